@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.models.api_key import ApiKey
+from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import (
     BadReplyError,
@@ -16,9 +16,11 @@ from t2ibench.models.server_errors import (
     ServerAwayError,
     one_line,
 )
-from t2ibench.models.servers import OPENAI, OpenAiServer, ServerArguments, checked_address, submit
+from t2ibench.models.servers import OpenAiServer, ServerArguments, submit
 
 Library = Literal["openai", "litellm"]
+LIBRARIES: tuple[Library, ...] = ("openai", "litellm")
+T = TypeVar("T")
 
 
 class ChatArguments(ServerArguments):
@@ -38,11 +40,7 @@ class ChatServer:
 
     Args:
         model: The model's name on the server.
-        base_url: See `ServerArguments`, as for the others.
-        api_key_env: Name of the variable that holds the key.
-        timeout: Seconds that one attempt may take.
-        retries: Attempts at one request.
-        max_tokens: Longest answer.
+        args: Where it is, how long it is waited for, and the longest answer.
         library: Which library asks.
 
     Attributes:
@@ -53,31 +51,18 @@ class ChatServer:
             is not installed.
     """
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str | None = None,
-        api_key_env: str | None = None,
-        timeout: int = 120,
-        retries: int = 5,
-        max_tokens: int = 64,
-        library: Library = "openai",
-    ) -> None:
-        self.settings: dict[str, Any] = {"model": model, "url": None, "max_tokens": max_tokens}
+    def __init__(self, model: str, args: ChatArguments, library: Library = "openai") -> None:
         self._server: OpenAiServer | LitellmServer
+        self.settings: dict[str, Any]
+        url: str | None
+        more: dict[str, Any]
         if library == "openai":
-            self._server = OpenAiServer(
-                checked_address(base_url or OPENAI),
-                "/chat/completions",
-                ApiKey(api_key_env or "OPENAI_API_KEY"),
-                timeout=timeout,
-                attempts=retries,
-            )
-            self.settings["url"] = self._server.where
+            self._server = OpenAiServer("/chat/completions", args)
+            url, more = self._server.where, {}
         else:
-            address = checked_address(base_url) if base_url else None
-            self._server = LitellmServer(model, address, api_key_env, timeout, attempts=retries)
-            self.settings |= {"url": address, "library": library}
+            self._server = LitellmServer(model, args)
+            url, more = self._server.address, {"library": library}
+        self.settings = {"model": model, "url": url, "max_tokens": args.max_tokens, **more}
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for."""
@@ -137,6 +122,35 @@ class ChatServer:
         if reply.status in {401, 403, 404, 429}:
             raise ServerAwayError(f"The server {where} replied {reply.words()}.")
         raise BadReplyError(f"the server replied {reply.words()}")
+
+
+def chat_adapter(
+    library: Library,
+    make: Callable[[str, ChatServer, Any], T],
+    Args: type[ChatArguments],
+    takes: str,
+) -> Adapter[T]:
+    """The adapter `openai:MODEL` or `litellm:MODEL` of a judge, a rewriter or a proposer.
+
+    Args:
+        library: Which one.
+        make: From its name, its server and its arguments.
+        Args: What it is given.
+        takes: What a user has to give, such as '--judge-args base_url=…'.
+    """
+
+    def create(request: Request[ChatArguments]) -> T:
+        return make(request.spec, ChatServer(request.source, request.args, library), request.args)
+
+    return Adapter(
+        create=create,
+        form=f"{library}:MODEL",
+        description=f"any OpenAI-compatible server; {takes}"
+        if library == "openai"
+        else "whatever LiteLLM reaches; pip install t2ibench[litellm]",
+        Args=Args,
+        check=create,
+    )
 
 
 def declined(started: Future[Reply]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.servers import Server
+from t2ibench.models.servers import Server, ServerArguments, checked_address
 
 _SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
 
@@ -35,26 +35,34 @@ class LitellmServer(Server):
 
     Args:
         model: As LiteLLM names it, such as bedrock/….
+        args: Its address and the variable of its key, where LiteLLM does not know them, and how
+            long it is waited for.
+        first_attempts: See `Server`.
+
+    Attributes:
+        library: The module.
         address: Where it is asked; None leaves it to LiteLLM.
-        api_key_env: Variable of the key; None leaves it to LiteLLM, which reads the provider's own.
-        timeout: See `Server`, as for the others.
+
+    Raises:
+        T2IBenchError: it is not installed, the address is none, or the key cannot be sent.
     """
 
     def __init__(
-        self, model: str, address: str | None, api_key_env: str | None, timeout: float, **waits: Any
+        self, model: str, args: ServerArguments, *, first_attempts: int | None = None
     ) -> None:
         self.library = load_litellm()
+        self.address = checked_address(args.base_url) if args.base_url else None
         # What LiteLLM may take for a key, and a server could send back.
         secrets = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET)]
         super().__init__(
-            address or f"litellm:{model}",
-            ApiKey(api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
-            timeout=timeout,
+            self.address or f"litellm:{model}",
+            ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
+            args,
+            first_attempts=first_attempts,
             code_of=self._code_of_error,
             hopeless=(ImportError, NotImplementedError),
-            **waits,
         )
-        self._given = {"model": model, "api_base": address, "timeout": float(timeout)}
+        self._given = {"model": model, "api_base": self.address, "timeout": float(args.timeout)}
 
     def given(self) -> dict[str, Any]:
         """What every call is given."""

@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from datetime import timezone
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 T = TypeVar("T")
-OPENAI = "https://api.openai.com/v1"
+_OPENAI = "https://api.openai.com/v1"
 LARGEST_REPLY = 8_000_000  # bytes, unpacked
 _BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 _RATE_LIMITED = 429
@@ -111,16 +112,15 @@ class Failure(Exception):
 class Server:
     """A server behind a client library, asked again where it is busy or away for a moment.
 
-    A request is made again until `attempts` of it have failed. A rate limit is no failure: it is
-    waited for. Both end once the server has answered nothing at all for five minutes, so that a
-    server that is gone is not waited for by one request after the other.
+    A request is made again until as many attempts have failed as the arguments say. A rate limit
+    is no failure: it is waited for. Both end once the server has answered nothing at all for five
+    minutes, so that a server that is gone is not waited for by one request after the other.
 
     Args:
         where: What messages call it: its address, where there is one.
         key: What is hidden from what it says.
-        timeout: Seconds that one attempt may take: connection, headers and body together.
-        attempts: At one request, the first one counted.
-        first_attempts: The same at a server that has not answered anything yet.
+        args: How long it is waited for.
+        first_attempts: Attempts at a server that has not answered anything yet, if fewer.
         code_of: The code that stands for an exception of the library, such as
             'content_policy_violation'; None where it stands for none.
         hopeless: Exceptions of the library that mean that no call can work.
@@ -134,9 +134,8 @@ class Server:
         self,
         where: str,
         key: ApiKey,
+        args: ServerArguments,
         *,
-        timeout: float,
-        attempts: int,
         first_attempts: int | None = None,
         code_of: Callable[[Exception], str | None] = lambda _: None,
         hopeless: tuple[type[Exception], ...] = (),
@@ -145,9 +144,9 @@ class Server:
         self.key = key
         self.tell: Callable[[str], None] = lambda _: None
         self.failed: Callable[[Failure], None] = lambda _: None
-        self._timeout = timeout
-        self._attempts = attempts
-        self._first_attempts = attempts if first_attempts is None else first_attempts
+        self._timeout = float(args.timeout)
+        self._attempts = args.retries
+        self._first_attempts = first_attempts or args.retries
         self._code_of = code_of
         self._hopeless = hopeless
         self._answered = False
@@ -230,12 +229,15 @@ class Server:
 
     def _read(self, error: Exception) -> Reply:
         """An exception of a library as what the server replied; raises what is no reply."""
-        cause = error.__cause__ or error
-        if isinstance(cause, T2IBenchError):
-            raise cause
-        response, kind = getattr(error, "response", None), type(cause).__name__
+        chain: list[BaseException] = [error]
+        while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
+            if isinstance(cause, T2IBenchError):
+                raise cause
+            chain.append(cause)
+        kinds = [type(one).__name__ for one in chain]
+        away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
+        response = getattr(error, "response", None)
         status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
-        away = any(word in f"{type(error).__name__} {kind}".lower() for word in _AWAY)
         if isinstance(status, int) and status >= 300 and not away:
             reply = Reply(status, self._body(error, response), self.key)
             limited = status == _RATE_LIMITED
@@ -244,17 +246,17 @@ class Server:
                 return reply
             asked = seconds_asked((getattr(response, "headers", None) or {}).get("retry-after"))
             raise Failure(f"replied with status {status}", limited, asked, True) from None
-        if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        if any("CERTIFICATE_VERIFY_FAILED" in str(one) for one in chain):
             raise ServerAwayError(
                 f"The certificate of the server {self.where} cannot be verified.",
                 "Name your own authority's certificates in SSL_CERT_FILE.",
             ) from None
         words = self.key.hide(first_line(error))
         if isinstance(error, self._hopeless):
-            raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kind}).") from None
+            raise UnusableServerError(f"{self.where}: {words.rstrip('.')} ({kinds[0]}).") from None
         if away or isinstance(error, OSError):
-            raise Failure(f"cannot be reached ({kind})") from None
-        raise BadReplyError(f"{kind}: {words}") from None
+            raise Failure(f"cannot be reached ({[*kinds[:1], *away][-1]})") from None
+        raise BadReplyError(f"{kinds[0]}: {words}") from None
 
     def _body(self, error: Exception, response: Any) -> bytes:
         code = self._code_of(error)
@@ -279,24 +281,38 @@ class OpenAiServer(Server):
     """A server behind the openai client.
 
     Args:
-        base_url: Up to and with /v1.
-        path: What is asked for below it.
-        key: See `Server`, as for the others.
+        path: What is asked for below the address.
+        args: Its address, its key, and how long it is waited for.
         largest: Bytes of a reply, unpacked, that are taken at most.
+        local_only: Whether the address comes from somebody else's file: no key is sent then.
+        first_attempts: See `Server`.
+
+    Attributes:
+        base_url: Its address.
+
+    Raises:
+        T2IBenchError: the address is none, or the key cannot be sent.
     """
 
     def __init__(
-        self, base_url: str, path: str, key: ApiKey, *, largest: int = LARGEST_REPLY, **waits: Any
+        self,
+        path: str,
+        args: ServerArguments,
+        *,
+        largest: int = LARGEST_REPLY,
+        local_only: bool = False,
+        first_attempts: int | None = None,
     ) -> None:
-        super().__init__(base_url + path, key, **waits)
-        self._base_url = base_url
+        self.base_url = checked_address(args.base_url or _OPENAI)
+        key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
+        super().__init__(self.base_url + path, key, args, first_attempts=first_attempts)
         self._largest = largest
         self._client: AsyncOpenAI | None = None
 
     def check_access(self) -> None:
         """Refuse what is known to need a key, before anything is sent."""
-        host = urlsplit(OPENAI).hostname  # others say so themselves
-        if not self.key and urlsplit(self._base_url).hostname == host:
+        host = urlsplit(_OPENAI).hostname  # others say so themselves
+        if not self.key and urlsplit(self.base_url).hostname == host:
             name = self.key.variable
             raise ServerAwayError(
                 f"{host} needs an API key, and {name} is not set.",
@@ -314,7 +330,7 @@ class OpenAiServer(Server):
 
             below = BoundedClient(self._largest, self.key)
             self._client = AsyncOpenAI(
-                base_url=self._base_url,
+                base_url=self.base_url,
                 api_key="unused",  # the client below sends the key
                 max_retries=0,
                 timeout=below.timeout,
@@ -351,29 +367,23 @@ def seconds_asked(retry_after: str | None) -> float | None:
     return max(0.0, date.timestamp() - time())
 
 
-class _Loop:
-    """The event loop of all servers, begun with the first request."""
-
-    def __init__(self) -> None:
-        # Garbage may be collected, and a client with it closed, while this thread holds the lock.
-        self._lock = threading.RLock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._process = 0
-
-    def running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None or self._process != os.getpid():
-                self._loop, self._process = asyncio.new_event_loop(), os.getpid()
-                threading.Thread(target=self._loop.run_forever, name="http", daemon=True).start()
-            return self._loop
+# Garbage may be collected, and a client with it closed, while this thread holds the lock.
+_LOCK = threading.RLock()
 
 
-_LOOP = _Loop()
+@lru_cache(maxsize=1)
+def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
+    """The event loop of all servers, begun with the first request of a process."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="http", daemon=True).start()
+    return loop
 
 
 def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
     """Begin work on the event loop of all servers."""
-    return asyncio.run_coroutine_threadsafe(work, _LOOP.running())
+    with _LOCK:
+        loop = _event_loop(os.getpid())
+    return asyncio.run_coroutine_threadsafe(work, loop)
 
 
 def as_they_end(

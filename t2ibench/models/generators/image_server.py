@@ -8,7 +8,9 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, Received
 from t2ibench.models.generators.image_replies import Images, check_usable, drawn_of, read_images
@@ -162,3 +164,14 @@ class ImageServer:
             missing = Drawn("filtered", reason=lack)
         made = sum(item.blocked is None for item in found.items)
         return Received((*outcomes, *[missing] * (images - len(outcomes))), made, found.cost)
+
+
+def check_local(scheme: str, model: str, address: str | None) -> None:
+    """Refuse to ask a server that a stored file names, unless it is on this machine."""
+    if address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}:
+        where = "a server" if address is None else f"the server {shown(address)}"
+        raise T2IBenchError(
+            f"{scheme}:{shown(model)} is on {where}, and its name comes from a stored file, so it "
+            "is not asked: that may cost money.",
+            "Name it yourself with --model.",
+        )

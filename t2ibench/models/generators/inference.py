@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.generators.image_server import FIRST_ATTEMPTS, ImageCall, ImageServer
+from t2ibench.models.generators.image_server import (
+    FIRST_ATTEMPTS,
+    ImageCall,
+    ImageServer,
+    check_local,
+)
 from t2ibench.models.server_errors import UnusableServerError
 from t2ibench.models.servers import Server, checked_address
 from t2ibench.store.pixels import as_rgb
@@ -40,14 +44,8 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
     if args.n > 1:
         raise T2IBenchError("--model-args: n: hf: gives one image a request.", "Leave n out.")
     address = checked_address(args.base_url) if args.base_url else None
-    if request.recorded and (
-        address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}
-    ):
-        raise T2IBenchError(
-            f"hf:{shown(request.source)} is on a server, and its name comes from a stored file, so "
-            "it is not asked: that may cost money.",
-            "Name it yourself with --model.",
-        )
+    if request.recorded:
+        check_local("hf", request.source, address)
     login = None if request.recorded else huggingface_hub.get_token()
     key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env or "HF_TOKEN", login)
     provider: Any = None if address else args.provider
@@ -66,7 +64,9 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
             )
         given = dict(asked.optional)
         width, _, height = str(given.pop("size", "")).partition("x")
-        sides: dict[str, Any] = {"width": int(width), "height": int(height)} if width.isdigit() else {}
+        sides: dict[str, Any] = (
+            {"width": int(width), "height": int(height)} if width.isdigit() else {}
+        )
         own = {name: given.pop(name) for name in list(given) if name in _OWN}
         found = await client.text_to_image(asked.prompt, **sides, **own, extra_body=given or None)
         return as_rgb(found)
@@ -74,8 +74,7 @@ def _create(request: Request[InferenceArguments]) -> HostedGenerator:
     server = Server(
         f"{request.spec} ({address or args.provider})",
         key,
-        timeout=float(args.timeout),
-        attempts=args.retries,
+        args,
         first_attempts=FIRST_ATTEMPTS,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )

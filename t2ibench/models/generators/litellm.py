@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import json
 
-from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.generators.image_server import FIRST_ATTEMPTS, ImageCall, ImageServer
+from t2ibench.models.generators.image_server import (
+    FIRST_ATTEMPTS,
+    ImageCall,
+    ImageServer,
+    check_local,
+)
 from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import Reply
-from t2ibench.models.servers import checked_address
 
 _FIELDS = ("b64_json", "url", "revised_prompt")
 
 
 def _create(request: Request[HostedArguments]) -> HostedGenerator:
     if request.recorded:
-        raise T2IBenchError(
-            f"litellm:{shown(request.source)} is on a server, and its name comes from a stored "
-            "file, so it is not asked: that may cost money.",
-            "Name it yourself with --model.",
-        )
-    args = request.args
-    address = checked_address(args.base_url) if args.base_url else None
-    server = LitellmServer(
-        request.source,
-        address,
-        args.api_key_env,
-        args.timeout,
-        attempts=args.retries,
-        first_attempts=FIRST_ATTEMPTS,
-    )
+        check_local("litellm", request.source, None)
+    server = LitellmServer(request.source, request.args, first_attempts=FIRST_ATTEMPTS)
 
     async def call(asked: ImageCall) -> Reply:
         found = await server.library.aimage_generation(
@@ -44,16 +34,16 @@ def _create(request: Request[HostedArguments]) -> HostedGenerator:
 
     prices = server.library.model_cost.get(request.source, {})
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
-    settings = {"model": request.source, "url": address, "library": "litellm"}
+    settings = {"model": request.source, "url": server.address, "library": "litellm"}
     backend = ImageServer(
         server,
         call,
-        args,
+        request.args,
         settings,
         price=None if known is None else float(known),
-        base_url=address,
+        base_url=server.address,
     )
-    return HostedGenerator(request.spec, backend, args, request.seed)
+    return HostedGenerator(request.spec, backend, request.args, request.seed)
 
 
 ADAPTER = Adapter(

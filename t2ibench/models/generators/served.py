@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
-from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.image_server import (
     FIRST_ATTEMPTS,
     LARGEST,
     ImageCall,
     ImageServer,
+    check_local,
 )
 from t2ibench.models.server_errors import Reply
-from t2ibench.models.servers import OPENAI, OpenAiServer, checked_address
+from t2ibench.models.servers import OpenAiServer
 
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
@@ -24,24 +22,15 @@ _WISHES = {"response_format": "b64_json", "output_format": "png"}
 
 def _create(request: Request[HostedArguments]) -> HostedGenerator:
     args, model = request.args, request.source
-    base_url = checked_address(args.base_url or OPENAI)
-    # An address from somebody else's file has to be on this machine, and gets no key.
-    if request.recorded and urlsplit(base_url).hostname not in {"127.0.0.1", "::1", "localhost"}:
-        raise T2IBenchError(
-            f"openai:{shown(model)} is on the server {shown(base_url)}, and its name comes "
-            "from a stored file, so it is not asked: that may cost money.",
-            "Name it yourself: --model openai:MODEL --model-args base_url=….",
-        )
-    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env or "OPENAI_API_KEY")
     server = OpenAiServer(
-        base_url,
         "/images/generations",
-        key,
+        args,
         largest=LARGEST,
-        timeout=float(args.timeout),
-        attempts=args.retries,
+        local_only=request.recorded,
         first_attempts=FIRST_ATTEMPTS,
     )
+    if request.recorded:
+        check_local("openai", model, server.base_url)
 
     async def call(asked: ImageCall) -> Reply:
         fields: dict[str, Any] = {**asked.optional, **({"n": asked.n} if asked.n > 1 else {})}
@@ -52,10 +41,12 @@ def _create(request: Request[HostedArguments]) -> HostedGenerator:
             extra_headers={"Idempotency-Key": asked.idempotency_key},
         )
         response = raw.http_response
-        return Reply(response.status_code, response.content, key)
+        return Reply(response.status_code, response.content, server.key)
 
     settings = {"model": model, "url": server.where}
-    backend = ImageServer(server, call, args, settings, wishes=_WISHES, base_url=base_url, key=key)
+    backend = ImageServer(
+        server, call, args, settings, wishes=_WISHES, base_url=server.base_url, key=server.key
+    )
     return HostedGenerator(request.spec, backend, args, request.seed)
 
 

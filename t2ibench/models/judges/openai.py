@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatArguments, ChatServer, Library, declined, logprob
+from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatServer,
+    chat_adapter,
+    declined,
+    logprob,
+)
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
@@ -54,17 +60,13 @@ class OpenAiJudge:
 
     Args:
         name: As the user wrote it.
-        model: The model's name on the server.
-        args: Address of the server, limits, and how it is asked.
-        library: Which library asks.
+        server: The model on its server.
+        args: Limits, and how it is asked.
     """
 
-    def __init__(
-        self, name: str, model: str, args: OpenAiArguments, library: Library = "openai"
-    ) -> None:
+    def __init__(self, name: str, server: ChatServer, args: OpenAiArguments) -> None:
         self.name = name
-        limits = args.model_dump(exclude={"workers", "structured"})
-        self._server = ChatServer(model, **limits, library=library)
+        self._server = server
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._forms = _FORMS[args.structured]
@@ -205,18 +207,7 @@ def _data_url(image: Image) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _adapter(library: Library, description: str) -> Adapter[OpenAiJudge]:
-    def create(request: Request[OpenAiArguments]) -> OpenAiJudge:
-        return OpenAiJudge(request.spec, request.source, request.args, library)
-
-    return Adapter(
-        create=create,
-        form=f"{library}:MODEL",
-        description=description,
-        Args=OpenAiArguments,
-        check=create,
-    )
-
-
-ADAPTER = _adapter("openai", "any OpenAI-compatible server; --judge-args base_url=…")
-LITELLM = _adapter("litellm", "whatever LiteLLM reaches; pip install t2ibench[litellm]")
+ADAPTER, LITELLM = (
+    chat_adapter(library, OpenAiJudge, OpenAiArguments, "--judge-args base_url=…")
+    for library in LIBRARIES
+)

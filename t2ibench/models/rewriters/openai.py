@@ -11,16 +11,15 @@ from pydantic import Field
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatServer, Library
+from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
 from t2ibench.models.server_errors import RefusedError, Reply, ServerAwayError
-from t2ibench.models.servers import ServerArguments, as_they_end
+from t2ibench.models.servers import as_they_end
 
 
-class OpenAiRewriterArguments(ServerArguments, InstructionArguments):
+class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
     """What --rewriter-args are taken.
 
     Attributes:
@@ -37,23 +36,16 @@ class ServerRewriter:
 
     Args:
         name: As the user wrote it.
-        model: The model's name on the server.
-        args: Address of the server, limits, and how it is asked.
-        library: Which library asks.
-
-    Raises:
-        T2IBenchError: the address is not an http(s) address.
+        server: The model on its server.
+        args: Limits, and how it is asked.
     """
 
-    def __init__(
-        self, name: str, model: str, args: OpenAiRewriterArguments, library: Library = "openai"
-    ) -> None:
+    def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
         self.name = name
         self._instruction = Instruction(args)
         self._workers = args.workers
         self.price = args.price_per_rewriting
-        limits = args.model_dump(include={*ServerArguments.model_fields, "max_tokens"})
-        self._server = ChatServer(model, **limits, library=library)
+        self._server = server
         self.per = self._instruction.per
         self.settings = {**self._server.settings, **self._instruction.settings}
         parts = {"adapter": "openai rewriter 1", "per": self.per, **self.settings}
@@ -106,19 +98,12 @@ class ServerRewriter:
             return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
 
 
-def _adapter(library: Library, description: str) -> Adapter[ServerRewriter]:
-    def create(request: Request[OpenAiRewriterArguments]) -> ServerRewriter:
-        return ServerRewriter(request.spec, request.source, request.args, library)
-
-    return Adapter(
-        create=create,
-        form=f"{library}:MODEL",
-        description=description,
-        Args=OpenAiRewriterArguments,
+ADAPTER, LITELLM = (
+    chat_adapter(
+        library,
+        ServerRewriter,
+        OpenAiRewriterArguments,
+        "--rewriter-args base_url=…,template=@FILE",
     )
-
-
-ADAPTER = _adapter(
-    "openai", "any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE"
+    for library in LIBRARIES
 )
-LITELLM = _adapter("litellm", "whatever LiteLLM reaches; pip install t2ibench[litellm]")
