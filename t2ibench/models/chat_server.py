@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import (
     BadReplyError,
+    DeclinedError,
     RefusedError,
     Reply,
     ServerAwayError,
@@ -31,6 +32,13 @@ class ChatArguments(ServerArguments):
     """
 
     max_tokens: PositiveInt = 64
+
+
+class ChatReply(NamedTuple):
+    """A reply and its log-probability, where the server gives it."""
+
+    text: str
+    logprob: float | None
 
 
 class ChatServer:
@@ -77,16 +85,47 @@ class ChatServer:
         """The reply to a conversation, greedily decoded; safe to call from several threads."""
         started = self.start(messages)
         try:
-            return self.read(started)
+            return started.result().text
         finally:
             started.cancel()
 
     def start(
         self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
-    ) -> Future[Reply]:
-        """Begin to ask."""
+    ) -> Future[ChatReply]:
+        """Begin to ask.
+
+        Args:
+            messages: The conversation.
+            extra: Further fields of the request.
+
+        Returns:
+            The reply, or one of the errors of `server_errors`.
+        """
         fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
-        return submit(self._server.ask(lambda: self._complete(list(messages), fields)))
+        return submit(self._chat(list(messages), fields))
+
+    async def _chat(self, messages: list[Any], fields: Mapping[str, Any]) -> ChatReply:
+        reply = await self._server.ask(lambda: self._complete(messages, fields))
+        if reply.status == 200:
+            return _read(reply)
+        where, key, said = self._server.where, self._server.key, reply.words()
+        if reply.status in {400, 403, 422} and reply.message().blocked is not None:
+            raise RefusedError(f"the server replied {said}")  # 403 would else mean a wrong key
+        if reply.status in {400, 422}:
+            raise DeclinedError(f"the server replied {said}")
+        if reply.status == 401 and not key:
+            raise ServerAwayError(
+                f"The server {where} requires an API key.", f"Set it in {key.variable}."
+            )
+        if 300 <= reply.status < 400:
+            raise ServerAwayError(
+                f"The server {where} redirects to another address ({reply.status}), and the "
+                "key is sent to no other.",
+                "Give the address itself as base_url=….",
+            )
+        if reply.status in {401, 403, 404, 429}:
+            raise ServerAwayError(f"The server {where} replied {said}.")
+        raise BadReplyError(f"the server replied {said}")
 
     async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
         server = self._server
@@ -101,27 +140,27 @@ class ChatServer:
         )
         return Reply(200, found.model_dump_json().encode(), server.key)
 
-    def read(self, started: Future[Reply]) -> str:
-        """Wait for what was asked."""
-        reply = started.result()
-        if reply.status == 200:
-            return _content(reply)
-        where, key = self._server.where, self._server.key
-        if _filtered(reply):
-            raise RefusedError(f"the server replied {reply.words()}")
-        if reply.status == 401 and not key:
-            raise ServerAwayError(
-                f"The server {where} requires an API key.", f"Set it in {key.variable}."
-            )
-        if 300 <= reply.status < 400:
-            raise ServerAwayError(
-                f"The server {where} redirects to another address ({reply.status}), and the "
-                "key is sent to no other.",
-                "Give the address itself as base_url=….",
-            )
-        if reply.status in {401, 403, 404, 429}:
-            raise ServerAwayError(f"The server {where} replied {reply.words()}.")
-        raise BadReplyError(f"the server replied {reply.words()}")
+
+def _read(reply: Reply) -> ChatReply:
+    try:
+        choice = reply.json()["choices"][0]
+        message = choice["message"]
+        refusal, content = message.get("refusal"), message.get("content")
+        filtered = choice.get("finish_reason") == "content_filter"
+    except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
+        raise BadReplyError("the server's reply is not a chat completion") from None
+    if refusal:
+        raise RefusedError(f"refused: {one_line(str(refusal))}")
+    if filtered and not content:
+        raise RefusedError("refused by a filter of the server")
+    if not isinstance(content, str):
+        raise BadReplyError("the server's reply has no text")
+    try:
+        tokens = choice["logprobs"]["content"]
+        logprob = float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
+    except (KeyError, TypeError, ValueError):
+        logprob = None
+    return ChatReply(content, logprob)
 
 
 def chat_adapter(
@@ -151,42 +190,3 @@ def chat_adapter(
         Args=Args,
         check=create,
     )
-
-
-def declined(started: Future[Reply]) -> bool:
-    """Whether a server would not take a request as it was put."""
-    if started.exception() is not None:
-        return False
-    reply = started.result()
-    return reply.status in {400, 422} and not _filtered(reply)
-
-
-def logprob(started: Future[Reply]) -> float | None:
-    """The log-probability of a reply, where the server gives it."""
-    try:
-        tokens = started.result().json()["choices"][0]["logprobs"]["content"]
-        return float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
-    except (BadReplyError, KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _content(reply: Reply) -> str:
-    try:
-        choice = reply.json()["choices"][0]
-        message = choice["message"]
-        refusal, content = message.get("refusal"), message.get("content")
-        filtered = choice.get("finish_reason") == "content_filter"
-    except (BadReplyError, KeyError, IndexError, TypeError, AttributeError):
-        raise BadReplyError("the server's reply is not a chat completion") from None
-    if refusal:
-        raise RefusedError(f"refused: {one_line(str(refusal))}")
-    if filtered and not content:
-        raise RefusedError("refused by a filter of the server")
-    if not isinstance(content, str):
-        raise BadReplyError("the server's reply has no text")
-    return content
-
-
-def _filtered(reply: Reply) -> bool:
-    """Whether a filter declined; 403 would else mean a wrong key."""
-    return reply.status in {400, 403, 422} and reply.message().blocked is not None

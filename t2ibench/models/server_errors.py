@@ -39,6 +39,10 @@ class BadReplyError(T2IBenchError):
     """This one reply cannot be used."""
 
 
+class DeclinedError(BadReplyError):
+    """The server does not take a request as it was put."""
+
+
 class RefusedError(BadReplyError):
     """The model, or a filter of its server, declines."""
 

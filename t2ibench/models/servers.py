@@ -388,7 +388,7 @@ def submit(work: Coroutine[Any, Any, T]) -> Future[T]:
 
 def as_they_end(
     waiting: deque[K], begin: Callable[[K], Future[T]], room: Callable[[], int]
-) -> Iterator[list[tuple[K, Future[T]]]]:
+) -> Iterator[list[tuple[K, T | T2IBenchError]]]:
     """Begin what waits, and give what has ended.
 
     Args:
@@ -397,7 +397,8 @@ def as_they_end(
         room: How many may be under way; where it says 0, what waits is given up.
 
     Yields:
-        What has ended meanwhile. What is under way when nobody asks for more is cancelled.
+        What has ended meanwhile, with what it brought or why it failed. What is under way when
+        nobody asks for more is cancelled.
     """
     running: dict[Future[T], K] = {}
     try:
@@ -408,7 +409,18 @@ def as_they_end(
             if not running:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            yield [(running.pop(future), future) for future in done]
+            ended: list[tuple[K, T | T2IBenchError]] = []
+            for future in done:
+                key = running.pop(future)
+                try:
+                    ended.append((key, future.result()))
+                except T2IBenchError as error:
+                    ended.append((key, error))
+                except Exception as error:  # whatever a reply does, it costs its own answer only
+                    ended.append(
+                        (key, BadReplyError(f"{type(error).__name__}: {first_line(error)}"))
+                    )
+            yield ended
     finally:
         for future in running:
             future.cancel()

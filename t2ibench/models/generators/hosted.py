@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.passed import value_of
 from t2ibench.models.protocols import Drawn, ImageRequest
@@ -228,9 +228,9 @@ class HostedGenerator:
             for done in as_they_end(waiting, begin, room):
                 announcement.cancel()
                 part: list[tuple[int, Drawn]] = []
-                for number, future in done:
+                for number, found in done:
                     unit, seconds = units[number], monotonic() - began.pop(number)
-                    outcome = self._outcome(future, len(unit), seconds)
+                    outcome = self._outcome(found, len(unit), seconds)
                     if isinstance(outcome, T2IBenchError):
                         ended = ended or outcome
                         waiting.clear()
@@ -274,27 +274,19 @@ class HostedGenerator:
         return self._spent + images * self._price <= self._most * (1 + 1e-9)
 
     def _outcome(
-        self, future: Future[Received], images: int, seconds: float
+        self, found: Received | T2IBenchError, images: int, seconds: float
     ) -> Sequence[Drawn] | T2IBenchError:
         """What became of a request; an error where the work has to end."""
-        try:
-            received = future.result()
-        except UnusableServerError as error:
-            return error
-        except ServerAwayError as error:
-            self._away += 1
-            if not self._worked or self._away >= _AWAY:
-                return error
-            return [Drawn("failed", reason=str(error))] * images
-        except T2IBenchError as error:
-            return [Drawn("failed", reason=str(error))] * images
-        except Exception as error:  # whatever a reply does, it costs its own images only
-            return [Drawn("failed", reason=f"{type(error).__name__}: {first_line(error)}")] * images
+        if isinstance(found, T2IBenchError):
+            self._away += isinstance(found, ServerAwayError)
+            unusable = isinstance(found, UnusableServerError)
+            gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
+            return found if unusable or gone else [Drawn("failed", reason=str(found))] * images
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
-        paid = received.cost
+        paid = found.cost
         if paid is None and self._price is not None:
-            paid = received.made * self._price
+            paid = found.made * self._price
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
-        return received.drawn
+        return found.drawn

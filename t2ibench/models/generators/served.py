@@ -1,10 +1,13 @@
-"""The generator `openai:MODEL`: any server that speaks OpenAI's /images/generations."""
+"""The generators `openai:MODEL`, `hf:MODEL` and `litellm:MODEL`: models on servers."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
 from t2ibench.models.generators.image_server import (
     FIRST_ATTEMPTS,
@@ -13,14 +16,33 @@ from t2ibench.models.generators.image_server import (
     ImageServer,
     check_local,
 )
-from t2ibench.models.server_errors import Reply
-from t2ibench.models.servers import OpenAiServer
+from t2ibench.models.litellm_library import LitellmServer
+from t2ibench.models.server_errors import Reply, UnusableServerError
+from t2ibench.models.servers import OpenAiServer, Server, checked_address
+from t2ibench.store.pixels import as_rgb
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 # Asked for where the server takes them; what they change is the way an image comes.
 _WISHES = {"response_format": "b64_json", "output_format": "png"}
+_FIELDS = ("b64_json", "url", "revised_prompt")
+_OF_THE_HUB = {"num_inference_steps", "guidance_scale", "negative_prompt", "seed", "scheduler"}
 
 
-def _create(request: Request[HostedArguments]) -> HostedGenerator:
+class InferenceArguments(HostedArguments):
+    """What --model-args are taken; see `HostedArguments`.
+
+    Attributes:
+        provider: Who serves the model, such as fal-ai, together or hf-inference; 'auto' takes the
+            first of the user's own order.
+        base_url: An Inference Endpoint, instead of a provider.
+    """
+
+    provider: str = "auto"
+
+
+def _openai(request: Request[HostedArguments]) -> HostedGenerator:
     args, model = request.args, request.source
     server = OpenAiServer(
         "/images/generations",
@@ -50,10 +72,99 @@ def _create(request: Request[HostedArguments]) -> HostedGenerator:
     return HostedGenerator(request.spec, backend, args, request.seed)
 
 
+def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
+    if request.recorded:
+        check_local("litellm", request.source, None)
+    server = LitellmServer(request.source, request.args, first_attempts=FIRST_ATTEMPTS)
+
+    async def call(asked: ImageCall) -> Reply:
+        found = await server.library.aimage_generation(
+            prompt=asked.prompt, n=asked.n, **server.given(), **asked.optional
+        )
+        rows = [{name: getattr(row, name, None) for name in _FIELDS} for row in found.data or ()]
+        cost = (getattr(found, "_hidden_params", None) or {}).get("response_cost")
+        # 0 is what it says of a model that its table does not have.
+        return Reply(200, json.dumps({"data": rows, "cost": cost or None}).encode(), server.key)
+
+    prices = server.library.model_cost.get(request.source, {})
+    known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
+    settings = {"model": request.source, "url": server.address, "library": "litellm"}
+    backend = ImageServer(
+        server,
+        call,
+        request.args,
+        settings,
+        price=None if known is None else float(known),
+        base_url=server.address,
+    )
+    return HostedGenerator(request.spec, backend, request.args, request.seed)
+
+
+def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
+    import huggingface_hub
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    args = request.args
+    if args.n > 1:
+        raise T2IBenchError("--model-args: n: hf: gives one image a request.", "Leave n out.")
+    address = checked_address(args.base_url) if args.base_url else None
+    if request.recorded:
+        check_local("hf", request.source, address)
+    login = None if request.recorded else huggingface_hub.get_token()
+    key = ApiKey("T2IBENCH_NO_KEY" if request.recorded else args.api_key_env or "HF_TOKEN", login)
+    provider: Any = None if address else args.provider
+    client = huggingface_hub.AsyncInferenceClient(
+        model=address or request.source,
+        provider=provider,
+        token=key.value or None,
+        timeout=float(args.timeout),
+    )
+
+    async def call(asked: ImageCall) -> Image:
+        if not key and address is None:
+            raise UnusableServerError(
+                f"{request.spec} needs a token of Hugging Face, and {key.variable} is not set.",
+                f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
+            )
+        given = dict(asked.optional)
+        width, _, height = str(given.pop("size", "")).partition("x")
+        sides: dict[str, Any] = (
+            {"width": int(width), "height": int(height)} if width.isdigit() else {}
+        )
+        own = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
+        found = await client.text_to_image(asked.prompt, **sides, **own, extra_body=given or None)
+        return as_rgb(found)
+
+    server = Server(
+        f"{request.spec} ({address or args.provider})",
+        key,
+        args,
+        first_attempts=FIRST_ATTEMPTS,
+        hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
+    )
+    settings = {"model": request.source, "url": address, "provider": args.provider}
+    backend = ImageServer(server, call, args, settings)
+    return HostedGenerator(request.spec, backend, args, request.seed)
+
+
 ADAPTER = Adapter(
-    create=_create,
+    create=_openai,
     form="openai:MODEL",
     description="any server with OpenAI's /images/generations; --model-args base_url=…",
+    Args=HostedArguments,
+    libraries=("pillow",),
+)
+HUB = Adapter(
+    create=_hub,
+    form="hf:MODEL",
+    description="a model of the hub that a provider serves; --model-args provider=…",
+    Args=InferenceArguments,
+    libraries=("pillow",),
+)
+LITELLM = Adapter(
+    create=_litellm,
+    form="litellm:MODEL",
+    description="whatever LiteLLM reaches; pip install t2ibench[litellm]",
     Args=HostedArguments,
     libraries=("pillow",),
 )

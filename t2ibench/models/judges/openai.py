@@ -11,20 +11,19 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Literal
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.chat_server import (
     LIBRARIES,
     ChatArguments,
+    ChatReply,
     ChatServer,
     chat_adapter,
-    declined,
-    logprob,
 )
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
-from t2ibench.models.server_errors import Reply, ServerAwayError
+from t2ibench.models.server_errors import DeclinedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class OpenAiJudge:
         forms: dict[int, int] = {}
         waiting = deque(range(len(queries)))
 
-        def begin(number: int) -> Future[Reply]:
+        def begin(number: int) -> Future[ChatReply]:
             query = queries[number]
             # Where another question has found out meanwhile, this one need not.
             forms[number] = max(forms.get(number, 0), self._first(query))
@@ -107,16 +106,17 @@ class OpenAiJudge:
         away: list[tuple[int, ServerAwayError]] = []
         for done in as_they_end(waiting, begin, lambda: self._workers):
             part = []
-            for number, future in done:
-                if self._takes_less(queries[number], forms[number]) and declined(future):
+            for number, found in done:
+                query, form = queries[number], forms[number]
+                if isinstance(found, ServerAwayError):
+                    away.append((number, found))
+                elif isinstance(found, DeclinedError) and self._takes_less(query, form):
                     forms[number] += 1
                     waiting.appendleft(number)
-                    continue
-                found = self._answer(queries[number], future, forms[number])
-                if isinstance(found, Answer):
-                    part.append((number, found))
+                elif isinstance(found, T2IBenchError):
+                    part.append((number, Answer(None, reason=str(found))))
                 else:
-                    away.append((number, found))
+                    part.append((number, self._answer(query, found, form)))
             if part:
                 yield part
         if away and len(away) == len(queries):
@@ -135,7 +135,7 @@ class OpenAiJudge:
         plainest = len(self._forms) - 1
         return form < self._accepted.get(query.classes, plainest)
 
-    def _ask(self, query: Query, url: str, form: int) -> Future[Reply]:
+    def _ask(self, query: Query, url: str, form: int) -> Future[ChatReply]:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},
@@ -145,23 +145,16 @@ class OpenAiJudge:
             extra |= member((*query.classes, UNKNOWN), self._max_tokens)
         return self._server.start([{"role": "user", "content": content}], extra)
 
-    def _answer(self, query: Query, asked: Future[Reply], form: int) -> Answer | ServerAwayError:
-        try:
-            reply = self._server.read(asked)
-        except ServerAwayError as error:
-            return error
-        except T2IBenchError as error:
-            return Answer(None, reason=str(error))
-        except Exception as error:  # whatever a reply does, it costs its own answer only
-            return Answer(None, reason=f"{type(error).__name__}: {first_line(error)}")
+    def _answer(self, query: Query, reply: ChatReply, form: int) -> Answer:
+        text, raw = reply.text, reply.text
         if not query.classes:
-            return Answer(" ".join(reply.split()), reply)
+            return Answer(" ".join(text.split()), raw)
         self._accepted[query.classes] = form
-        likelihood = logprob(asked)
-        raw = reply
-        if likelihood is not None:
-            raw = json.dumps({"reply": reply, "logprob": round(likelihood, 4)}, ensure_ascii=False)
-        return Answer(class_of(reply, query.classes), raw)
+        if reply.logprob is not None:
+            raw = json.dumps(
+                {"reply": text, "logprob": round(reply.logprob, 4)}, ensure_ascii=False
+            )
+        return Answer(class_of(text, query.classes), raw)
 
 
 def _schema(options: Sequence[str], max_tokens: int) -> dict[str, Any]:

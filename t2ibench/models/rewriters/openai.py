@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatReply,
+    ChatServer,
+    chat_adapter,
+)
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
-from t2ibench.models.server_errors import RefusedError, Reply, ServerAwayError
+from t2ibench.models.server_errors import RefusedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
 
 
@@ -66,36 +72,27 @@ class ServerRewriter:
         """The same, each as soon as it is there (see models.language.RewritesInParts)."""
         waiting = deque(range(len(requests)))
         away: ServerAwayError | None = None
+        status: Literal["refused", "failed"]
         for done in as_they_end(waiting, lambda n: self._ask(requests[n]), lambda: self._workers):
             part = []
-            for number, future in done:
-                found = self._read(future, requests[number])
-                if isinstance(found, Rewriting):
-                    part.append((number, found))
-                else:
+            for number, found in done:
+                if isinstance(found, ServerAwayError):
                     away = found
                     waiting.clear()
+                elif isinstance(found, T2IBenchError):
+                    status = "refused" if isinstance(found, RefusedError) else "failed"
+                    part.append((number, Rewriting(status, reason=str(found))))
+                else:
+                    part.append((number, read_reply(found.text, requests[number].prompt)))
             if part:
                 yield part
         if away is not None:
             raise away
 
-    def _ask(self, request: RewriteRequest) -> Future[Reply]:
+    def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
         temperature = self._instruction.temperature
         sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
         return self._server.start(self._instruction.messages(request), sampling)
-
-    def _read(self, asked: Future[Reply], request: RewriteRequest) -> Rewriting | ServerAwayError:
-        try:
-            return read_reply(self._server.read(asked), request.prompt)
-        except ServerAwayError as error:
-            return error
-        except RefusedError as error:
-            return Rewriting("refused", reason=str(error))
-        except T2IBenchError as error:
-            return Rewriting("failed", reason=str(error))
-        except Exception as error:  # whatever a reply does, it costs its own rewriting only
-            return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
 
 
 ADAPTER, LITELLM = (
