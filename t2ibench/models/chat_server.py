@@ -14,7 +14,6 @@ from t2ibench.models.server_errors import (
     DeclinedError,
     RefusedError,
     Reply,
-    ServerAwayError,
     one_line,
 )
 from t2ibench.models.servers import OpenAiServer, ServerArguments, submit
@@ -108,24 +107,13 @@ class ChatServer:
         reply = await self._server.ask(lambda: self._complete(messages, fields))
         if reply.status == 200:
             return _read(reply)
-        where, key, said = self._server.where, self._server.key, reply.words()
+        said = f"the server replied {reply.words()}"
         if reply.status in {400, 403, 422} and reply.message().blocked is not None:
-            raise RefusedError(f"the server replied {said}")  # 403 would else mean a wrong key
+            raise RefusedError(said)  # 403 would else mean a wrong key
         if reply.status in {400, 422}:
-            raise DeclinedError(f"the server replied {said}")
-        if reply.status == 401 and not key:
-            raise ServerAwayError(
-                f"The server {where} requires an API key.", f"Set it in {key.variable}."
-            )
-        if 300 <= reply.status < 400:
-            raise ServerAwayError(
-                f"The server {where} redirects to another address ({reply.status}), and the "
-                "key is sent to no other.",
-                "Give the address itself as base_url=….",
-            )
-        if reply.status in {401, 403, 404, 429}:
-            raise ServerAwayError(f"The server {where} replied {said}.")
-        raise BadReplyError(f"the server replied {said}")
+            raise DeclinedError(said)
+        reply.check_access(self._server.where)
+        raise BadReplyError(said)
 
     async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
         server = self._server

@@ -37,7 +37,6 @@ class LitellmServer(Server):
         model: As LiteLLM names it, such as bedrock/….
         args: Its address and the variable of its key, where LiteLLM does not know them, and how
             long it is waited for.
-        first_attempts: See `Server`.
 
     Attributes:
         library: The module.
@@ -47,9 +46,7 @@ class LitellmServer(Server):
         T2IBenchError: it is not installed, the address is none, or the key cannot be sent.
     """
 
-    def __init__(
-        self, model: str, args: ServerArguments, *, first_attempts: int | None = None
-    ) -> None:
+    def __init__(self, model: str, args: ServerArguments) -> None:
         self.library = load_litellm()
         self.address = checked_address(args.base_url) if args.base_url else None
         # What LiteLLM may take for a key, and a server could send back.
@@ -58,7 +55,6 @@ class LitellmServer(Server):
             self.address or f"litellm:{model}",
             ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
             args,
-            first_attempts=first_attempts,
             code_of=self._code_of_error,
             hopeless=(ImportError, NotImplementedError),
         )

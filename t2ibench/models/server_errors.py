@@ -18,6 +18,7 @@ _BLOCKED = {
     *("responsible_ai_policy_violation", "responsibleaipolicyviolation", "content_moderation"),
     *("safety_violation", "nsfw", "image_safety", "prohibited_content"),
 }
+_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _BLOCKED_WORDS = re.compile(
     r"content[ _-]?(polic|filter|management|moderation)|safety[ _-]?(system|filter|check|polic)"
     r"|moderation|responsible ai|usage polic|\bnsfw\b"
@@ -32,7 +33,7 @@ class ServerAwayError(T2IBenchError):
 
 
 class UnusableServerError(ServerAwayError):
-    """The server cannot make this model's images at all, whatever is asked."""
+    """The server cannot answer for this model at all, whatever is asked."""
 
 
 class BadReplyError(T2IBenchError):
@@ -132,3 +133,31 @@ class Reply:
             str(error.get("message") or error.get("msg") or error),
             str(stage) if stage else None,
         )
+
+    def check_access(self, where: str) -> None:
+        """Raise where no request to this server can work."""
+        status, words = self.status, self.words()
+        if status == 401 and not self.key:
+            raise UnusableServerError(
+                f"The server {where} requires an API key.", f"Set it in {self.key.variable}."
+            )
+        if 300 <= status < 400:
+            raise UnusableServerError(
+                f"The server {where} redirects to another address ({status}), and the key is sent "
+                "to no other.",
+                "Give the address itself as base_url=….",
+            )
+        if status in {401, 403}:
+            raise UnusableServerError(
+                f"The server {where} grants no access ({words}).",
+                f"Check the key in {self.key.variable}.",
+            )
+        if status == 402 or self.message().codes & _NO_MONEY:
+            raise UnusableServerError(f"The server {where} is not paid for ({words}).")
+        if status in {404, 405, 501}:
+            raise UnusableServerError(
+                f"The server {where} has no such address or model ({words}).",
+                "Check base_url=… and the name after the colon.",
+            )
+        if status == 429:
+            raise UnusableServerError(f"The server {where} replied {words}.")

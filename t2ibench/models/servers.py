@@ -19,7 +19,7 @@ from datetime import timezone
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments, PositiveInt
@@ -60,7 +60,12 @@ class ServerArguments(Arguments):
             own. The key itself is never an argument: arguments are stored with the run.
         timeout: Seconds that one attempt may take, from the connection to the last byte.
         retries: Attempts at one request. Waiting for a rate limit does not count.
+        first_attempts: Attempts at a server that has not answered anything yet, if fewer.
+        largest_reply: Bytes of a reply, unpacked, that are taken at most.
     """
+
+    first_attempts: ClassVar[int | None] = None
+    largest_reply: ClassVar[int] = LARGEST_REPLY
 
     base_url: str | None = None
     api_key_env: str | None = None
@@ -120,7 +125,6 @@ class Server:
         where: What messages call it: its address, where there is one.
         key: What is hidden from what it says.
         args: How long it is waited for.
-        first_attempts: Attempts at a server that has not answered anything yet, if fewer.
         code_of: The code that stands for an exception of the library, such as
             'content_policy_violation'; None where it stands for none.
         hopeless: Exceptions of the library that mean that no call can work.
@@ -136,7 +140,6 @@ class Server:
         key: ApiKey,
         args: ServerArguments,
         *,
-        first_attempts: int | None = None,
         code_of: Callable[[Exception], str | None] = lambda _: None,
         hopeless: tuple[type[Exception], ...] = (),
     ) -> None:
@@ -146,7 +149,7 @@ class Server:
         self.failed: Callable[[Failure], None] = lambda _: None
         self._timeout = float(args.timeout)
         self._attempts = args.retries
-        self._first_attempts = first_attempts or args.retries
+        self._first_attempts = args.first_attempts or args.retries
         self._code_of = code_of
         self._hopeless = hopeless
         self._answered = False
@@ -283,9 +286,7 @@ class OpenAiServer(Server):
     Args:
         path: What is asked for below the address.
         args: Its address, its key, and how long it is waited for.
-        largest: Bytes of a reply, unpacked, that are taken at most.
         local_only: Whether the address comes from somebody else's file: no key is sent then.
-        first_attempts: See `Server`.
 
     Attributes:
         base_url: Its address.
@@ -294,19 +295,11 @@ class OpenAiServer(Server):
         T2IBenchError: the address is none, or the key cannot be sent.
     """
 
-    def __init__(
-        self,
-        path: str,
-        args: ServerArguments,
-        *,
-        largest: int = LARGEST_REPLY,
-        local_only: bool = False,
-        first_attempts: int | None = None,
-    ) -> None:
+    def __init__(self, path: str, args: ServerArguments, *, local_only: bool = False) -> None:
         self.base_url = checked_address(args.base_url or _OPENAI)
         key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
-        super().__init__(self.base_url + path, key, args, first_attempts=first_attempts)
-        self._largest = largest
+        super().__init__(self.base_url + path, key, args)
+        self._largest = args.largest_reply
         self._client: AsyncOpenAI | None = None
 
     def check_access(self) -> None:
@@ -337,6 +330,7 @@ class OpenAiServer(Server):
                 http_client=below,
                 default_headers={"User-Agent": USER_AGENT},
             )
+            _ = self._client.chat.completions, self._client.images  # their modules take a while
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from threading import Timer
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -57,6 +57,9 @@ class HostedArguments(ServerArguments):
         price_per_image: What an image costs, for --max-cost and --dry-run.
         body: `body.NAME=VALUE`: further fields of a request.
     """
+
+    first_attempts: ClassVar[int | None] = 2
+    largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
     size: Annotated[str, AfterValidator(_size)] | None = None

@@ -21,7 +21,6 @@ from t2ibench.models.server_errors import (
     one_line,
 )
 
-_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _NO_MODEL = {"model_not_found", "invalid_model", "unknown_model", "unsupported_model"}
 _NO_MODEL_WORDS = re.compile(
     r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
@@ -46,36 +45,14 @@ def refused_field(said: ServerMessage, sent: Collection[str], prompt: str) -> st
 
 def check_usable(reply: Reply, url: str) -> None:
     """Raise where no request to this server can work."""
-    status, said, key = reply.status, reply.message(), reply.key
-    words = reply.words()
-    if status == 401 and not key:
+    said = reply.message()
+    no_model = said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.text)
+    if no_model and reply.status not in {401, 402, 403, 429}:
         raise UnusableServerError(
-            f"The server {url} requires an API key.", f"Set it in {key.variable}."
-        )
-    if status in {401, 403}:
-        raise UnusableServerError(
-            f"The server {url} grants no access ({words}).", f"Check the key in {key.variable}."
-        )
-    if 300 <= status < 400:
-        raise UnusableServerError(
-            f"The server {url} redirects to another address ({status}), and the key is sent to no "
-            "other.",
-            "Give the address itself as base_url=….",
-        )
-    if status == 402 or said.codes & _NO_MONEY:
-        raise UnusableServerError(f"The server {url} is not paid for ({words}).")
-    if said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.text):
-        raise UnusableServerError(
-            f"The server {url} has no such image model ({words}).",
+            f"The server {url} has no such image model ({reply.words()}).",
             "Check the name after the colon of --model.",
         )
-    if status in {404, 405, 501}:
-        raise UnusableServerError(
-            f"The server {url} has no such address or model ({words}).",
-            "Check base_url=… in --model-args, and the name after the colon of --model.",
-        )
-    if status == 429:
-        raise UnusableServerError(f"The server {url} replied {words}.")
+    reply.check_access(url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,12 @@ from t2ibench.models.generators.image_replies import Images, check_usable, drawn
 from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.server_errors import BadReplyError, Reply, UnusableServerError
-from t2ibench.models.servers import Server
+from t2ibench.models.servers import OpenAiServer, Server
 from t2ibench.models.throttle import Throttle
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-LARGEST = 100_000_000  # bytes of a reply, or of an image at an address
-FIRST_ATTEMPTS = 2  # at a server that never answered
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 
 
@@ -56,8 +54,6 @@ class ImageServer:
         settings: What decides an image beside the arguments.
         wishes: Further fields of a request, which change only the way an image comes.
         price: What the library says that an image costs; None where it says nothing.
-        base_url: The server's address, for images that it names by theirs.
-        key: Sent to this address.
 
     Attributes:
         settings: What decides an image besides prompt, index and seed, as JSON values.
@@ -73,8 +69,6 @@ class ImageServer:
         *,
         wishes: Mapping[str, Any] | None = None,
         price: float | None = None,
-        base_url: str | None = None,
-        key: ApiKey | None = None,
     ) -> None:
         self.settings: Mapping[str, Any] = {**settings, **args.deciding()}
         self.where = server.where
@@ -82,9 +76,7 @@ class ImageServer:
         self._server = server
         self._call = call
         self._fields = Fields(server.where, args, wishes or {})
-        self._base_url = base_url or "https://0.0.0.0"
-        self._key = key or ApiKey("T2IBENCH_NO_KEY")
-        self._timeout = float(args.timeout)
+        self._args = args
         self._nonce = secrets.token_hex(8)
 
     def report(self, tell: Callable[[str], None]) -> None:
@@ -153,7 +145,11 @@ class ImageServer:
         async def fetch(url: str) -> bytes:
             from t2ibench.models.fetching import fetch_image
 
-            return await fetch_image(url, self._base_url, self._key, LARGEST, self._timeout)
+            args, server = self._args, self._server
+            base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
+            if isinstance(server, OpenAiServer):
+                base_url, key = server.base_url, server.key
+            return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
 
         outcomes = await asyncio.gather(
             *(drawn_of(item, fetch, self._server.key) for item in found.items[:images])

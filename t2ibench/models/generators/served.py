@@ -9,13 +9,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.generators.image_server import (
-    FIRST_ATTEMPTS,
-    LARGEST,
-    ImageCall,
-    ImageServer,
-    check_local,
-)
+from t2ibench.models.generators.image_server import ImageCall, ImageServer, check_local
 from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import OpenAiServer, Server, checked_address
@@ -44,13 +38,7 @@ class InferenceArguments(HostedArguments):
 
 def _openai(request: Request[HostedArguments]) -> HostedGenerator:
     args, model = request.args, request.source
-    server = OpenAiServer(
-        "/images/generations",
-        args,
-        largest=LARGEST,
-        local_only=request.recorded,
-        first_attempts=FIRST_ATTEMPTS,
-    )
+    server = OpenAiServer("/images/generations", args, local_only=request.recorded)
     if request.recorded:
         check_local("openai", model, server.base_url)
 
@@ -66,16 +54,14 @@ def _openai(request: Request[HostedArguments]) -> HostedGenerator:
         return Reply(response.status_code, response.content, server.key)
 
     settings = {"model": model, "url": server.where}
-    backend = ImageServer(
-        server, call, args, settings, wishes=_WISHES, base_url=server.base_url, key=server.key
-    )
+    backend = ImageServer(server, call, args, settings, wishes=_WISHES)
     return HostedGenerator(request.spec, backend, args, request.seed)
 
 
 def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     if request.recorded:
         check_local("litellm", request.source, None)
-    server = LitellmServer(request.source, request.args, first_attempts=FIRST_ATTEMPTS)
+    server = LitellmServer(request.source, request.args)
 
     async def call(asked: ImageCall) -> Reply:
         found = await server.library.aimage_generation(
@@ -89,14 +75,8 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     prices = server.library.model_cost.get(request.source, {})
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
-    backend = ImageServer(
-        server,
-        call,
-        request.args,
-        settings,
-        price=None if known is None else float(known),
-        base_url=server.address,
-    )
+    price = None if known is None else float(known)
+    backend = ImageServer(server, call, request.args, settings, price=price)
     return HostedGenerator(request.spec, backend, request.args, request.seed)
 
 
@@ -139,7 +119,6 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         f"{request.spec} ({address or args.provider})",
         key,
         args,
-        first_attempts=FIRST_ATTEMPTS,
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
