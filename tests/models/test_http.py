@@ -228,6 +228,27 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
     assert not [middle for middle in middles if middle in text]
 
 
+def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what the key knows is hidden from replies."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    names = ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+    for name in names:
+        monkeypatch.setenv(name, "another-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: another-secret")
+    heard: list[dict[str, str]] = []
+
+    def handle(wire: Wire) -> bool:
+        heard.append(wire.headers)
+        wire.send(response(completion("yes")))
+        return True
+
+    with wiring(handle) as url:
+        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
+        chat_server(url, api_key_env="NO_SUCH_KEY").chat(MESSAGES)
+    assert [headers.get("authorization") for headers in heard] == [f"Bearer {KEY}", None]
+    assert "another-secret" not in str(heard)
+
+
 def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
