@@ -221,14 +221,19 @@ class Server:
             ) from None
 
     async def _attempt(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
+        task = asyncio.ensure_future(call())
         try:
-            return await asyncio.wait_for(call(), self._timeout)
-        except (TimeoutError, asyncio.TimeoutError):
-            raise Failure(f"does not answer within {self._timeout:g} s") from None
-        except T2IBenchError:
+            # Not wait_for: before Python 3.12 it may take a cancellation for the end of the task.
+            done, _ = await asyncio.wait({task}, timeout=self._timeout)
+            if not done:
+                raise Failure(f"does not answer within {self._timeout:g} s")
+            return task.result()
+        except (Failure, T2IBenchError):
             raise
         except Exception as error:
             return self._read(error)
+        finally:
+            task.cancel()
 
     def _read(self, error: Exception) -> Reply:
         """An exception of a library as what the server replied; raises what is no reply."""
@@ -369,6 +374,8 @@ _LOCK = threading.RLock()
 def _event_loop(_process: int) -> asyncio.AbstractEventLoop:
     """The event loop of all servers, begun with the first request of a process."""
     loop = asyncio.new_event_loop()
+    # What a request brings goes to who waits for it; what ends after that is no news.
+    loop.set_exception_handler(lambda *_: None)
     threading.Thread(target=loop.run_forever, name="http", daemon=True).start()
     return loop
 
