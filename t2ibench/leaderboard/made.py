@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.leaderboard.submission import Manifest
-from t2ibench.models.on_server import OnServer
 from t2ibench.models.resolve import find_registered
+from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
@@ -107,4 +107,4 @@ class Claimed:
 def on_server(registry: Registry[Any], spec: str) -> bool:
     """Whether a name is of an adapter that calls a server, which a submission must not choose."""
     resolved = find_registered(registry, spec)
-    return resolved is not None and issubclass(resolved.adapter.Args, OnServer)
+    return resolved is not None and issubclass(resolved.adapter.Args, ServerArguments)

@@ -26,6 +26,9 @@ class ApiKey:
         value: The key itself, where a library has it from elsewhere.
         also: Further secrets to hide, which are not sent.
 
+    Attributes:
+        value: The key itself; empty where there is none.
+
     Raises:
         T2IBenchError: the name is none, or the key cannot be sent.
     """
@@ -39,25 +42,25 @@ class ApiKey:
                 "Put the key into that variable; never give the key itself.",
             )
         self.variable = variable
-        self._value = os.environ.get(variable, "") or value or ""
-        if re.search(r"[^\x21-\x7e]", self._value):
+        self.value = os.environ.get(variable, "") or value or ""
+        if re.search(r"[^\x21-\x7e]", self.value):
             raise T2IBenchError(
                 f"The key in {variable} has a space, a line break or a character outside of "
                 "ASCII; it cannot be sent.",
                 "Set it again, the key alone.",
             )
-        hides = sorted(set().union(*map(_forms, (self._value, *also))), key=len, reverse=True)
+        hides = sorted(set().union(*map(_forms, (self.value, *also))), key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, hides))) if hides else None
 
     def __repr__(self) -> str:
         return f"ApiKey({self.variable!r})"
 
     def __bool__(self) -> bool:
-        return bool(self._value)
+        return bool(self.value)
 
     def headers(self) -> dict[str, str]:
         """What a request is sent with."""
-        return {"Authorization": f"Bearer {self._value}"} if self._value else {}
+        return {"Authorization": f"Bearer {self.value}"} if self.value else {}
 
     def hide(self, text: str) -> str:
         """A text from the server without the key."""

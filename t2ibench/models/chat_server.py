@@ -1,47 +1,43 @@
-"""A client for any server that speaks OpenAI's chat completions."""
+"""Chat models on servers, through the openai client or LiteLLM."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.models.api_key import ApiKey
-from t2ibench.models.http import (
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.litellm_library import LitellmServer
+from t2ibench.models.server_errors import (
     BadReplyError,
-    HttpSession,
+    DeclinedError,
+    RefusedError,
     Reply,
-    ServerAwayError,
-    checked_address,
     one_line,
 )
-from t2ibench.models.on_server import OnServer
-from t2ibench.models.told import blocked, passes, told
+from t2ibench.models.servers import OpenAiServer, ServerArguments, submit
 
-__all__ = [
-    "ChatServer",
-    "RefusedError",
-    "ServerArguments",
-    "ServerAwayError",
-    "declined",
-    "logprob",
-]
+Library = Literal["openai", "litellm"]
+LIBRARIES: tuple[Library, ...] = ("openai", "litellm")
+T = TypeVar("T")
 
 
-class RefusedError(BadReplyError):
-    """The model, or a filter of its server, declines."""
-
-
-class ServerArguments(OnServer):
+class ChatArguments(ServerArguments):
     """Arguments of a language model on a server.
 
     Attributes:
         max_tokens: Longest answer.
     """
 
-    base_url: str = "https://api.openai.com/v1"
     max_tokens: PositiveInt = 64
+
+
+class ChatReply(NamedTuple):
+    """A reply and its log-probability, where the server gives it."""
+
+    text: str
+    logprob: float | None
 
 
 class ChatServer:
@@ -51,108 +47,89 @@ class ChatServer:
 
     Args:
         model: The model's name on the server.
-        base_url: See `ServerArguments`, as for the others.
-        api_key_env: Name of the variable that holds the key.
-        timeout: Seconds that one attempt may take.
-        retries: Attempts at one request.
-        max_tokens: Longest answer.
+        args: Where it is, how long it is waited for, and the longest answer.
+        library: Which library asks.
+
+    Attributes:
+        settings: What decides an answer, for the fingerprint.
 
     Raises:
-        T2IBenchError: the address is not an http(s) address, or the key cannot be sent.
+        T2IBenchError: the address is not an http(s) address, the key cannot be sent, or the library
+            is not installed.
     """
 
-    def __init__(
-        self,
-        model: str,
-        base_url: str = "https://api.openai.com/v1",
-        api_key_env: str = "OPENAI_API_KEY",
-        timeout: int = 120,
-        retries: int = 5,
-        max_tokens: int = 64,
-    ) -> None:
-        self.model = model
-        self.url = checked_address(base_url) + "/chat/completions"
-        self._key = ApiKey(api_key_env)
-        self._max_tokens = max_tokens
-        self._session = HttpSession(
-            self.url, self._key, timeout=timeout, attempts=retries, passes=passes
-        )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What decides an answer, for the fingerprint."""
-        return {"model": self.model, "url": self.url, "max_tokens": self._max_tokens}
+    def __init__(self, model: str, args: ChatArguments, library: Library = "openai") -> None:
+        self._server: OpenAiServer | LitellmServer
+        self.settings: dict[str, Any]
+        url: str | None
+        more: dict[str, Any]
+        if library == "openai":
+            self._server = OpenAiServer("/chat/completions", args)
+            url, more = self._server.where, {}
+        else:
+            self._server = LitellmServer(model, args)
+            url, more = self._server.address, {"library": library}
+        self.settings = {"model": model, "url": url, "max_tokens": args.max_tokens, **more}
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for."""
-        self._session.tell = tell
+        self._server.tell = tell
 
     def check_access(self) -> None:
         """Refuse what is known to need a key."""
-        self._session.check_access()
+        if isinstance(self._server, OpenAiServer):
+            self._server.check_access()
 
     def chat(self, messages: Sequence[Mapping[str, Any]]) -> str:
         """The reply to a conversation, greedily decoded; safe to call from several threads."""
         started = self.start(messages)
         try:
-            return self.read(started)
+            return started.result().text
         finally:
             started.cancel()
 
     def start(
         self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
-    ) -> Future[Reply]:
-        """Begin to ask."""
-        return self._session.post(
-            {
-                "model": self.model,
-                "messages": list(messages),
-                "temperature": 0,
-                "max_tokens": self._max_tokens,
-                **(extra or {}),
-            }
+    ) -> Future[ChatReply]:
+        """Begin to ask.
+
+        Args:
+            messages: The conversation.
+            extra: Further fields of the request.
+
+        Returns:
+            The reply, or one of the errors of `server_errors`.
+        """
+        fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
+        return submit(self._chat(list(messages), fields))
+
+    async def _chat(self, messages: list[Any], fields: Mapping[str, Any]) -> ChatReply:
+        reply = await self._server.ask(lambda: self._complete(messages, fields))
+        if reply.status == 200:
+            return _read(reply)
+        said = f"the server replied {reply.words()}"
+        if reply.status in {400, 403, 422} and reply.message().blocked is not None:
+            raise RefusedError(said)  # 403 would else mean a wrong key
+        if reply.status in {400, 422}:
+            raise DeclinedError(said)
+        reply.check_access(self._server.where)
+        raise BadReplyError(said)
+
+    async def _complete(self, messages: list[Any], fields: Mapping[str, Any]) -> Reply:
+        server = self._server
+        if isinstance(server, OpenAiServer):
+            raw = await server.client.chat.completions.with_raw_response.create(
+                model=self.settings["model"], messages=messages, extra_body=fields
+            )
+            response = raw.http_response
+            return Reply(response.status_code, response.content, server.key)
+        found = await server.library.acompletion(
+            messages=messages, drop_params=True, **server.given(), **fields
         )
-
-    def read(self, started: Future[Reply]) -> str:
-        """Wait for what was asked."""
-        reply = started.result()
-        if _filtered(reply):
-            raise RefusedError(f"the server replied {_message(reply)}")
-        if reply.status == 401 and not self._key:
-            raise ServerAwayError(
-                f"The server {self.url} requires an API key.", f"Set it in {self._key.variable}."
-            )
-        if 300 <= reply.status < 400:
-            raise ServerAwayError(
-                f"The server {self.url} redirects to another address ({reply.status}), and the "
-                "key is sent to no other.",
-                "Give the address itself as base_url=….",
-            )
-        if reply.status in {401, 403, 404, 429}:
-            raise ServerAwayError(f"The server {self.url} replied {_message(reply)}.")
-        if reply.status != 200:
-            raise BadReplyError(f"the server replied {_message(reply)}")
-        return _content(reply)
+        return Reply(200, found.model_dump_json().encode(), server.key)
 
 
-def declined(started: Future[Reply]) -> bool:
-    """Whether a server would not take a request as it was put."""
-    if started.exception() is not None:
-        return False
-    reply = started.result()
-    return reply.status in {400, 422} and not _filtered(reply)
-
-
-def logprob(started: Future[Reply]) -> float | None:
-    """The log-probability of a reply, where the server gives it."""
-    try:
-        tokens = started.result().json()["choices"][0]["logprobs"]["content"]
-        return float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
-    except (BadReplyError, KeyError, IndexError, TypeError, ValueError, AttributeError):
-        return None
-
-
-def _content(reply: Reply) -> str:
+def _read(reply: Reply) -> ChatReply:
     try:
         choice = reply.json()["choices"][0]
         message = choice["message"]
@@ -166,14 +143,38 @@ def _content(reply: Reply) -> str:
         raise RefusedError("refused by a filter of the server")
     if not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
-    return content
+    try:
+        tokens = choice["logprobs"]["content"]
+        logprob = float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
+    except (KeyError, TypeError, ValueError):
+        logprob = None
+    return ChatReply(content, logprob)
 
 
-def _filtered(reply: Reply) -> bool:
-    """Whether a filter declined; 403 would else mean a wrong key."""
-    return reply.status in {400, 403, 422} and blocked(told(reply)) is not None
+def chat_adapter(
+    library: Library,
+    make: Callable[[str, ChatServer, Any], T],
+    Args: type[ChatArguments],
+    takes: str,
+) -> Adapter[T]:
+    """The adapter `openai:MODEL` or `litellm:MODEL` of a judge, a rewriter or a proposer.
 
+    Args:
+        library: Which one.
+        make: From its name, its server and its arguments.
+        Args: What it is given.
+        takes: What a user has to give, such as '--judge-args base_url=…'.
+    """
 
-def _message(reply: Reply) -> str:
-    """Status and the server's own words, shortened."""
-    return f"{reply.status}: {one_line(told(reply).message)}"
+    def create(request: Request[ChatArguments]) -> T:
+        return make(request.spec, ChatServer(request.source, request.args, library), request.args)
+
+    return Adapter(
+        create=create,
+        form=f"{library}:MODEL",
+        description=f"any OpenAI-compatible server; {takes}"
+        if library == "openai"
+        else "whatever LiteLLM reaches; pip install t2ibench[litellm]",
+        Args=Args,
+        check=create,
+    )

@@ -5,15 +5,12 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.wire import BadReplyError, new_client, whole_body
-from t2ibench.version import __version__
-
-if TYPE_CHECKING:
-    import httpx
+from t2ibench.models.http import BoundedClient
+from t2ibench.models.server_errors import BadReplyError
 
 _HOPS = 3
 _PORTS = {"http": 80, "https": 443}
@@ -26,37 +23,39 @@ async def fetch_image(url: str, base_url: str, key: ApiKey, largest: int, timeou
     asked only if the server is in one itself, so that no server can reach into the network that
     t2ibench runs in.
     """
-    import httpx
-
-    client = new_client()
     try:
-        return await asyncio.wait_for(_followed(client, url, base_url, key, largest), timeout)
-    except (TimeoutError, asyncio.TimeoutError, httpx.TimeoutException):
+        async with BoundedClient(largest) as client:
+            return await asyncio.wait_for(_followed(client, url, base_url, key), timeout)
+    except (TimeoutError, asyncio.TimeoutError):
         raise BadReplyError(f"the image's address does not answer within {timeout:g} s") from None
-    except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+    except BadReplyError:
+        raise
+    except Exception as error:
         raise BadReplyError(f"the image's address fails ({type(error).__name__})") from None
-    finally:
-        await client.aclose()
 
 
-async def _followed(
-    client: httpx.AsyncClient, url: str, base_url: str, key: ApiKey, largest: int
-) -> bytes:
+async def _followed(client: BoundedClient, url: str, base_url: str, key: ApiKey) -> bytes:
     base = urlsplit(base_url)
     for _ in range(_HOPS):
         url = urljoin(base_url + "/", url)
         parts = _checked(url)
         own = _origin(parts) == _origin(base)
-        request = _request(client, parts, None, key) if own else await _pinned(client, parts, base)
-        response = await client.send(request, stream=True)
-        try:
-            if response.status_code == 200:
-                return await whole_body(response, largest)
-            if response.status_code not in {301, 302, 303, 307, 308}:
-                raise BadReplyError(f"the image's address replied {response.status_code}")
-            url = urljoin(url, response.headers.get("location", ""))
-        finally:
-            await response.aclose()
+        address = None if own else await _public_address(parts, base)
+        headers = {"Accept": "image/*", "Host": parts.netloc.rpartition("@")[2]}
+        extensions: dict[str, Any] = {}
+        if address is not None:  # the very one that was checked, whatever the name means by now
+            extensions["sni_hostname"] = parts.hostname
+        request = client.build_request(
+            "GET", url, headers={**headers, **(key.headers() if own else {})}, extensions=extensions
+        )
+        if address is not None:
+            request.url = request.url.copy_with(host=address)
+        response = await client.send(request)
+        if response.status_code == 200:
+            return response.content
+        if response.status_code not in {301, 302, 303, 307, 308}:
+            raise BadReplyError(f"the image's address replied {response.status_code}")
+        url = urljoin(url, response.headers.get("location", ""))
     raise BadReplyError("the image's address redirects too often")
 
 
@@ -75,46 +74,20 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
     return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)
 
 
-async def _pinned(
-    client: httpx.AsyncClient, parts: SplitResult, base: SplitResult
-) -> httpx.Request:
-    """A request to the very address that was checked, whatever the name means a moment later."""
-    if any(not address.is_global for address in await _addresses(base)):
-        return _request(client, parts, None, None)
+async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
+    """The address to ask instead of the name; None where the server is in a private network."""
+    if not all(address.is_global for address in await _addresses(base)):
+        return None
     addresses = await _addresses(parts)
-    if not addresses or any(not address.is_global for address in addresses):
+    if not addresses or not all(address.is_global for address in addresses):
         raise BadReplyError("the image's address is in a private network, and the server is not")
-    return _request(client, parts, addresses[0], None)
+    return str(addresses[0])
 
 
 async def _addresses(
     parts: SplitResult,
 ) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    port = parts.port or _PORTS.get(parts.scheme, 0)
     found = await asyncio.get_running_loop().getaddrinfo(
-        parts.hostname, port, type=socket.SOCK_STREAM
+        parts.hostname, _origin(parts)[2], type=socket.SOCK_STREAM
     )
     return [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
-
-
-def _request(
-    client: httpx.AsyncClient,
-    parts: SplitResult,
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None,
-    key: ApiKey | None,
-) -> httpx.Request:
-    import httpx
-
-    url = httpx.URL(parts.geturl())
-    headers = {
-        "Accept": "image/*",
-        "Accept-Encoding": "gzip",
-        "User-Agent": f"t2ibench/{__version__}",
-        "Host": parts.netloc.rpartition("@")[2],
-        **(key.headers() if key else {}),
-    }
-    extensions = {}
-    if address is not None:
-        url = url.copy_with(host=str(address))
-        extensions["sni_hostname"] = parts.hostname or ""
-    return client.build_request("GET", url, headers=headers, extensions=extensions)

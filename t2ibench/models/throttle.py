@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-from t2ibench.models.retries import Failure
+from t2ibench.models.servers import Failure
 
 _DEAF = 1.0  # seconds: requests that fail together are one sign
 _SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from t2ibench.models.chat_server import ChatArguments, ChatServer
+
 # From a request's body to a status, what to send (text is a reply, anything else the body) and
 # perhaps headers.
 Speak = Callable[[dict[str, Any]], tuple[Any, ...]]
@@ -46,8 +48,13 @@ def without_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def note(seconds: float) -> None:
         waits.append(seconds)
 
-    monkeypatch.setattr("t2ibench.models.http.pause", note)
+    monkeypatch.setattr("t2ibench.models.servers.pause", note)
     return waits
+
+
+def chat_server(base_url: str | None = None, **args: Any) -> ChatServer:
+    """The client of a server."""
+    return ChatServer("m", ChatArguments(base_url=base_url, **args))
 
 
 @contextmanager

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.chat_server import ChatServer, ServerAwayError
-from tests.models.chat import serving, without_waiting
+from t2ibench.models.server_errors import ServerAwayError
+from tests.models.chat import chat_server, serving, without_waiting
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
@@ -39,14 +39,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def move(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr("t2ibench.models.http.pause", move)
-    monkeypatch.setattr("t2ibench.models.retries.monotonic", lambda: now[0])
+    monkeypatch.setattr("t2ibench.models.servers.pause", move)
+    monkeypatch.setattr("t2ibench.models.servers.monotonic", lambda: now[0])
     return now
 
 
 def test_a_busy_server_is_asked_again_with_growing_waits(waits: list[float]) -> None:
     with serving(says((503, "busy"), (500, "oh"), (502, "no"), (200, "yes"))) as (url, posted):
-        assert ChatServer("m", url).chat(MESSAGES) == "yes"
+        assert chat_server(url).chat(MESSAGES) == "yes"
     assert len(posted) == 4 and len(waits) == 3
     for wait, least in zip(waits, (0.5, 1.0, 2.0), strict=True):
         assert least <= wait <= 1.5 * least  # with jitter
@@ -62,7 +62,7 @@ def test_retry_after_is_respected(form: str, status: int, waits: list[float]) ->
     date = http_date(61).removesuffix(" GMT")
     busy = (status, {"error": "slow down"}, {"Retry-After": form.format(date=date)})
     with serving(says(busy, (200, "yes"))) as (url, _):
-        assert ChatServer("m", url).chat(MESSAGES) == "yes"
+        assert chat_server(url).chat(MESSAGES) == "yes"
     (wait,) = waits
     assert 40 <= wait <= 62
 
@@ -71,7 +71,7 @@ def test_retry_after_is_respected(form: str, status: int, waits: list[float]) ->
 def test_a_retry_after_that_makes_no_sense_is_ignored(asked: str, waits: list[float]) -> None:
     busy = (429, {"error": "slow down"}, {"Retry-After": asked})
     with serving(says(busy, (200, "yes"))) as (url, _):
-        assert ChatServer("m", url).chat(MESSAGES) == "yes"
+        assert chat_server(url).chat(MESSAGES) == "yes"
     assert len(waits) == 1 and waits[0] <= 1.0
 
 
@@ -85,7 +85,7 @@ def test_a_rate_limit_is_waited_for_and_announced(clock: list[float]) -> None:
         return 200, "yes"
 
     with serving(limited) as (url, posted):
-        server = ChatServer("m", url, retries=2)
+        server = chat_server(url, retries=2)
         server.report_waits(said.append)
         assert server.chat(MESSAGES) == "yes"
     assert len(posted) > 2 and clock[0] - began < 120
@@ -99,7 +99,7 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
 ) -> None:
     began = clock[0]
     with serving(says((status, "", headers))) as (url, posted):
-        server = ChatServer("m", url, retries=1000, timeout=5)
+        server = chat_server(url, retries=1000, timeout=5)
         with pytest.raises(ServerAwayError, match=f"replied with status {status}; tried"):
             server.chat(MESSAGES)
         assert 300 <= clock[0] - began <= 331 and len(posted) >= 2
@@ -113,7 +113,7 @@ def test_an_account_without_credit_is_not_waited_for(waits: list[float]) -> None
     empty = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
     with serving(says((429, empty))) as (url, posted):
         with pytest.raises(ServerAwayError, match="429: You exceeded your quota"):
-            ChatServer("m", url).chat(MESSAGES)
+            chat_server(url).chat(MESSAGES)
         assert len(posted) == 1 and not waits
 
 
@@ -122,10 +122,10 @@ def test_attempts_are_counted(waits: list[float]) -> None:
         with pytest.raises(
             ServerAwayError, match=r"replied with status 503; tried 3 times\."
         ) as caught:
-            ChatServer("m", url, retries=3).chat(MESSAGES)
+            chat_server(url, retries=3).chat(MESSAGES)
         assert len(posted) == 3
         with pytest.raises(ServerAwayError, match="tried once"):
-            ChatServer("m", url, retries=1).chat(MESSAGES)
+            chat_server(url, retries=1).chat(MESSAGES)
     assert len(posted) == 4
     assert "\n" not in str(caught.value) and "base_url" in str(caught.value)
 
@@ -134,7 +134,7 @@ def test_a_dead_server_is_one_line(waits: list[float]) -> None:
     with serving(says((200, "x"))) as (url, _):
         pass
     with pytest.raises(ServerAwayError, match=r"cannot be reached \(\w+\); tried 2 times"):
-        ChatServer("m", url, retries=2).chat(MESSAGES)
+        chat_server(url, retries=2).chat(MESSAGES)
 
 
 def test_a_silent_server_is_one_line(waits: list[float]) -> None:
@@ -147,7 +147,7 @@ def test_a_silent_server_is_one_line(waits: list[float]) -> None:
     with serving(sleepy) as (url, _):
         began = time.monotonic()
         with pytest.raises(ServerAwayError, match="does not answer within 1 s"):
-            ChatServer("m", url, retries=2, timeout=1).chat(MESSAGES)
+            chat_server(url, retries=2, timeout=1).chat(MESSAGES)
         assert time.monotonic() - began < 4
         gate.set()
 
@@ -157,7 +157,7 @@ def test_one_session_serves_many_threads() -> None:
         return 200, body["messages"][0]["content"]
 
     with serving(echo) as (url, _):
-        server = ChatServer("m", url)
+        server = chat_server(url)
         texts = [f"text {number}" for number in range(64)]
         with ThreadPoolExecutor(16) as pool:
             said = pool.map(lambda text: server.chat([{"role": "user", "content": text}]), texts)
@@ -173,5 +173,5 @@ def test_redirects_are_not_followed_and_netrc_is_not_read(
     monkeypatch.setenv("MY_KEY", "mine")
     away = says((302, "", {"Location": "http://127.0.0.1:1/"}))
     with serving(away) as (url, posted), pytest.raises(T2IBenchError, match="302"):
-        ChatServer("m", url, api_key_env="MY_KEY").chat(MESSAGES)
+        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
     assert [body["authorization"] for body in posted] == ["Bearer mine"]

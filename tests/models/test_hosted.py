@@ -14,9 +14,9 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.image_replies import refused_field
-from t2ibench.models.retries import Failure
+from t2ibench.models.server_errors import ServerMessage
+from t2ibench.models.servers import Failure
 from t2ibench.models.throttle import Throttle
-from t2ibench.models.told import Told, blocked
 from t2ibench.toyland import draw
 from tests.models.images_api import Said, images_server, json_reply, running, speaking
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
@@ -36,7 +36,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def note(seconds: float) -> None:
         found.append(seconds)
 
-    monkeypatch.setattr("t2ibench.models.generators.library.pause", note)
+    monkeypatch.setattr("t2ibench.models.servers.pause", note)
     return found
 
 
@@ -143,18 +143,20 @@ def test_litellm_answers_refusals_and_prices(
 
     limited = [True]
 
-    def image_generation(**given: Any) -> Any:
+    async def aimage_generation(**given: Any) -> Any:
         if limited.pop() if limited else False:
             raise RateLimitError("slower")
         body = {name: given[name] for name in ("prompt", "n", "seed")}
         if "nurse" in given["prompt"]:
             raise ContentPolicyViolationError("Your request was rejected.")
-        reply = httpx.post(f"{given['api_base']}/images/generations", json=body).json()
+        async with httpx.AsyncClient() as client:
+            response = await client.post(f"{given['api_base']}/images/generations", json=body)
+        reply = response.json()
         row = types.SimpleNamespace(**reply["data"][0], revised_prompt=given["prompt"] + "!")
         return types.SimpleNamespace(data=[row], _hidden_params={"response_cost": 0.25})
 
     library: Any = types.ModuleType("litellm")
-    library.image_generation = image_generation
+    library.aimage_generation = aimage_generation
     library.exceptions = types.SimpleNamespace(
         ContentPolicyViolationError=ContentPolicyViolationError
     )
@@ -203,22 +205,22 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
 
 
 def test_only_a_filters_words_are_a_refusal() -> None:
-    def said(message: str, *codes: str) -> Told:
-        return Told(frozenset(codes), (), message)
+    def status(message: str, *codes: str) -> str | None:
+        return ServerMessage(frozenset(codes), (), message).blocked
 
-    assert blocked(said("Invalid size '3x3'.")) is None
-    assert blocked(said("The prompt is too long.", "invalid_request_error")) is None
-    assert blocked(said("x", "moderation_blocked")) == "refused"
-    assert blocked(said("The image was flagged as unsafe.")) == "refused"
+    assert status("Invalid size '3x3'.") is None
+    assert status("The prompt is too long.", "invalid_request_error") is None
+    assert status("x", "moderation_blocked") == "refused"
+    assert status("The image was flagged as unsafe.") == "refused"
 
 
 def test_a_word_of_the_prompt_is_no_field() -> None:
-    said = Told(frozenset(), (), "Cannot draw 'a sesame seed'.")
+    said = ServerMessage(frozenset(), (), "Cannot draw 'a sesame seed'.")
     assert refused_field(said, {"seed", "size"}, "a sesame seed") is None
     assert refused_field(said, {"seed", "size"}, "a rose") == "seed"
-    both = Told(frozenset(), (), "seed or size?")
+    both = ServerMessage(frozenset(), (), "seed or size?")
     assert refused_field(both, {"seed", "size"}, "a rose") is None
-    named = Told(frozenset(), ("prompt",), "seed?")
+    named = ServerMessage(frozenset(), ("prompt",), "seed?")
     assert refused_field(named, {"seed", "size"}, "a rose") is None
 
 

@@ -16,9 +16,9 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.chat_server import ChatServer, ServerAwayError
-from t2ibench.models.http import LARGEST_REPLY, checked_address
-from tests.models.chat import Wire, bomb, completion, response, wiring, without_waiting
+from t2ibench.models.server_errors import ServerAwayError
+from t2ibench.models.servers import LARGEST_REPLY, checked_address
+from tests.models.chat import Wire, bomb, chat_server, completion, response, wiring, without_waiting
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 KEY = "sk-Ab/9+q=\"x\\y'z&?%"
@@ -78,7 +78,7 @@ def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
     with wiring(handle) as url:
         began = time.monotonic()
         with pytest.raises(ServerAwayError, match="does not answer within 1 s; tried once"):
-            ChatServer("m", url, timeout=1, retries=1).chat(MESSAGES)
+            chat_server(url, timeout=1, retries=1).chat(MESSAGES)
         assert 1 <= time.monotonic() - began < 10
         ended.set()
     assert asked == 1
@@ -129,7 +129,7 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
         tracemalloc.start()
         try:
             with pytest.raises(T2IBenchError, match=message) as caught:
-                ChatServer("m", url).chat(MESSAGES)
+                chat_server(url).chat(MESSAGES)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
@@ -153,7 +153,7 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
 )
 def test_a_reply_that_breaks_off_is_asked_for_again(broken: bytes) -> None:
     with wiring(raw(broken, response(completion("whole")))) as url:
-        assert ChatServer("m", url).chat(MESSAGES) == "whole"
+        assert chat_server(url).chat(MESSAGES) == "whole"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_any_text_is_read_without_loss(text: str, packed: bool) -> None:
         else response(body, 200, "Content-Type: text/html")
     )
     with wiring(raw(sent)) as url:
-        assert ChatServer("m", url).chat(MESSAGES) == text
+        assert chat_server(url).chat(MESSAGES) == text
 
 
 def echoes(key: str) -> list[str]:
@@ -219,7 +219,7 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
 
             with wiring(handle) as url:
                 try:
-                    heard.append(ChatServer("m", url, "MY_KEY", retries=1).chat(MESSAGES))
+                    heard.append(chat_server(url, api_key_env="MY_KEY", retries=1).chat(MESSAGES))
                 except T2IBenchError as error:
                     heard.append(str(error))
     text = " ".join(heard)
@@ -228,12 +228,33 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
     assert not [middle for middle in middles if middle in text]
 
 
+def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what the key knows is hidden from replies."""
+    monkeypatch.setenv("MY_KEY", KEY)
+    names = ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+    for name in names:
+        monkeypatch.setenv(name, "another-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: another-secret")
+    heard: list[dict[str, str]] = []
+
+    def handle(wire: Wire) -> bool:
+        heard.append(wire.headers)
+        wire.send(response(completion("yes")))
+        return True
+
+    with wiring(handle) as url:
+        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
+        chat_server(url, api_key_env="NO_SUCH_KEY").chat(MESSAGES)
+    assert [headers.get("authorization") for headers in heard] == [f"Bearer {KEY}", None]
+    assert "another-secret" not in str(heard)
+
+
 def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MY_KEY", "EMPTY")
     with wiring(raw(response(completion("an EMPTY room")))) as url:
-        assert ChatServer("m", url, "MY_KEY").chat(MESSAGES) == "an EMPTY room"
+        assert chat_server(url, api_key_env="MY_KEY").chat(MESSAGES) == "an EMPTY room"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +270,7 @@ def test_a_key_that_cannot_be_sent_is_one_line_before_any_request(
     with pytest.raises(
         T2IBenchError, match="The key in MY_KEY has a space, a line break"
     ) as caught:
-        ChatServer("m", "http://127.0.0.1:1", "MY_KEY")
+        chat_server("http://127.0.0.1:1", api_key_env="MY_KEY")
     assert key not in str(caught.value) and "\n" not in str(caught.value)
 
 
@@ -257,13 +278,13 @@ def test_a_key_given_as_the_name_of_a_variable_is_not_shown() -> None:
     with pytest.raises(
         T2IBenchError, match="expected the name of an environment variable"
     ) as caught:
-        ChatServer("m", api_key_env="sk-proj-1234")
+        chat_server(api_key_env="sk-proj-1234")
     assert "sk-proj" not in str(caught.value)
 
 
 def test_a_key_does_not_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    server = ChatServer("m", api_key_env="MY_KEY")
+    server = chat_server(api_key_env="MY_KEY")
     assert KEY not in repr(vars(server)) + repr(ApiKey("MY_KEY")) + json.dumps(server.settings)
 
 
@@ -322,7 +343,7 @@ def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch
         wiring(raw(response(b"", status, f"Location: {away}/chat/completions"))) as url,
         pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
     ):
-        ChatServer("m", url, "MY_KEY").chat(MESSAGES)
+        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
     assert not elsewhere
 
 
@@ -334,7 +355,7 @@ def test_proxies_that_make_no_sense_are_one_line(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with pytest.raises(T2IBenchError) as caught:
-        ChatServer("m", "http://127.0.0.1:1", retries=1).chat(MESSAGES)
+        chat_server("http://127.0.0.1:1", retries=1).chat(MESSAGES)
     assert "\n" not in str(caught.value)
 
 
@@ -351,7 +372,7 @@ def test_a_cancelled_request_is_ended_at_once() -> None:
         return False
 
     with wiring(handle) as url:
-        server = ChatServer("m", url)
+        server = chat_server(url)
         started = server.start(MESSAGES)
         assert here.wait(10)
         started.cancel()
@@ -367,6 +388,6 @@ def test_connections_are_used_again() -> None:
         return True
 
     with wiring(handle) as url:
-        server = ChatServer("m", url)
+        server = chat_server(url)
         assert [server.chat(MESSAGES) for _ in range(20)] == ["yes"] * 20
     assert len(connections) == 1

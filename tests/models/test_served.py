@@ -254,8 +254,8 @@ def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPa
 def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str) -> None:
     from t2ibench.models.api_key import ApiKey
     from t2ibench.models.fetching import fetch_image
-    from t2ibench.models.http import BadReplyError
-    from t2ibench.models.wire import submit
+    from t2ibench.models.server_errors import BadReplyError
+    from t2ibench.models.servers import submit
 
     with speaking(lambda *_: (200, {}, picture())) as (here, posted):
         port = here.partition("127.0.0.1:")[2].partition("/")[0]
@@ -274,8 +274,8 @@ def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str)
 def test_an_image_at_an_address_is_bounded() -> None:
     from t2ibench.models.api_key import ApiKey
     from t2ibench.models.fetching import fetch_image
-    from t2ibench.models.http import BadReplyError
-    from t2ibench.models.wire import submit
+    from t2ibench.models.server_errors import BadReplyError
+    from t2ibench.models.servers import submit
 
     with speaking(lambda *_: (200, {}, b"x" * 5000)) as (url, _):
         fetch = fetch_image("/big", url, ApiKey("NO_KEY"), 1000, 5.0)
@@ -386,7 +386,7 @@ def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyP
     async def short(_: float) -> None:
         await asyncio.sleep(0.05)
 
-    monkeypatch.setattr("t2ibench.models.http.pause", short)
+    monkeypatch.setattr("t2ibench.models.servers.pause", short)
     lock, busy, most, over = threading.Lock(), 0, 0, 0
 
     def speak(*_: Any) -> Said:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
+import openai
 import pytest
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Judge, Query
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, serving
+from tests.models.chat import posted_image, serving, without_waiting
 
 GENDER = ("male", "female")
 DECLINES = {"error": {"message": "Unrecognized request argument supplied"}}
@@ -159,6 +163,42 @@ def test_odd_log_probabilities_cost_nothing(tokens: Any) -> None:
     with serving(lambda _: (200, said)) as (url, _):
         (found,) = judge(url).answer(queries(1))
     assert (found.answer, found.raw) == ("male", "male")
+
+
+def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LiteLLM's interface, as version 1.109 has it, whose errors are the openai client's."""
+
+    async def acompletion(**given: Any) -> Any:
+        own = {name: given.pop(name) for name in ("model", "messages", "api_base", "api_key")}
+        limits = {name: given.pop(name) for name in ("drop_params", "max_retries", "timeout")}
+        assert limits == {"drop_params": True, "max_retries": 0, "timeout": 120.0}
+        async with openai.AsyncOpenAI(
+            base_url=own["api_base"], api_key=own["api_key"], max_retries=0
+        ) as client:
+            return await client.chat.completions.create(
+                model=own["model"], messages=own["messages"], extra_body=given
+            )
+
+    library: Any = types.ModuleType("litellm")
+    library.acompletion = acompletion
+    refused = type("ContentPolicyViolationError", (Exception,), {})
+    library.exceptions = types.SimpleNamespace(ContentPolicyViolationError=refused)
+    monkeypatch.setitem(sys.modules, "litellm", library)
+    monkeypatch.setenv("T2IBENCH_LITELLM_KEY", "sk-0123456789")
+    waits = without_waiting(monkeypatch)
+    with serving(declining("logprobs")) as (url, posted):
+        (one,) = create_judges(["litellm:any/eye"], {"base_url": url, "workers": "1"})
+        answers = one.answer(queries())
+        assert [found.answer for found in answers] == ["male", "female"] * 3
+        assert len(posted) == 7 and posted[0]["authorization"] == "Bearer sk-0123456789"
+    said = (401, {"error": {"message": "not sk-0123456789"}})
+    with serving(lambda _: said) as (url, posted):
+        (one,) = create_judges(["litellm:any/eye"], {"base_url": url, "workers": "1"})
+        with pytest.raises(T2IBenchError, match=r"grants no access \(401: not \*\*\*\)"):
+            one.answer(queries(1))
+    with pytest.raises(T2IBenchError, match=r"cannot be reached.*tried 5 times"):
+        one.answer(queries(1))
+    assert len(waits) == 4 and one.fingerprint != judge(url).fingerprint
 
 
 def test_stored_answers_of_the_plain_way_are_still_found() -> None:

@@ -21,6 +21,7 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.chat_server import ChatServer
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.pipeline.observers import JudgeRun, Question, open_judge
@@ -67,7 +68,7 @@ def asked_of(
 
 def judge_on(url: str, folder: Path, **more: Any) -> JudgeRun:
     args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", **more)
-    return open_judge(OpenAiJudge("openai:eye", "eye", args), folder / "evidence")
+    return open_judge(OpenAiJudge("openai:eye", ChatServer("eye", args), args), folder / "evidence")
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

@@ -44,8 +44,8 @@ GENERATORS: Registry[Adapter[Generator]] = Registry(
         "diffusers": "t2ibench.models.generators.diffusers:ADAPTER",
         "folder": "t2ibench.models.generators.folder:ADAPTER",
         "openai": "t2ibench.models.generators.served:ADAPTER",
-        "hf": "t2ibench.models.generators.inference:ADAPTER",
-        "litellm": "t2ibench.models.generators.litellm:ADAPTER",
+        "hf": "t2ibench.models.generators.served:HUB",
+        "litellm": "t2ibench.models.generators.served:LITELLM",
     },
 )
 _DIFFUSERS = "diffusers"

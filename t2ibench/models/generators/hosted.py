@@ -1,28 +1,30 @@
-"""What generators on servers share: arguments, many requests at a time, and what they cost."""
+"""Generators on servers: their arguments, many requests at a time, and what they cost."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import groupby
+from threading import Timer
 from time import monotonic
-from typing import Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.image_replies import UnusableServerError
 from t2ibench.models.generators.passed import value_of
-from t2ibench.models.http import ServerAwayError
-from t2ibench.models.on_server import OnServer
 from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
+from t2ibench.models.servers import ServerArguments, as_they_end, submit
 from t2ibench.models.throttle import Throttle
-from t2ibench.models.wire import submit
+
+if TYPE_CHECKING:
+    from t2ibench.models.generators.image_server import ImageServer
 
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
@@ -40,7 +42,7 @@ def _size(value: str) -> str:
     return text if "x" in text or text == "auto" else f"{text}x{text}"
 
 
-class HostedArguments(OnServer):
+class HostedArguments(ServerArguments):
     """What --model-args are taken. What is omitted is the server's own default.
 
     Attributes:
@@ -55,6 +57,9 @@ class HostedArguments(OnServer):
         price_per_image: What an image costs, for --max-cost and --dry-run.
         body: `body.NAME=VALUE`: further fields of a request.
     """
+
+    first_attempts: ClassVar[int | None] = 2
+    largest_reply: ClassVar[int] = 100_000_000
 
     timeout: PositiveInt = 300
     size: Annotated[str, AfterValidator(_size)] | None = None
@@ -121,34 +126,6 @@ class Received:
     cost: float | None = None
 
 
-class Backend(Protocol):
-    """How one kind of server is asked.
-
-    Attributes:
-        settings: What decides an image besides prompt, index and seed, as JSON values.
-        where: What messages call the server.
-        price: What the library behind it says that an image costs; None where it says nothing.
-    """
-
-    settings: Mapping[str, Any]
-    where: str
-    price: float | None
-
-    def ask(
-        self, requests: Sequence[ImageRequest], throttle: Throttle
-    ) -> Coroutine[Any, Any, Received]:
-        """Ask for images of one prompt."""
-        ...
-
-    def effective(self) -> Mapping[str, Any]:
-        """What the server took; empty before its first image."""
-        ...
-
-    def report(self, tell: Callable[[str], None]) -> None:
-        """Say what the user should know as soon as it is known."""
-        ...
-
-
 class HostedGenerator:
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
 
@@ -162,7 +139,9 @@ class HostedGenerator:
         cost: What its images have cost so far; None where no price is known.
     """
 
-    def __init__(self, name: str, backend: Backend, args: HostedArguments, seed: int = 0) -> None:
+    def __init__(
+        self, name: str, backend: ImageServer, args: HostedArguments, seed: int = 0
+    ) -> None:
         self.name = name
         self._backend = backend
         self._args = args
@@ -231,49 +210,53 @@ class HostedGenerator:
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, Drawn]]]:
         """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
-        waiting = deque(self._units(requests))
-        running: dict[Future[Received], tuple[list[int], float]] = {}
+        units = self._units(requests)
+        waiting = deque(range(len(units)))
+        began: dict[int, float] = {}  # of the units under way
         ended: T2IBenchError | None = None
+
+        def begin(number: int) -> Future[Received]:
+            began[number] = monotonic()
+            return submit(self._backend.ask([requests[i] for i in units[number]], self._throttle))
+
+        def room() -> int:
+            images = sum(len(units[number]) for number in (*began, waiting[0]))
+            return self._throttle.limit if self._affords(images) else 0
+
+        announcement = Timer(_LONG, self._announce)
+        announcement.daemon = True
+        if not self._worked:
+            announcement.start()
         try:
-            while running or (waiting and ended is None):
-                while waiting and ended is None and len(running) < self._throttle.limit:
-                    under_way = sum(len(unit) for unit, _ in running.values())
-                    if not self._affords(under_way + len(waiting[0])):
-                        break  # what is under way may turn out to cost nothing
-                    unit = waiting.popleft()
-                    asked = self._backend.ask([requests[i] for i in unit], self._throttle)
-                    running[submit(asked)] = unit, monotonic()
-                if not running:
-                    ended = ended or _limit_reached(self._most, self._spent)
-                    break
-                done = self._some(running)
+            for done in as_they_end(waiting, begin, room):
+                announcement.cancel()
                 part: list[tuple[int, Drawn]] = []
-                for future in done:
-                    unit, began = running.pop(future)
-                    outcome = self._outcome(future, len(unit), monotonic() - began)
+                for number, found in done:
+                    unit, seconds = units[number], monotonic() - began.pop(number)
+                    outcome = self._outcome(found, len(unit), seconds)
                     if isinstance(outcome, T2IBenchError):
                         ended = ended or outcome
+                        waiting.clear()
                     else:
                         part += zip(unit, outcome, strict=True)
                 if part:
                     yield part
         finally:
-            for future in running:
-                future.cancel()
+            announcement.cancel()
         if ended is not None:
             raise ended
-
-    def _some(self, running: Mapping[Future[Received], Any]) -> set[Future[Received]]:
-        """Requests that have ended, at least one; a long first wait is announced."""
-        if not self._worked:
-            done, _ = wait(running, timeout=_LONG, return_when=FIRST_COMPLETED)
-            if done:
-                return done
-            self._tell(
-                f"{self._backend.where} has not answered for {_LONG:.0f} s; timeout="
-                f"{self._args.timeout} in --model-args is how long each attempt may take."
+        if waiting:
+            raise T2IBenchError(
+                f"--max-cost {self._most or 0.0:g} allows no further image: those of this run have "
+                f"cost {self._spent:,.2f}.",
+                "They are kept; the same command with a higher --max-cost makes the others.",
             )
-        return wait(running, return_when=FIRST_COMPLETED).done
+
+    def _announce(self) -> None:
+        self._tell(
+            f"The server {self._backend.where} has not answered for {_LONG:.0f} s; timeout="
+            f"{self._args.timeout} in --model-args is how long each attempt may take."
+        )
 
     def _units(self, requests: Sequence[ImageRequest]) -> list[list[int]]:
         """Numbers of the requests that go out together: of one prompt, at most n."""
@@ -294,35 +277,19 @@ class HostedGenerator:
         return self._spent + images * self._price <= self._most * (1 + 1e-9)
 
     def _outcome(
-        self, future: Future[Received], images: int, seconds: float
+        self, found: Received | T2IBenchError, images: int, seconds: float
     ) -> Sequence[Drawn] | T2IBenchError:
         """What became of a request; an error where the work has to end."""
-        try:
-            received = future.result()
-        except UnusableServerError as error:
-            return error
-        except ServerAwayError as error:
-            self._away += 1
-            if not self._worked or self._away >= _AWAY:
-                return error
-            return [Drawn("failed", reason=str(error))] * images
-        except T2IBenchError as error:
-            return [Drawn("failed", reason=str(error))] * images
-        except Exception as error:  # whatever a reply does, it costs its own images only
-            return [Drawn("failed", reason=f"{type(error).__name__}: {first_line(error)}")] * images
+        if isinstance(found, T2IBenchError):
+            self._away += isinstance(found, ServerAwayError)
+            unusable = isinstance(found, UnusableServerError)
+            gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
+            return found if unusable or gone else [Drawn("failed", reason=str(found))] * images
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
-        paid = received.cost
+        paid = found.cost
         if paid is None and self._price is not None:
-            paid = received.made * self._price
+            paid = found.made * self._price
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
-        return received.drawn
-
-
-def _limit_reached(most: float | None, spent: float) -> T2IBenchError:
-    return T2IBenchError(
-        f"--max-cost {most or 0.0:g} allows no further image: those of this run have cost "
-        f"{spent:,.2f}.",
-        "They are kept; the same command with a higher --max-cost makes the others.",
-    )
+        return found.drawn

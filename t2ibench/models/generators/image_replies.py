@@ -7,17 +7,20 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.fetching import fetch_image
-from t2ibench.models.http import BadReplyError, Reply, ServerAwayError, one_line
 from t2ibench.models.protocols import Drawn
-from t2ibench.models.told import Told
+from t2ibench.models.server_errors import (
+    BadReplyError,
+    Reply,
+    ServerMessage,
+    UnusableServerError,
+    one_line,
+)
 
-_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _NO_MODEL = {"model_not_found", "invalid_model", "unknown_model", "unsupported_model"}
 _NO_MODEL_WORDS = re.compile(
     r"model\b.{0,80}\b(not found|does ?n.t exist|does not exist|not supported|does not support"
@@ -28,53 +31,28 @@ _NO_MODEL_WORDS = re.compile(
 _LONGEST = 4000  # characters of a revised prompt
 
 
-class UnusableServerError(ServerAwayError):
-    """The server cannot make this model's images at all, whatever is asked."""
-
-
-def refused_field(said: Told, sent: Collection[str], prompt: str) -> str | None:
+def refused_field(said: ServerMessage, sent: Collection[str], prompt: str) -> str | None:
     """The field of the request that a server does not take."""
     for name in said.fields:
         if name.rpartition(".")[2] in sent:
             return name.rpartition(".")[2]
     if said.fields:
         return None
-    message = said.message.replace(prompt, " ")
+    message = said.text.replace(prompt, " ")
     named = [name for name in sent if re.search(rf"(?<![\w]){re.escape(name)}(?![\w])", message)]
     return named[0] if len(named) == 1 else None
 
 
-def check_usable(reply: Reply, said: Told, url: str, key_variable: str, has_key: bool) -> None:
+def check_usable(reply: Reply, url: str) -> None:
     """Raise where no request to this server can work."""
-    status, words = reply.status, f"{reply.status}: {one_line(said.message)}"
-    if status == 401 and not has_key:
+    said = reply.message()
+    no_model = said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.text)
+    if no_model and reply.status not in {401, 402, 403, 429}:
         raise UnusableServerError(
-            f"The server {url} requires an API key.", f"Set it in {key_variable}."
-        )
-    if status in {401, 403}:
-        raise UnusableServerError(
-            f"The server {url} grants no access ({words}).", f"Check the key in {key_variable}."
-        )
-    if 300 <= status < 400:
-        raise UnusableServerError(
-            f"The server {url} redirects to another address ({status}), and the key is sent to no "
-            "other.",
-            "Give the address itself as base_url=….",
-        )
-    if status == 402 or said.codes & _NO_MONEY:
-        raise UnusableServerError(f"The server {url} is not paid for ({words}).")
-    if said.codes & _NO_MODEL or "model" in said.fields or _NO_MODEL_WORDS.search(said.message):
-        raise UnusableServerError(
-            f"The server {url} has no such image model ({words}).",
+            f"The server {url} has no such image model ({reply.words()}).",
             "Check the name after the colon of --model.",
         )
-    if status in {404, 405, 501}:
-        raise UnusableServerError(
-            f"The server {url} has no such address or model ({words}).",
-            "Check base_url=… in --model-args, and the name after the colon of --model.",
-        )
-    if status == 429:
-        raise UnusableServerError(f"The server {url} replied {words}.")
+    reply.check_access(url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,34 +132,13 @@ def drawn(data: bytes, revised_prompt: str | None) -> Drawn:
     return Drawn("ok", image, revised_prompt=revised_prompt)
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
-    """How images that a reply names by their address are fetched; see `fetching.fetch_image`.
-
-    Attributes:
-        base_url: The address of the server.
-        key: What is sent to that server.
-        largest: Bytes of an image.
-        timeout: Seconds for one.
-    """
-
-    base_url: str
-    key: ApiKey
-    largest: int
-    timeout: float
-
-
-async def drawn_of(item: Item, key: ApiKey, sender: Sender) -> Drawn:
+async def drawn_of(item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey) -> Drawn:
     """The image of an entry of a reply, fetched where it is only named."""
     revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
     if item.blocked is not None:
         return Drawn("filtered", reason=item.blocked, revised_prompt=revised)
-    data = item.data
-    if data is None:
-        try:
-            data = await fetch_image(
-                item.url or "", sender.base_url, sender.key, sender.largest, sender.timeout
-            )
-        except BadReplyError as error:
-            return Drawn("failed", reason=str(error), revised_prompt=revised)
+    try:
+        data = item.data if item.data is not None else await fetch(item.url or "")
+    except BadReplyError as error:
+        return Drawn("failed", reason=str(error), revised_prompt=revised)
     return await asyncio.to_thread(drawn, data, revised)

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments
-from t2ibench.models.generators.image_replies import (
-    UnusableServerError,
-    check_usable,
-    refused_field,
-)
-from t2ibench.models.http import Reply, one_line
-from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.models.told import blocked, told
+from t2ibench.models.generators.image_replies import refused_field
+from t2ibench.models.protocols import ImageRequest
+from t2ibench.models.server_errors import Reply, UnusableServerError, one_line
 
 # Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
 _NAMES = {
@@ -36,7 +30,6 @@ class Fields:
 
     Args:
         where: What messages call the server.
-        key: Its key.
         args: What the user asks for.
         wishes: Further fields, which change only the way an image comes.
 
@@ -45,16 +38,9 @@ class Fields:
         known: Whether a request has given an image.
     """
 
-    def __init__(
-        self,
-        where: str,
-        key: ApiKey,
-        args: HostedArguments,
-        wishes: Mapping[str, Any],
-    ) -> None:
+    def __init__(self, where: str, args: HostedArguments, wishes: Mapping[str, Any]) -> None:
         self.tell: Callable[[str], None] = lambda _: None
         self._where = where
-        self._key = key
         given = args.deciding()
         self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
         self._asked |= args.body
@@ -91,11 +77,11 @@ class Fields:
         """Leave a field out that a reply complains about."""
         if self.known or reply.status not in {400, 422}:
             return False
-        said = told(reply)
+        said = reply.message()
         field = refused_field(said, fields.keys(), prompt)
         if field is None:
             return False
-        words = one_line(said.message)
+        words = one_line(said.text)
         if field in self._asked:
             name = self._arguments.get(field, f"body.{field}")
             raise UnusableServerError(
@@ -112,12 +98,3 @@ class Fields:
                 "images again is unknown."
             )
         return True
-
-    def declined(self, reply: Reply, images: int) -> tuple[Drawn, ...]:
-        """What becomes of images whose request was not fulfilled."""
-        said = told(reply)
-        status = blocked(said)
-        if status is None:
-            check_usable(reply, said, self._where, self._key.variable, bool(self._key))
-        words = f"the server replied {reply.status}: {one_line(said.message)}"
-        return (Drawn(status or "failed", reason=words),) * images

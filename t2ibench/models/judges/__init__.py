@@ -38,6 +38,7 @@ JUDGES: Registry[Adapter[Judge]] = Registry(
     {
         "vlm": "t2ibench.models.judges.vlm:ADAPTER",
         "openai": "t2ibench.models.judges.openai:ADAPTER",
+        "litellm": "t2ibench.models.judges.openai:LITELLM",
         "clip": "t2ibench.models.judges.clip:ADAPTER",
         "answers": "t2ibench.models.judges.answers:ADAPTER",
         "toyland": "t2ibench.models.judges.toyland:ADAPTER",

@@ -1,4 +1,4 @@
-"""The judge `openai:MODEL`: a vision model on any OpenAI-compatible server."""
+"""The judges `openai:MODEL` and `litellm:MODEL`: vision models on servers."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import io
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Literal
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatReply,
     ChatServer,
-    ServerArguments,
-    ServerAwayError,
-    declined,
-    logprob,
+    chat_adapter,
 )
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.http import Reply
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.models.server_errors import DeclinedError, ServerAwayError
+from t2ibench.models.servers import as_they_end
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class OpenAiArguments(ServerArguments):
+class OpenAiArguments(ChatArguments):
     """What --judge-args are taken.
 
     Attributes:
@@ -59,13 +59,13 @@ class OpenAiJudge:
 
     Args:
         name: As the user wrote it.
-        model: The model's name on the server.
-        args: Address of the server, limits, and how it is asked.
+        server: The model on its server.
+        args: Limits, and how it is asked.
     """
 
-    def __init__(self, name: str, model: str, args: OpenAiArguments) -> None:
+    def __init__(self, name: str, server: ChatServer, args: OpenAiArguments) -> None:
         self.name = name
-        self._server = ChatServer(model, **args.model_dump(exclude={"workers", "structured"}))
+        self._server = server
         self._workers = args.workers
         self._max_tokens = args.max_tokens
         self._forms = _FORMS[args.structured]
@@ -92,36 +92,33 @@ class OpenAiJudge:
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
         """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
-        waiting = deque(_Try(number, self._first(query)) for number, query in enumerate(queries))
-        running: dict[Future[Reply], _Try] = {}
+        forms: dict[int, int] = {}
+        waiting = deque(range(len(queries)))
+
+        def begin(number: int) -> Future[ChatReply]:
+            query = queries[number]
+            # Where another question has found out meanwhile, this one need not.
+            forms[number] = max(forms.get(number, 0), self._first(query))
+            if query.sha256 not in encoded:
+                encoded[query.sha256] = _data_url(query.image)
+            return self._ask(query, encoded[query.sha256], forms[number])
+
         away: list[tuple[int, ServerAwayError]] = []
-        try:
-            while waiting or running:
-                while waiting and len(running) < self._workers:
-                    number, form = waiting.popleft()
-                    query = queries[number]
-                    # Where another question has found out meanwhile, this one need not.
-                    form = max(form, self._first(query))
-                    if query.sha256 not in encoded:
-                        encoded[query.sha256] = _data_url(query.image)
-                    running[self._ask(query, encoded[query.sha256], form)] = _Try(number, form)
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                part = []
-                for future in done:
-                    this = running.pop(future)
-                    if self._takes_less(queries[this.number], this.form) and declined(future):
-                        waiting.appendleft(_Try(this.number, this.form + 1))
-                        continue
-                    found = self._answer(queries[this.number], future, this.form)
-                    if isinstance(found, Answer):
-                        part.append((this.number, found))
-                    else:
-                        away.append((this.number, found))
-                if part:
-                    yield part
-        finally:
-            for future in running:
-                future.cancel()
+        for done in as_they_end(waiting, begin, lambda: self._workers):
+            part = []
+            for number, found in done:
+                query, form = queries[number], forms[number]
+                if isinstance(found, ServerAwayError):
+                    away.append((number, found))
+                elif isinstance(found, DeclinedError) and self._takes_less(query, form):
+                    forms[number] += 1
+                    waiting.appendleft(number)
+                elif isinstance(found, T2IBenchError):
+                    part.append((number, Answer(None, reason=str(found))))
+                else:
+                    part.append((number, self._answer(query, found, form)))
+            if part:
+                yield part
         if away and len(away) == len(queries):
             raise away[0][1]
         if away:  # one away is an answer less; all away is the end
@@ -138,7 +135,7 @@ class OpenAiJudge:
         plainest = len(self._forms) - 1
         return form < self._accepted.get(query.classes, plainest)
 
-    def _ask(self, query: Query, url: str, form: int) -> Future[Reply]:
+    def _ask(self, query: Query, url: str, form: int) -> Future[ChatReply]:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},
@@ -148,30 +145,16 @@ class OpenAiJudge:
             extra |= member((*query.classes, UNKNOWN), self._max_tokens)
         return self._server.start([{"role": "user", "content": content}], extra)
 
-    def _answer(self, query: Query, asked: Future[Reply], form: int) -> Answer | ServerAwayError:
-        try:
-            reply = self._server.read(asked)
-        except ServerAwayError as error:
-            return error
-        except T2IBenchError as error:
-            return Answer(None, reason=str(error))
-        except Exception as error:  # whatever a reply does, it costs its own answer only
-            return Answer(None, reason=f"{type(error).__name__}: {first_line(error)}")
+    def _answer(self, query: Query, reply: ChatReply, form: int) -> Answer:
+        text, raw = reply.text, reply.text
         if not query.classes:
-            return Answer(" ".join(reply.split()), reply)
+            return Answer(" ".join(text.split()), raw)
         self._accepted[query.classes] = form
-        likelihood = logprob(asked)
-        raw = reply
-        if likelihood is not None:
-            raw = json.dumps({"reply": reply, "logprob": round(likelihood, 4)}, ensure_ascii=False)
-        return Answer(class_of(reply, query.classes), raw)
-
-
-class _Try(NamedTuple):
-    """A question's turn."""
-
-    number: int
-    form: int
+        if reply.logprob is not None:
+            raw = json.dumps(
+                {"reply": text, "logprob": round(reply.logprob, 4)}, ensure_ascii=False
+            )
+        return Answer(class_of(text, query.classes), raw)
 
 
 def _schema(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
@@ -217,14 +200,7 @@ def _data_url(image: Image) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _create(request: Request[OpenAiArguments]) -> OpenAiJudge:
-    return OpenAiJudge(request.spec, request.source, request.args)
-
-
-ADAPTER = Adapter(
-    create=_create,
-    form="openai:MODEL",
-    description="any OpenAI-compatible server; --judge-args base_url=…",
-    Args=OpenAiArguments,
-    check=_create,
+ADAPTER, LITELLM = (
+    chat_adapter(library, OpenAiJudge, OpenAiArguments, "--judge-args base_url=…")
+    for library in LIBRARIES
 )

@@ -20,6 +20,7 @@ PROPOSERS: Registry[Adapter[Proposer]] = Registry(
     {
         "hf": "t2ibench.models.proposers.hf:ADAPTER",
         "openai": "t2ibench.models.proposers.openai:ADAPTER",
+        "litellm": "t2ibench.models.proposers.openai:LITELLM",
         "replay": "t2ibench.models.proposers.replay:ADAPTER",
         "word-lists": "t2ibench.models.proposers.word_lists:ADAPTER",
     },

@@ -1,17 +1,16 @@
-"""The proposer `openai:MODEL`: a chat model on any OpenAI-compatible server."""
+"""The proposers `openai:MODEL` and `litellm:MODEL`: chat models on servers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatServer, ServerArguments
+from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Message
 
 
-class OpenAiProposerArguments(ServerArguments):
+class OpenAiProposerArguments(ChatArguments):
     """What --proposer-args are taken; proposals are longer than a judge's answers."""
 
     max_tokens: PositiveInt = 1024
@@ -22,16 +21,13 @@ class ServerProposer:
 
     Args:
         name: As the user wrote it.
-        model: The model's name on the server.
-        args: Address of the server and limits.
-
-    Raises:
-        T2IBenchError: the address is not an http(s) address.
+        server: The model on its server.
+        args: Limits.
     """
 
-    def __init__(self, name: str, model: str, args: OpenAiProposerArguments) -> None:
+    def __init__(self, name: str, server: ChatServer, args: OpenAiProposerArguments) -> None:
         self.name = name
-        self._server = ChatServer(model, **args.model_dump())
+        self._server = server
         self.fingerprint = fingerprint({"adapter": "openai proposer 1", **self._server.settings})
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
@@ -43,13 +39,7 @@ class ServerProposer:
         return self._server.chat(messages)
 
 
-def _create(request: Request[OpenAiProposerArguments]) -> ServerProposer:
-    return ServerProposer(request.spec, request.source, request.args)
-
-
-ADAPTER = Adapter(
-    create=_create,
-    form="openai:MODEL",
-    description="any OpenAI-compatible server; --proposer-args base_url=…",
-    Args=OpenAiProposerArguments,
+ADAPTER, LITELLM = (
+    chat_adapter(library, ServerProposer, OpenAiProposerArguments, "--proposer-args base_url=…")
+    for library in LIBRARIES
 )

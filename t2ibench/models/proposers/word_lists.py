@@ -17,7 +17,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Message
-from t2ibench.models.wire import BadReplyError
+from t2ibench.models.server_errors import BadReplyError
 
 _CAPTION = re.compile(r'^Prompt: "(.*)"$', re.DOTALL)
 _CHILD = "child kid toddler baby infant boy girl"

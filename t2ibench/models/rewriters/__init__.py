@@ -19,6 +19,7 @@ REWRITERS: Registry[Adapter[Rewriter]] = Registry(
     {
         "hf": "t2ibench.models.rewriters.hf:ADAPTER",
         "openai": "t2ibench.models.rewriters.openai:ADAPTER",
+        "litellm": "t2ibench.models.rewriters.openai:LITELLM",
         "file": "t2ibench.models.rewriters.file:ADAPTER",
     },
 )

@@ -1,26 +1,31 @@
-"""The rewriter `openai:MODEL`: a chat model on any OpenAI-compatible server."""
+"""The rewriters `openai:MODEL` and `litellm:MODEL`: chat models on servers."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from typing import Annotated
+from concurrent.futures import Future
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.chat_server import ChatServer, RefusedError, ServerAwayError
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.chat_server import (
+    LIBRARIES,
+    ChatArguments,
+    ChatReply,
+    ChatServer,
+    chat_adapter,
+)
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.http import Reply
 from t2ibench.models.language import RewriteRequest, Rewriting
-from t2ibench.models.on_server import OnServer
 from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
+from t2ibench.models.server_errors import RefusedError, ServerAwayError
+from t2ibench.models.servers import as_they_end
 
 
-class OpenAiRewriterArguments(OnServer, InstructionArguments):
+class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
     """What --rewriter-args are taken.
 
     Attributes:
@@ -28,7 +33,6 @@ class OpenAiRewriterArguments(OnServer, InstructionArguments):
         price_per_rewriting: What a request costs, for --dry-run and --max-cost.
     """
 
-    base_url: str = "https://api.openai.com/v1"
     workers: PositiveInt = 8
     price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
@@ -38,21 +42,16 @@ class ServerRewriter:
 
     Args:
         name: As the user wrote it.
-        model: The model's name on the server.
-        args: Address of the server, limits, and how it is asked.
-
-    Raises:
-        T2IBenchError: the address is not an http(s) address.
+        server: The model on its server.
+        args: Limits, and how it is asked.
     """
 
-    def __init__(self, name: str, model: str, args: OpenAiRewriterArguments) -> None:
+    def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
         self.name = name
         self._instruction = Instruction(args)
         self._workers = args.workers
         self.price = args.price_per_rewriting
-        self._server = ChatServer(
-            model, **args.model_dump(include={*OnServer.model_fields, "max_tokens"})
-        )
+        self._server = server
         self.per = self._instruction.per
         self.settings = {**self._server.settings, **self._instruction.settings}
         parts = {"adapter": "openai rewriter 1", "per": self.per, **self.settings}
@@ -72,55 +71,36 @@ class ServerRewriter:
     ) -> Iterator[list[tuple[int, Rewriting]]]:
         """The same, each as soon as it is there (see models.language.RewritesInParts)."""
         waiting = deque(range(len(requests)))
-        running: dict[Future[Reply], int] = {}
         away: ServerAwayError | None = None
-        try:
-            while (waiting and away is None) or running:
-                while waiting and away is None and len(running) < self._workers:
-                    number = waiting.popleft()
-                    running[self._ask(requests[number])] = number
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                part = []
-                for future in done:
-                    number = running.pop(future)
-                    found = self._read(future, requests[number])
-                    if isinstance(found, Rewriting):
-                        part.append((number, found))
-                    else:
-                        away = found
-                if part:
-                    yield part
-        finally:
-            for future in running:
-                future.cancel()
+        status: Literal["refused", "failed"]
+        for done in as_they_end(waiting, lambda n: self._ask(requests[n]), lambda: self._workers):
+            part = []
+            for number, found in done:
+                if isinstance(found, ServerAwayError):
+                    away = found
+                    waiting.clear()
+                elif isinstance(found, T2IBenchError):
+                    status = "refused" if isinstance(found, RefusedError) else "failed"
+                    part.append((number, Rewriting(status, reason=str(found))))
+                else:
+                    part.append((number, read_reply(found.text, requests[number].prompt)))
+            if part:
+                yield part
         if away is not None:
             raise away
 
-    def _ask(self, request: RewriteRequest) -> Future[Reply]:
+    def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
         temperature = self._instruction.temperature
         sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
         return self._server.start(self._instruction.messages(request), sampling)
 
-    def _read(self, asked: Future[Reply], request: RewriteRequest) -> Rewriting | ServerAwayError:
-        try:
-            return read_reply(self._server.read(asked), request.prompt)
-        except ServerAwayError as error:
-            return error
-        except RefusedError as error:
-            return Rewriting("refused", reason=str(error))
-        except T2IBenchError as error:
-            return Rewriting("failed", reason=str(error))
-        except Exception as error:  # whatever a reply does, it costs its own rewriting only
-            return Rewriting("failed", reason=f"{type(error).__name__}: {first_line(error)}"[:500])
 
-
-def _create(request: Request[OpenAiRewriterArguments]) -> ServerRewriter:
-    return ServerRewriter(request.spec, request.source, request.args)
-
-
-ADAPTER = Adapter(
-    create=_create,
-    form="openai:MODEL",
-    description="any OpenAI-compatible server; --rewriter-args base_url=…,template=@FILE",
-    Args=OpenAiRewriterArguments,
+ADAPTER, LITELLM = (
+    chat_adapter(
+        library,
+        ServerRewriter,
+        OpenAiRewriterArguments,
+        "--rewriter-args base_url=…,template=@FILE",
+    )
+    for library in LIBRARIES
 )
