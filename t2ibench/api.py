@@ -15,7 +15,7 @@ from t2ibench.pipeline.prepare import Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 from t2ibench.pipeline.rescore import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
-from t2ibench.pipeline.run import execute, generate_only
+from t2ibench.pipeline.run import execute
 from t2ibench.reports.destinations import chosen_by
 from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
@@ -129,7 +129,9 @@ def generate(
     """
     prepared = _prepare(model, tasks, (), (), rewriter, preset, settings, "t2ibench.generate")
     reporter = ConsoleReporter() if progress else SilentReporter()
-    folder = generate_only(prepared, reporter).folder
+    alone = prepared.settings.model_copy(update={"generate_only": True})
+    prepared.settings = alone
+    folder = execute(prepared, reporter).folder
     warn_of(prepared, reporter)
     return folder
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 # As `--help` lists them.
@@ -47,43 +49,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     failure.usable_streams()
     given = list(sys.argv[1:] if argv is None else argv)
-    status = _guarded(given)
+    with failure.explained(given) as outcome:
+        arguments = _parsed(given, outcome.places)
+        if arguments is None:
+            return 0
+        module, function = arguments.handler
+        verb = getattr(import_module(f"t2ibench.cli.{module}"), function)
+        outcome.status = int(verb(arguments))
     lost = failure.flush_output()
-    return status if lost is None else failure.output_lost(lost, status)
+    return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
 
 
-def _guarded(given: Sequence[str]) -> int:
-    """Run a command; every error becomes a line and an exit status."""
-    import warnings
-
-    from t2ibench.cli import failure
-
-    places: list[str] = []
-    try:
-        with warnings.catch_warnings():
-            if not sys.warnoptions:
-                # What libraries announce to each other; a user cannot act on it.
-                warnings.simplefilter("ignore")
-            return _call(given, places)
-    except KeyboardInterrupt:
-        print(file=sys.stderr)
-        failure.say(f"interrupted. {failure.KEPT} Run the same command again to continue.")
-        return 130
-    except BrokenPipeError:
-        return 0
-    except SystemExit as stop:
-        lost = failure.flush_output()
-        if lost is None:
-            raise
-        return failure.output_lost(lost, int(stop.code or 0))
-    except GeneratorExit:
-        raise
-    except BaseException as error:  # libraries written in Rust raise kinds of their own
-        return failure.explain(error, given, places)
-
-
-def _call(given: Sequence[str], places: list[str]) -> int:
-    """Parse and run a command; folders that a report may go to are put into `places`."""
+def _parsed(given: Sequence[str], places: list[str]) -> argparse.Namespace | None:
+    """The arguments of a command; folders that a report may go to are put into `places`."""
     from t2ibench.cli.parser import build_parser
 
     try:
@@ -96,9 +74,9 @@ def _call(given: Sequence[str], places: list[str]) -> int:
     parser = build_parser()
     if not given:
         parser.print_help()
-        return 0
+        return None
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
     named = (getattr(arguments, name, None) for name in ("output_dir", "run", "to"))
     places += [str(name) for name in named if name]
-    return int(arguments.handler(arguments))
+    return arguments

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.cli.redaction import Redacted
@@ -77,6 +78,48 @@ def output_lost(error: OSError, status: int) -> int:
     reason, advice = why(error, Path("/"))
     say(f"standard output cannot be written: {reason}. {KEPT} {advice or ''}".rstrip())
     return 1
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a command.
+
+    Attributes:
+        status: Its exit status.
+        places: Folders that a report of a fault may go to.
+    """
+
+    status: int = 0
+    places: list[str] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def explained(argv: Sequence[str]) -> Iterator[Outcome]:
+    """Inside, every error becomes a line and an exit status."""
+    import warnings
+
+    outcome = Outcome()
+    try:
+        with warnings.catch_warnings():
+            if not sys.warnoptions:
+                # What libraries announce to each other; a user cannot act on it.
+                warnings.simplefilter("ignore")
+            yield outcome
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        say(f"interrupted. {KEPT} Run the same command again to continue.")
+        outcome.status = 130
+    except BrokenPipeError:
+        outcome.status = 0
+    except SystemExit as stop:
+        lost = flush_output()
+        if lost is None:
+            raise
+        outcome.status = output_lost(lost, int(stop.code or 0))
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # libraries written in Rust raise kinds of their own
+        outcome.status = explain(error, argv, outcome.places)
 
 
 def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> int:

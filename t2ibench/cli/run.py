@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,69 +25,79 @@ _WIDE = "not every interval is as narrow as you want; `t2ibench power` says why.
 
 def run(arguments: argparse.Namespace) -> int:
     """Run tasks on a model."""
+    from t2ibench.cli.dry_run import show
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.pipeline.run import execute
+    from t2ibench.pipeline.stopping import on_sigterm
+    from t2ibench.reports.destinations import chosen_by
+    from t2ibench.results.gates import RUN, parse_gates
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
-        return _prepare_and_run(arguments, reporter)
+        gates = parse_gates(arguments.fail_on or [], RUN)
+        settings = settings_of(arguments)
+        destinations = chosen_by(settings)
+        prepared = _prepare(arguments, settings, reporter)
+        if arguments.dry_run:
+            show(prepared, arguments.budget, arguments.verbose)
+            return 0
+        with on_sigterm():
+            closing = _Closing()
+            if arguments.until_precise is not None:
+                outcome = _until_precise(arguments, prepared, reporter, closing)
+            elif arguments.budget is not None:
+                outcome = _within_budget(arguments, prepared, reporter, closing)
+            else:
+                outcome = execute(prepared, reporter)
+            return _close(arguments, prepared, reporter, outcome, closing, gates, destinations)
 
 
-def _prepare_and_run(arguments: argparse.Namespace, reporter: Any) -> int:
-    from t2ibench.results.gates import RUN, parse_gates
+@dataclass(slots=True)
+class _Closing:
+    """What is said at the end: images in all, lines and warnings."""
 
-    gates = parse_gates(arguments.fail_on or [], RUN)
-    settings = settings_of(arguments)
+    total: int | None = None
+    lines: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def _prepare(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -> Prepared:
     from t2ibench.pipeline.engines import check_engine
     from t2ibench.pipeline.prepare import prepare
-    from t2ibench.pipeline.stopping import on_sigterm
-    from t2ibench.reports.destinations import chosen_by
 
-    destinations = chosen_by(settings)
     check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
     announce(prepared, reporter)
-    if arguments.dry_run:
-        from t2ibench.cli.dry_run import show
-
-        show(prepared, arguments.budget, arguments.verbose)
-        return 0
-    with on_sigterm():
-        return _run(arguments, prepared, reporter, gates, destinations)
+    return prepared
 
 
-def _run(
+def _close(
     arguments: argparse.Namespace,
     prepared: Prepared,
     reporter: Any,
+    outcome: Outcome,
+    closing: _Closing,
     gates: Sequence[Any],
     destinations: list[Chosen],
 ) -> int:
-    """Do the run and say what came of it; the exit status."""
-    from t2ibench.pipeline.run import execute, generate_only
+    """Write the reports, say what came of the run, and check gates; the exit status."""
     from t2ibench.reports.files import write_reports
     from t2ibench.results.gates import check_run
 
-    settings = prepared.settings
-    total, closing, warnings = None, list[str](), list[str]()
-    if arguments.until_precise is not None:
-        outcome, total, closing, warnings = _until_precise(arguments, prepared, reporter)
-    elif arguments.budget is not None:
-        outcome, total, closing, warnings = _within_budget(arguments, prepared, reporter)
-    else:
-        outcome = (generate_only if settings.generate_only else execute)(prepared, reporter)
-    if outcome.results is not None:
-        write_reports(outcome.results, outcome.folder)
-    status = _finish(outcome, prepared, reporter, total, arguments.verbose)
-    for line in closing:
+    results = outcome.results
+    if results is not None:
+        write_reports(results, outcome.folder)
+    status = _finish(outcome, prepared, reporter, closing.total, arguments.verbose)
+    for line in closing.lines:
         reporter.say(line)
-    for line in warnings:
+    for line in closing.warnings:
         reporter.warn(line)
-    if outcome.results is not None:
-        send_results(destinations, outcome.results, outcome.folder, reporter)
-    if gates and outcome.results is not None:
+    if results is not None:
+        send_results(destinations, results, outcome.folder, reporter)
+    if gates and results is not None:
         from t2ibench.cli.gates import report
 
-        return report(check_run(gates, outcome.results)) or status
+        return report(check_run(gates, results)) or status
     return status
 
 
@@ -131,21 +142,20 @@ def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
 
 
 def _within_budget(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
-) -> tuple[Outcome, int, list[str], list[str]]:
-    """What was done, with how many images in all, and the lines and warnings that close it."""
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
+) -> Outcome:
     from t2ibench.pipeline.budget import within_budget
 
     _scoring(arguments, prepared)
     found = within_budget(prepared, arguments.budget, reporter)
     spent = f"{found.images} of the {found.budget} images that the budget allows."
-    return found.outcome, found.images, [*found.lines, spent], []
+    closing.total, closing.lines = found.images, [*found.lines, spent]
+    return found.outcome
 
 
 def _until_precise(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
-) -> tuple[Outcome, int, list[str], list[str]]:
-    """What was done, with how many images in all, and the lines and warnings that close it."""
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
+) -> Outcome:
     from t2ibench.pipeline.rounds import until_precise
 
     _scoring(arguments, prepared)
@@ -159,8 +169,9 @@ def _until_precise(
     spent = (
         f"{found.images} images, {saved:.0%} fewer than the {found.fixed} of the largest design."
     )
-    warnings = [] if found.precise else [_WIDE]
-    return found.outcome, found.images, [*found.lines, spent], warnings
+    closing.total, closing.lines = found.images, [*found.lines, spent]
+    closing.warnings = [] if found.precise else [_WIDE]
+    return found.outcome
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:

@@ -82,7 +82,7 @@ def own_worker(prepared: Prepared, reporter: Reporter, observing: bool) -> Worke
     return Worker(prepared.generator, observers, model, settings.batch_size, stopping.asked)
 
 
-def generating(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:
+def generating_executor(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:
     """Who generates: a model on a server is asked from here, so that one limit of cost holds."""
     if isinstance(executor, WorkerPool) and isinstance(prepared.generator, GeneratesInParts):
         return InProcess(own_worker(prepared, reporter, observing=False))

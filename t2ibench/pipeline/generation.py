@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import (
@@ -68,19 +68,30 @@ def generated(
         generator.expect(list(dict.fromkeys(request.prompt for request in requests)))
     waiting: deque[list[Future[ImageFile]]] = deque()
     start = 0
+    at_once = isinstance(generator, GeneratesInParts)  # what was paid for is not kept waiting
     with ThreadPoolExecutor(_THREADS) as pool:
         try:
             while start < len(requests) and not stopping():
                 size = max(1, batch_size or generator.batch_size)  # it may grow
-                for part in _outcomes(generator, requests[start : start + size]):
+                batch = requests[start : start + size]
+                start += size
+                parts: Iterable[list[tuple[ImageRequest, Drawn]]]
+                if isinstance(generator, GeneratesInParts):
+                    parts = _in_parts(generator, batch)
+                else:
+                    try:
+                        drawn = _checked(batch, generator.generate(batch))
+                    except T2IBenchError:
+                        raise
+                    except (Exception, SystemExit) as error:
+                        drawn = _one_by_one(generator, batch, error)
+                    parts = [list(zip(batch, drawn, strict=True))]
+                for part in parts:
                     waiting.append([pool.submit(_file_of, *pair) for pair in part])
-                    # A generator may write its next images to the same paths, and what was paid
-                    # for is not kept waiting.
-                    at_once = isinstance(generator, GeneratesInParts)
-                    most = 0 if at_once or any(drawn.path for _, drawn in part) else _BATCHES
+                    # A generator may write its next images to the same paths.
+                    most = 0 if at_once or any(one.path for _, one in part) else _BATCHES
                     while waiting and (len(waiting) > most or all(f.done() for f in waiting[0])):
                         yield [future.result() for future in waiting.popleft()]
-                start += size
         except GeneratorExit:
             raise
         except BaseException:
@@ -97,39 +108,45 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
     try:
-        outcomes = generator.generate(batch)
-        if len(outcomes) != len(batch):
-            raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-        return [_checked(outcome) for outcome in outcomes]
+        return _checked(batch, generator.generate(batch))
     except T2IBenchError:
         raise
     except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        if len(batch) == 1:
-            return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+        return _one_by_one(generator, batch, error)
+
+
+def _one_by_one(
+    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
+) -> list[Drawn]:
+    if len(batch) == 1:
+        return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
     return [generate_batch(generator, [request])[0] for request in batch]
 
 
-def _outcomes(
-    generator: Generator, batch: Sequence[ImageRequest]
+def _in_parts(
+    generator: GeneratesInParts, batch: Sequence[ImageRequest]
 ) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
-    """A batch, as a whole or as its parts come; what a failure leaves is generated one by one."""
-    if not isinstance(generator, GeneratesInParts):
-        yield list(zip(batch, generate_batch(generator, batch), strict=True))
-        return
+    """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
     try:
         for part in generator.generate_in_parts(batch):
             new = [(number, outcome) for number, outcome in part if number in waiting]
-            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
+            yield [(waiting.pop(number), _checked_one(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
     except (Exception, SystemExit):  # no failure of a model may lose the other images
         pass
     for request in waiting.values():
-        yield [(request, generate_batch(generator, [request])[0])]
+        yield [(request, generate_batch(cast(Generator, generator), [request])[0])]
 
 
-def _checked(outcome: Drawn) -> Drawn:
+def _checked(batch: Sequence[ImageRequest], outcomes: Sequence[Drawn]) -> list[Drawn]:
+    if len(outcomes) != len(batch):
+        raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
+    return [_checked_one(outcome) for outcome in outcomes]
+
+
+def _checked_one(outcome: Drawn) -> Drawn:
     if not isinstance(outcome, Drawn):
         return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
     if outcome.status not in get_args(Status):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,7 +13,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
-from t2ibench.pipeline.engines import executor_of, generating
+from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.kept import KeptScores
@@ -23,7 +24,7 @@ from t2ibench.pipeline.opening import open_job
 from t2ibench.pipeline.prepare import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
-from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Scored, Stores, score_plan
+from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
 from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.build import is_complete
 from t2ibench.results.environment import versions
@@ -35,7 +36,7 @@ from t2ibench.results.record import (
     HistoryEntry,
 )
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.results.write import Written, write_results
+from t2ibench.results.write import write_results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.labels import LabelStore
 
@@ -63,85 +64,74 @@ class Outcome:
     observed: int
     damaged: list[str]
     problems: list[str]
-    complete: bool
+    complete: bool = False
     scored: Mapping[str, TaskResult] = field(default_factory=dict)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-def generate_only(prepared: Prepared, reporter: Reporter) -> Outcome:
-    """Generate what is missing, and stop there."""
-    with (
-        executor_of(prepared, reporter, observing=False) as executor,
-        prepared.alone(reporter),
-    ):
-        started = _now()
-        job = open_job(prepared, executor.observers)
-        mend(prepared.folder.path, [prepared.images], reporter)
-        _save_record(prepared)
-        _generate(job, prepared, executor, reporter)
-        complete = prepared.settings.allow_missing or not job.unfinished()
-        return _unscored(prepared, job, started, complete)
-
-
-def _unscored(prepared: Prepared, job: Job, started: str, complete: bool) -> Outcome:
-    _log(prepared, started, job.attempts, complete)
-    return Outcome(
-        None,
-        prepared.folder.path,
-        job.attempts,
-        _observed(job),
-        list(dict.fromkeys(map(str, job.damaged))),
-        job.problems(),
-        complete,
-        lost=job.lost,
-    )
-
-
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
-    """Generate, embed, ask and score what is missing, and write the results."""
-    with (
-        executor_of(prepared, reporter, observing=True) as executor,
-        prepared.alone(reporter),
-    ):
-        started, folder = _now(), prepared.folder
+    """Generate, embed, ask and score what is missing, and write the results.
+
+    With `generate_only` it stops after the images, with `no_score` after the answers.
+    """
+    settings, folder = prepared.settings, prepared.folder
+    observing = not settings.generate_only
+    with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
+        started = _now()
         job = open_job(prepared, executor.observers)
         _check_names(job)
         mend(folder.path, [prepared.images, *job.stores()], reporter)
-        _save_record(prepared, job)
-        _observe(job, prepared, executor, reporter)
+        _save_record(prepared, job if observing else None)
+        _check_access(job)
+        with _generation(job, prepared, executor, reporter) as generating:
+            run_stage(job, "generate", generating, reporter)
+        if observing:
+            _observe(job, prepared, executor, reporter)
         executor.close()  # scoring needs the memory, and no model
-        if prepared.settings.no_score:
-            stages: tuple[Stage, ...] = ("generate", "embed", "ask")
-            left = sum(job.pending(stage) for stage in stages)
-            return _unscored(prepared, job, started, not (left or job.stopped or job.damaged))
-        labels = LabelStore(folder.evidence)
-        damaged = warn_of([labels.damage], reporter)
-        scored, written = _score(prepared, job, labels, reporter)
-        results = written.results
-        failed = job.stopped or any(report.failed for report in job.reports.values())
-        task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-        lost = job.damaged or damaged or written.kept or failed or prepared.skipped
-        complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
-        _log(prepared, started, job.attempts, complete)
-        return Outcome(
-            results,
+        outcome = Outcome(
+            None,
             folder.path,
             job.attempts,
-            _observed(job),
+            job.embedded + sum(report.answered for report in job.reports.values()),
             list(dict.fromkeys(map(str, job.damaged))),
             job.problems(),
-            complete,
-            scored.results,
-            scored.paired,
-            job.lost,
+            lost=job.lost,
         )
+        if observing and not settings.no_score:
+            _score(prepared, job, reporter, outcome)
+        elif observing:
+            stages: tuple[Stage, ...] = ("generate", "embed", "ask")
+            left = sum(job.pending(stage) for stage in stages)
+            outcome.complete = not (left or job.stopped or job.damaged)
+        else:
+            outcome.complete = settings.allow_missing or not job.unfinished()
+        _log(prepared, started, outcome)
+        return outcome
+
+
+@contextmanager
+def _generation(
+    job: Job, prepared: Prepared, executor: Executor, reporter: Reporter
+) -> Iterator[Executor]:
+    """Have prompts rewritten, choose who generates, and say at the end what it has cost."""
+    rewrite_prompts(prepared, reporter)
+    generator, before = prepared.generator, spent(prepared.folder)
+    if isinstance(generator, ReportsWaits):
+        generator.report_waits(reporter.say)
+    if job.pending("generate"):
+        for line in mixed_libraries(prepared):
+            reporter.warn(line)
+    try:
+        yield generating_executor(executor, prepared, reporter)
+    finally:
+        if isinstance(generator, Charges):
+            job.settle()
+            tell_cost(prepared.folder, before, "Images made", reporter.say)
 
 
 def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
-    """Everything before scoring."""
-    _check_access(job)
-    _generate(job, prepared, executor, reporter)
+    """Everything between generating and scoring."""
     job.check_looked_up(reporter.warn)
     run_stage(job, "texts", executor, reporter)
     run_stage(job, "embed", executor, reporter)
@@ -162,10 +152,6 @@ def _check_access(job: Job) -> None:
                     raise T2IBenchError(f"{run.judge.name}: {error.message}", error.hint) from None
 
 
-def _observed(job: Job) -> int:
-    return job.embedded + sum(report.answered for report in job.reports.values())
-
-
 def _check_names(job: Job) -> None:
     """Results are told apart by name, so no two encoders and no two judges may share one."""
     encoders = [*job.names(), *(run.encoder.name for run in job.controls.values())]
@@ -175,22 +161,6 @@ def _check_names(job: Job) -> None:
                 raise T2IBenchError(
                     f"{count} {kind}s have the name '{name}'.", "Give each its own name."
                 )
-
-
-def _generate(job: Job, prepared: Prepared, executor: Executor, reporter: Reporter) -> None:
-    rewrite_prompts(prepared, reporter)
-    generator, before = prepared.generator, spent(prepared.folder)
-    if isinstance(generator, ReportsWaits):
-        generator.report_waits(reporter.say)
-    if job.pending("generate"):
-        for line in mixed_libraries(prepared):
-            reporter.warn(line)
-    try:
-        run_stage(job, "generate", generating(executor, prepared, reporter), reporter)
-    finally:
-        if isinstance(generator, Charges):
-            job.settle()
-            tell_cost(prepared.folder, before, "Images made", reporter.say)
 
 
 def mixed_libraries(prepared: Prepared) -> list[str]:
@@ -212,11 +182,11 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
     ]
 
 
-def _score(
-    prepared: Prepared, job: Job, labels: LabelStore, reporter: Reporter
-) -> tuple[Scored, Written]:
+def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:
     """Score what is stored, and write it."""
     folder, images = prepared.folder, prepared.images
+    labels = LabelStore(folder.evidence)
+    damaged = warn_of([labels.damage], reporter)
     stores = Stores(
         {
             run.encoder.name: EncoderEvidence(
@@ -246,7 +216,13 @@ def _score(
     kept = written.warning()
     if kept is not None:
         reporter.warn(kept)
-    return scored, written
+    outcome.results = results = written.results
+    outcome.scored, outcome.paired = scored.results, scored.paired
+    failed = job.stopped or any(report.failed for report in job.reports.values())
+    lost = job.damaged or damaged or written.kept or failed or prepared.skipped
+    task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
+    allow_missing = prepared.settings.allow_missing
+    outcome.complete = not lost and is_complete(task_results, allow_missing)
 
 
 def _observers(job: Job) -> dict[str, object]:
@@ -333,9 +309,9 @@ def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
-def _log(prepared: Prepared, started: str, attempts: Counter[str], complete: bool) -> None:
+def _log(prepared: Prepared, started: str, outcome: Outcome) -> None:
     entry = HistoryEntry(
-        command=prepared.call, started=started, finished=_now(), generated=dict(attempts)
+        command=prepared.call, started=started, finished=_now(), generated=dict(outcome.attempts)
     )
     history = [*prepared.folder.record.history, entry]
-    prepared.folder.update(status="complete" if complete else "incomplete", history=history)
+    prepared.folder.update(status="complete" if outcome.complete else "incomplete", history=history)

@@ -68,7 +68,14 @@ class Worker:
         """
         if isinstance(piece, ImagesToGenerate):
             self._generated = True
-            yield from self._generate(piece)
+            generator, libraries = self._generator_of(piece)
+            for files in generated(
+                piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
+            ):
+                used = {}
+                if isinstance(generator, ReportsSettings):
+                    used = dict(generator.effective_settings())
+                yield GeneratedImages(files, used, libraries)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders
@@ -89,17 +96,13 @@ class Worker:
         known = (*self.observers.encoders, *self.observers.controls.values())
         return {encoder.name: encoder for encoder in known}
 
-    def _generate(self, piece: ImagesToGenerate) -> Iterator[Part]:
+    def _generator_of(self, piece: ImagesToGenerate) -> tuple[Generator, dict[str, str]]:
+        """The model, with the rewritings of a piece, and the libraries that decide its pixels."""
         generator = self.generator
         assert generator is not None
         if piece.rewritings is not None and isinstance(generator, Rewritten):
             generator.rewritings = piece.rewritings
-        libraries = versions(libraries_of(self.model)) if self.model is not None else {}
-        for files in generated(
-            piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
-        ):
-            used = generator.effective_settings() if isinstance(generator, ReportsSettings) else {}
-            yield GeneratedImages(files, dict(used), libraries)
+        return generator, versions(libraries_of(self.model)) if self.model is not None else {}
 
     def _embed_texts(self, piece: TextsToEmbed) -> Iterator[Part]:
         encoder = self._encoders()[piece.encoder]

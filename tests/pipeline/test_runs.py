@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import inspect
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from PIL import Image
@@ -427,3 +429,26 @@ def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
     other = ImageStore(tmp_path, generator.fingerprint)  # another worker sees them all
     seen.append(len(generate_images(plan.shard(0), generator, other)))
     assert sum(seen) == len(plan.requests)
+
+
+class Walked(ToylandGenerator):
+    """Notes the functions between the command line and itself."""
+
+    ways: ClassVar[list[list[str]]] = []
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        names = [frame.function for frame in inspect.stack()]
+        self.ways.append(names[: names.index("main") + 1])
+        return super().generate(requests)
+
+
+def test_an_image_is_eight_functions_from_the_command_line(tmp_path: Path, cli: Cli) -> None:
+    words = ("--model", f"{__name__}:Walked", "--tasks", "t2iat_flowers_insects", "--limit", "1")
+    words += ("--encoder", "toyland", "--permutations", "200", "--bootstrap", "100")
+    status, _, said = cli(*words, "--images-per-prompt", "1", "--output-dir", tmp_path)
+    assert status == 0, said
+    walk = ["main", "run", "execute", "run_stage", "run", "do", "generated", "generate"]
+    assert all(way == walk[::-1] for way in Walked.ways) and Walked.ways
