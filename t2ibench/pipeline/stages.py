@@ -35,9 +35,9 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
             for part in parts:
                 ticker.advance(job.store(part))
         except KeyboardInterrupt:
-            stopping.ask()
-            for part in parts:
-                job.store(part)
+            with stopping.asked_meanwhile():
+                for part in parts:
+                    job.store(part)
             raise
     stopping.check()
 

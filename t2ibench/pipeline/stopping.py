@@ -18,6 +18,16 @@ def ask() -> None:
     _asked.set()
 
 
+@contextmanager
+def asked_meanwhile() -> Iterator[None]:
+    """Inside, whoever works is asked to stop, and gives what is in hand."""
+    _asked.set()
+    try:
+        yield
+    finally:
+        _asked.clear()
+
+
 def asked() -> bool:
     """Whether the run was asked to stop."""
     return _asked.is_set()
