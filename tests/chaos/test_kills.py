@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,9 +47,9 @@ class Runs:
         self.started: list[Process] = []
         folder.mkdir()
 
-    def start(self, calls: int = 0) -> Process:
+    def start(self, calls: int = 0, *more: str) -> Process:
         errors = self.folder / f"errors {len(self.started)}"
-        process = Process(PROGRAM, [str(calls), *FLAGS], self.folder, errors)
+        process = Process(PROGRAM, [str(calls), *FLAGS, *more], self.folder, errors)
         self.started.append(process)
         return process
 
@@ -150,6 +151,33 @@ def test_kills_of_one_of_two(
         both += not survives
         finished(pair, whole)
     print(f"{count - both} survivors, {both} pairs killed")
+
+
+@sizes(4, 100)
+def test_kills_of_workers_and_their_leader(
+    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
+) -> None:
+    rng = random.Random(number)
+    for trial in range(count):
+        one = Runs(tmp_path / str(trial))
+        runs.append(one)
+        process = one.start(0, "--workers", "2")
+        time.sleep(rng.uniform(0.5, 5.0))
+        family = [process.pid, *children(process.pid)]
+        victim = rng.choice(family)
+        print(trial, family.index(victim), len(family))
+        with suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        status, errors = end(process)
+        assert status in {0, -signal.SIGKILL}, errors
+        finished(one, whole)
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:  # it has ended
+        return []
 
 
 def test_the_program_kills_itself(tmp_path: Path, runs: list[Runs]) -> None:
