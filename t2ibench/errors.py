@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 # What a terminal obeys instead of showing it, or shows as nothing: control characters, line and
 # paragraph separators, bidirectional controls, zero-width characters, lone surrogates. The two
@@ -199,3 +200,19 @@ def failing(what: str) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:  # code that ends the program has failed, too
         raise T2IBenchError(f"{what} {type(error).__name__}: {first_line(error)}") from error
+
+
+def check_installed(module: str, extra: str) -> None:
+    """Check that a package of one of t2ibench's extras is there; it is not imported.
+
+    Args:
+        module: What it is imported as.
+        extra: The extra of t2ibench that installs it.
+
+    Raises:
+        T2IBenchError: it is not; the hint is the command that installs it.
+    """
+    found = find_spec(module)
+    # wandb keeps its files in a folder of its own name, which looks like a package.
+    if found is None or found.origin is None:
+        raise T2IBenchError(f"{module} is not installed.", f"pip install 't2ibench[{extra}]'")

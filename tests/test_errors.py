@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
+from t2ibench.cli import main
 from t2ibench.errors import (
     T2IBenchError,
     TaskFileError,
@@ -72,3 +75,26 @@ def test_the_first_line_of_a_librarys_message_is_visible() -> None:
         failing("It failed with"),
     ):
         raise ValueError("a\a\nb")
+
+
+@pytest.mark.parametrize(
+    ("words", "module", "extra"),
+    [
+        (("explore", "nowhere"), "uvicorn", "explore"),
+        (("--model", "toyland", "--tasks", "weat", "--engine", "ray"), "ray", "ray"),
+    ],
+)
+def test_what_an_extra_brings_is_named(
+    words: tuple[str, ...],
+    module: str,
+    extra: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "t2ibench.errors.find_spec", lambda name: None if name == module else find(name)
+    )
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert said == f"t2ibench: {module} is not installed. pip install 't2ibench[{extra}]'\n"

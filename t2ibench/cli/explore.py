@@ -8,11 +8,13 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, check_installed
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve the explorer until Ctrl-C."""
+    for module in ("starlette", "uvicorn"):
+        check_installed(module, "explore")
     import uvicorn
 
     from t2ibench.explorer.app import Explorer, create_app

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 
 from t2ibench.arguments import Arguments, PositiveInt, read_args
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, shown
 from t2ibench.models.protocols import GeneratesInParts
 from t2ibench.pipeline import stopping
 from t2ibench.pipeline.executors import Executor, InProcess
@@ -48,8 +47,7 @@ def check_engine(settings: RunSettings) -> None:
     from t2ibench.pipeline.executors.ray import Args
 
     read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
-    if find_spec("ray") is None:
-        raise T2IBenchError("--engine ray needs Ray.", "pip install 't2ibench[ray]'")
+    check_installed("ray", "ray")
 
 
 @contextmanager

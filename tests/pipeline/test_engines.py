@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import signal
@@ -228,20 +227,6 @@ def test_wrong_engines_are_one_line(
 ) -> None:
     status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
     assert status == 1 and said.count("\n") == 1 and line in said
-
-
-def test_ray_that_is_not_installed_is_named(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        "t2ibench.pipeline.engines.find_spec",
-        lambda name: None if name == "ray" else find(name),
-    )
-    words = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path)
-    for more in ((), ("--dry-run",)):
-        status, _, said = cli(*words, "--engine", "ray", *more)
-        assert (status, said.count("\n")) == (1, 1) and "pip install 't2ibench[ray]'" in said
 
 
 def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

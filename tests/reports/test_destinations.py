@@ -235,7 +235,7 @@ def test_what_cannot_be_sent_is_said_before_anything_is_made(
 def test_a_package_that_is_missing_names_its_extra(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("t2ibench.errors.find_spec", lambda name: None)
     with pytest.raises(T2IBenchError, match=rf"{name} is not installed.*t2ibench\[{name}\]"):
         choose([name], {})
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly
 from t2ibench.models.generators import passed, speed
 from t2ibench.models.generators.load_options import load_options
@@ -232,6 +232,7 @@ def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
 def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
     if lora is None:
         return
+    check_installed("peft", "lora")
     if not hasattr(pipeline, "load_lora_weights"):
         raise T2IBenchError(f"--model-args: {type(pipeline).__name__} takes no lora.")
     path = Path(lora).expanduser()

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments
-from t2ibench.errors import T2IBenchError
-from t2ibench.reports.destinations.payload import PROJECT, Payload, flat, needs
+from t2ibench.errors import T2IBenchError, check_installed
+from t2ibench.reports.destinations.payload import PROJECT, Payload, flat
 
 _LONGEST = 500  # characters of a parameter that every version of MLflow's servers takes
 _BATCH = 90  # a server takes 100 parameters, and 1,000 metrics, at once
@@ -54,7 +54,7 @@ class Mlflow:
                 "Put the address into MLFLOW_TRACKING_URI, or the password into "
                 "MLFLOW_TRACKING_PASSWORD.",
             )
-        needs("mlflow", "mlflow")
+        check_installed("mlflow", "mlflow")
 
     def send(self, sent: Payload, args: MlflowArgs) -> str:
         """Log a run."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import io
 import logging
 import math
@@ -127,14 +126,6 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         else:
             found[f"{prefix}{key}"] = str(value)
     return found
-
-
-def needs(module: str, extra: str) -> None:
-    """Check that a package is there; it is not imported."""
-    found = importlib.util.find_spec(module)
-    # wandb keeps its files in a folder of its own name, which looks like a package.
-    if found is None or found.origin is None:
-        raise T2IBenchError(f"{module} is not installed.", f"pip install 't2ibench[{extra}]'")
 
 
 def send(chosen: Chosen, sent: Payload) -> str:

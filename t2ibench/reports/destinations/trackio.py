@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from t2ibench.arguments import Arguments
-from t2ibench.reports.destinations.payload import PROJECT, Payload, needs
+from t2ibench.errors import check_installed
+from t2ibench.reports.destinations.payload import PROJECT, Payload
 
 
 class TrackioArgs(Arguments):
@@ -33,7 +34,7 @@ class Trackio:
 
     def check(self, args: TrackioArgs) -> None:
         """Check that trackio is installed."""
-        needs("trackio", "trackio")
+        check_installed("trackio", "trackio")
 
     def send(self, sent: Payload, args: TrackioArgs) -> str:
         """Log a run."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from t2ibench.arguments import Arguments, one_of
-from t2ibench.reports.destinations.payload import PROJECT, Payload, needs
+from t2ibench.errors import check_installed
+from t2ibench.reports.destinations.payload import PROJECT, Payload
 
 _WAIT = 30  # seconds for a server that does not answer; wandb's own is 90
 
@@ -39,7 +40,7 @@ class Wandb:
 
     def check(self, args: WandbArgs) -> None:
         """Check that wandb is installed."""
-        needs("wandb", "wandb")
+        check_installed("wandb", "wandb")
 
     def send(self, sent: Payload, args: WandbArgs) -> str:
         """Log a run."""
