@@ -12,13 +12,6 @@ import pytest
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-def programs(package: str, *names: str) -> None:
-    """Skip a test where a program is missing, and say which package of Debian has it."""
-    for name in names:
-        if shutil.which(name) is None:
-            pytest.skip(f"needs {name}; Debian: apt install {package}")
-
-
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A running browser: Debian's, or any that is installed."""

@@ -105,7 +105,7 @@ def prepared_paper(
             "Leave the settings out, or give a run that is done, to put them on its page.",
         )
     check_engine(settings)
-    if settings.no_score or settings.generate_only:
+    if settings.no_score or settings.generate_only or settings.shard is not None:
         raise T2IBenchError(
             "reproduce has to score, and then builds tables.",
             f"`t2ibench run --preset {paper.name} …` does as you wish; `t2ibench reproduce "
