@@ -7,6 +7,7 @@ of the time.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import os
 import pickle
@@ -62,20 +63,22 @@ class Processes:
         self._heard: queue.Queue[tuple[int, Connection, Message]] = queue.Queue()
         self._lines: dict[int, Connection] = {}
         self._processes: dict[int, Any] = {}
+        self._starts = itertools.count()
+        self._errors = tempfile.TemporaryDirectory(prefix="t2ibench-", ignore_cleanup_errors=True)
 
     def start(self, number: int) -> None:
         """Start a worker."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        descriptor, errors = tempfile.mkstemp(prefix="t2ibench-worker-")
-        os.close(descriptor)
-        arguments = (theirs, self._order, errors)
+        errors = Path(self._errors.name, str(next(self._starts)))
+        errors.touch()
+        arguments = (theirs, self._order, str(errors))
         process = context.Process(target=_main, args=arguments)
         with new_processes(self._environment(number)):
             process.start()
         theirs.close()
         self._lines[number], self._processes[number] = ours, process
-        listening = (number, ours, process, Path(errors))
+        listening = (number, ours, process, errors)
         threading.Thread(target=self._listen, args=listening, daemon=True).start()
 
     def _environment(self, number: int) -> dict[str, str]:
@@ -99,8 +102,6 @@ class Processes:
             self._heard.put((number, line, message))
         process.join()
         self._heard.put((number, line, Died(_ending(process.exitcode or 0, errors))))
-        with contextlib.suppress(OSError):
-            errors.unlink()
 
     def send(self, number: int, piece: Piece) -> None:
         """Give a worker something to do."""
@@ -133,6 +134,7 @@ class Processes:
             process.kill()
         for process in self._processes.values():
             process.join()
+        self._errors.cleanup()
 
 
 def _ending(status: int, errors: Path) -> str:
