@@ -82,7 +82,9 @@ class Processes:
         threading.Thread(target=self._listen, args=listening, daemon=True).start()
 
     def _environment(self, number: int) -> dict[str, str]:
-        found = {"TOKENIZERS_PARALLELISM": "false"}
+        # Semaphores of libraries die with a worker that is ended; Python would warn of each.
+        quiet = os.environ.get("PYTHONWARNINGS", "ignore")
+        found = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
         for name in _THREADS:
             # A smaller number is the user's own.
             given = os.environ.get(name, "")
