@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from t2ibench.leaderboard import exports, site
-from t2ibench.leaderboard.board import read_board
-from t2ibench.leaderboard.submission import Manifest
-from t2ibench.leaderboard.table import Entry
-from t2ibench.leaderboard.verdicts import Finding
+from t2ibench.apps.leaderboard import exports, site
+from t2ibench.apps.leaderboard.board import read_board
+from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.table import Entry
+from t2ibench.apps.leaderboard.verdicts import Finding
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.apps.leaderboard.board import read_board
+from t2ibench.apps.leaderboard.submission import pack
+from t2ibench.apps.leaderboard.verdicts import Finding
+from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.apps.papers.preset import with_preset
 from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.errors import T2IBenchError
-from t2ibench.leaderboard.board import read_board
-from t2ibench.leaderboard.submission import pack
-from t2ibench.leaderboard.verdicts import Finding
-from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.files import samples_of
@@ -26,7 +26,7 @@ from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index
-from tests.leaderboard.forging import seal
+from tests.apps.leaderboard.forging import seal
 from tests.proposals.pool_files import captions, coco, karpathy
 
 Cli = Callable[..., tuple[int, str, str]]

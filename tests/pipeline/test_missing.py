@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate, generate, score
+from t2ibench.apps.leaderboard.verify import _provenance_problems
 from t2ibench.errors import T2IBenchError
-from t2ibench.leaderboard.verify import _provenance_problems
 from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
