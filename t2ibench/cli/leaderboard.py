@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.board import Board
-    from t2ibench.apps.leaderboard.card import Card
+    from t2ibench.apps.leaderboard.submission import Card
 
 
 def add(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
+    from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.remote import send
-    from t2ibench.apps.leaderboard.submission import pack
     from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.errors import T2IBenchError
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -59,7 +59,7 @@ def _card(arguments: argparse.Namespace) -> Card:
     """What the submitter says of the model."""
     from pydantic import ValidationError
 
-    from t2ibench.apps.leaderboard.card import Card
+    from t2ibench.apps.leaderboard.submission import Card
     from t2ibench.errors import T2IBenchError
 
     given = {name: getattr(arguments, name) for name in Card.model_fields}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from t2ibench import evaluate
-from t2ibench.apps.leaderboard.submission import pack
+from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError, visible
 from t2ibench.models.judges.answers import AnswersJudge

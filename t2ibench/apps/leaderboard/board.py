@@ -20,7 +20,7 @@ from t2ibench.apps.leaderboard.table import (
     extended_tasks,
     families,
 )
-from t2ibench.apps.leaderboard.verdicts import LEVELS, REFUSED, Finding
+from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results, TaskResult
@@ -65,7 +65,7 @@ def _nothing(_: str) -> None:
 
 
 def read_board(
-    root: Path, judge: Callable[[Path], Finding], tell: Callable[[str], None] = _nothing
+    root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], None] = _nothing
 ) -> Board:
     """Every submission of a folder, verified; one that is broken is left out and ends nothing."""
     board = Board([])
@@ -104,7 +104,7 @@ def submissions(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
-def _whole(folder: Path, board: Board, judge: Callable[[Path], Finding]) -> tuple[Path, Finding]:
+def _whole(folder: Path, board: Board, judge: Callable[[Path], Verdict]) -> tuple[Path, Verdict]:
     """A submission with what lies elsewhere, and the finding; embeddings are not kept."""
     if folder.is_symlink() or not is_small(folder):
         return folder, judge(folder)
@@ -116,7 +116,7 @@ def _whole(folder: Path, board: Board, judge: Callable[[Path], Finding]) -> tupl
     return whole, found
 
 
-def _admit(folder: Path, found: Finding) -> Entry | Refused:
+def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     if found.level == REFUSED:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):

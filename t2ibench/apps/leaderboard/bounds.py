@@ -90,12 +90,8 @@ def _deeper_than(value: Any, depth: int) -> bool:
     """Whether JSON is nested more deeply, told without recursion."""
     level = [value]
     for _ in range(depth):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
+        inside = [one for one in level if isinstance(one, dict | list)]
+        level = [one for v in inside for one in (v.values() if isinstance(v, dict) else v)]
         if not level:
             return False
     return True
@@ -167,30 +163,28 @@ def _shape(entry: Any, kinds: tuple[str, ...]) -> list[int]:
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
     """How a submission was measured, where the leaderboard accepts it."""
     found = list(dict.fromkeys(Settings.of(one) for one in recorded))
+    defaults = Settings()
     for settings in found:
-        _check(settings, Settings())
+        for what, field in (
+            ("permutations", "n_permutations"),
+            ("bootstrap draws", "n_bootstrap"),
+        ):
+            made, own = getattr(settings, field), getattr(defaults, field)
+            if not own <= made <= _TIMES_DRAWS * own:
+                raise T2IBenchError(
+                    f"it was scored with {_number(made)} {what}; the leaderboard takes the "
+                    f"default, {own}, or at most {_TIMES_DRAWS} times as many"
+                )
+        if settings.level != defaults.level:
+            raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
+        if settings.seed != defaults.seed:
+            raise T2IBenchError(
+                f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
+                f"default, {defaults.seed}, so that nobody chooses among seeds"
+            )
     if len(found) > 1:
         raise T2IBenchError("its tasks were measured with different settings; run them together")
     return found[0]
-
-
-def _check(settings: Settings, defaults: Settings) -> None:
-    for what, made, own in (
-        ("permutations", settings.n_permutations, defaults.n_permutations),
-        ("bootstrap draws", settings.n_bootstrap, defaults.n_bootstrap),
-    ):
-        if not own <= made <= _TIMES_DRAWS * own:
-            raise T2IBenchError(
-                f"it was scored with {_number(made)} {what}; the leaderboard takes the default, "
-                f"{own}, or at most {_TIMES_DRAWS} times as many"
-            )
-    if settings.level != defaults.level:
-        raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
-    if settings.seed != defaults.seed:
-        raise T2IBenchError(
-            f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the default, "
-            f"{defaults.seed}, so that nobody chooses among seeds"
-        )
 
 
 def _number(value: int) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank
+from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, family_ranks
-from t2ibench.apps.leaderboard.verdicts import LEVELS, UNVERIFIED
+from t2ibench.apps.leaderboard.verify import LEVELS, UNVERIFIED
 from t2ibench.arguments import format_args
 from t2ibench.methods import METHODS
 from t2ibench.reports.csv import CsvWriter
@@ -169,17 +169,13 @@ def table(board: Board, form: str) -> str:
             records.append({**identity(entry), "family": name, **numbers, **ranked})
     headers = ["Model", "--model", "Settings", "Verified"]
     headers += [METHODS.get(name).title for name in names]
-    return render(form, Table(headers, rows, [NOTE, *_notes(board)], records))
-
-
-def _notes(board: Board) -> list[str]:
-    """What the levels mean, and what is left out."""
     levels = {entry.level for entry in board.entries}
-    found = [" ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in levels), _RAN]
+    meant = " ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in levels)
+    notes = [NOTE, meant, _RAN]
     if board.refused:
         ids = ", ".join(one.id for one in board.refused)
-        found.append(f"Left out, because verifying refused them: {ids}.")
-    return [note for note in found if note]
+        notes.append(f"Left out, because verifying refused them: {ids}.")
+    return render(form, Table(headers, rows, [note for note in notes if note], records))
 
 
 def _text(cell: Cell | None, rank: Rank | None) -> str:
@@ -191,7 +187,7 @@ def _text(cell: Cell | None, rank: Rank | None) -> str:
     if cell.fewer:
         parts.append("fewer images")
     if rank:
-        parts.append(f"rank {_range(rank.best, rank.worst)} of {rank.among}")
+        parts.append(f"rank {span(rank.best, rank.worst)} of {rank.among}")
     value = cell.shown(cell.square)
     if value is None:
         return "; ".join(parts) or "no value"
@@ -200,7 +196,3 @@ def _text(cell: Cell | None, rank: Rank | None) -> str:
     if fair is not None:
         parts.insert(0, f"fair up to {fair:.2f}")
     return f"{value:.2f}{interval}" + (f" ({'; '.join(parts)})" if parts else "")
-
-
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"

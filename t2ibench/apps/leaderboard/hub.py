@@ -31,7 +31,11 @@ def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = 
         )
     manifest = read_manifest(folder)
     try:
-        done = (api or _hub()).upload_folder(
+        if api is None:
+            from huggingface_hub import HfApi
+
+            api = cast(Uploads, HfApi())
+        done = api.upload_folder(
             repo_id=repo,
             repo_type="dataset",
             folder_path=str(folder),
@@ -45,12 +49,6 @@ def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = 
             "Is the dataset repository there, and are you logged in (`hf auth login`)?",
         ) from error
     return str(getattr(done, "pr_url", None) or getattr(done, "commit_url", None) or repo)
-
-
-def _hub() -> Uploads:
-    from huggingface_hub import HfApi
-
-    return cast(Uploads, HfApi())
 
 
 def metadata(folder: Path, dataset: str, source: str | None = None) -> str:

@@ -65,6 +65,12 @@ def visible(text: str, longest: int = 300) -> str:
     return "".join(letter if _prints(letter) else f"\\u{ord(letter):04x}" for letter in text)
 
 
+def printable(text: str, longest: int) -> str:
+    """Text of a stranger for a terminal: of bounded length, and without control characters."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= longest else shown[: longest - 3] + "..."
+
+
 def _prints(letter: str) -> bool:
     return letter == " " or (letter.isprintable() and letter not in _EMPTY)
 
@@ -86,6 +92,7 @@ def problems(
 
 def _form(name: str) -> Iterator[str]:
     """What is wrong with a name by itself, the worst first."""
+    marks = "".join(sorted(_PUNCTUATION - {" "}))
     if not 1 <= len(name) <= LONGEST:
         yield f"has {len(name)} characters; 1 to {LONGEST} are accepted"
     for letter in name:
@@ -97,7 +104,7 @@ def _form(name: str) -> Iterator[str]:
             or (letter.isascii() and letter.isdigit())
             or letter in _PUNCTUATION
         ):
-            yield f"holds {_called(letter)}; letters, digits, spaces and {_marks()} are accepted"
+            yield f"holds {_called(letter)}; letters, digits, spaces and {marks} are accepted"
     if name != normalise(name):
         yield f"is not in its normal form; write '{visible(normalise(name))}'"
     if name and not (name[0].isalpha() or name[0].isdigit()):
@@ -112,10 +119,6 @@ def _form(name: str) -> Iterator[str]:
 
 def _called(letter: str) -> str:
     return unicodedata.name(letter, f"U+{ord(letter):04X}")
-
-
-def _marks() -> str:
-    return "".join(sorted(_PUNCTUATION - {" "}))
 
 
 def _stacked(name: str) -> bool:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jinja2
 
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.exports import ran_as, unranked
-from t2ibench.apps.leaderboard.items import BESIDE, ItemTable, item_tables, words_of
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.provenance import badge_text, effective, facts, provenance
-from t2ibench.apps.leaderboard.shown import Model, span
-from t2ibench.apps.leaderboard.strata import Stratum
-from t2ibench.apps.leaderboard.table import asked_images, fewer_images
-from t2ibench.apps.leaderboard.verdicts import LEVELS
-from t2ibench.apps.leaderboard.words import CHANGES, GLOSSARY
+from t2ibench.apps.leaderboard.ranks import span
+from t2ibench.apps.leaderboard.table import Stratum, asked_images, fewer_images
+from t2ibench.apps.leaderboard.verify import LEVELS
+from t2ibench.apps.leaderboard.views import (
+    BESIDE,
+    Model,
+    badge_text,
+    effective,
+    facts,
+    item_tables,
+    provenance,
+    words_of,
+)
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation
-from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import needs, presentation
 from t2ibench.reports.html import words
 from t2ibench.reports.view import TaskView, poles, verdict
@@ -89,6 +94,7 @@ class Pages:
     ) -> None:
         self.board, self.strata, self.models = board, strata, models
         self.described, self.date = described, date
+        self.verified = [model for model in models if model.entry.verified]
         self._of = {model.entry.id: model for model in models}
         self._titles = {name: METHODS.get(name).title for one in strata for name in one.families}
         self._asked = asked_images()
@@ -112,13 +118,16 @@ class Pages:
             yield f"task/{name}.html", self._task(name)
 
     def _index(self) -> str:
-        groups, notes, rooted, shown = {}, {}, {}, {}
+        groups, rooted, shown = {}, {}, {}
+        notes: dict[str, dict[str, str]] = {}
         for stratum in self.strata:
             here = [self._of[entry.id] for entry in stratum.entries]
             verified = [model for model in here if model.entry.verified]
             others = [model for model in here if not model.entry.verified]
             groups[stratum.id] = [(True, verified), *([(False, others)] if others else [])]
-            notes[stratum.id] = {name: _size(name, here) for name in stratum.families}
+            for name in stratum.families:
+                most = max((m.entry.families[name].of for m in here if name in m.cells), default=0)
+                notes.setdefault(stratum.id, {})[name] = f"{most} test{'' if most == 1 else 's'}"
             rooted[stratum.id] = {
                 name: all(model.cells[name].rooted for model in here if name in model.cells)
                 for name in stratum.families
@@ -135,15 +144,17 @@ class Pages:
         """Name, title and values of what rows can be chosen by, where they differ."""
         parts = (("encoder", "Encoder"), ("judge", "Judge"), ("versions", "Task versions"))
         found = [
-            (part, title, _unique(one.label(part) for one in self.strata))
+            (part, title, [one.label(part) for one in self.strata])
             for part, title in (*parts, ("settings", "Settings"))
         ]
         cards = [model.entry.manifest.card for model in self.models]
         found += [
-            ("weights", "Weights", _unique(card.weights or "not stated" for card in cards)),
-            ("level", "Verified", _unique(model.entry.level for model in self.models)),
+            ("weights", "Weights", [card.weights or "not stated" for card in cards]),
+            ("level", "Verified", [model.entry.level for model in self.models]),
         ]
-        return [one for one in found if len(one[2]) > 1]
+        return [
+            (part, title, list(dict.fromkeys(v))) for part, title, v in found if len(set(v)) > 1
+        ]
 
     def _published(self, task: str | None = None) -> list[dict[str, str]]:
         return [
@@ -203,14 +214,15 @@ class Pages:
             if rows:
                 strata.append((stratum, rows))
             pictured += [model for model, _ in rows if model.pictures]
-        prompts = _prompts(spec, self.models, name) & {p for m in pictured for p in m.pictures}
-        fewer = {
-            m.page: text
-            for m in self.models
-            if name in m.tasks
-            and (text := fewer_images(m.tasks[name].result, self._asked.get(name)))
-        }
-        example = next((m.tasks[name] for m in self.models if name in m.tasks and spec), None)
+        having = [(m, m.tasks[name]) for m in self.models if name in m.tasks]
+        prompts: set[str] = set()
+        if spec is not None:
+            settings = Settings.of(having[0][1].result.settings)
+            asked_of = {need.prompt for need in needs(spec, settings).prompts}
+            prompts = asked_of & {prompt for model in pictured for prompt in model.pictures}
+        asked = self._asked.get(name)
+        fewer = {m.page: text for m, task in having if (text := fewer_images(task.result, asked))}
+        example = next((task for _, task in having if spec), None)
         return self.render(
             "task.html", "../",
             id=name, task=said, spec=spec, shown=shown or Presentation(""),
@@ -218,28 +230,26 @@ class Pages:
             prompts=words.prompts_said(example) if example else "", strata=strata, fewer=fewer,
             axis=poles(example) if example and example.shown.axis else Axis("", ""),
             pictures=sorted(prompts), pictured=pictured[:_MANY] if prompts else [],
-            items=self._items(name), most=BESIDE, published_rows=self._published(name),
+            items=item_tables(self.verified, name), most=BESIDE,
+            published_rows=self._published(name),
         )  # fmt: skip
-
-    def _items(self, task: str) -> list[ItemTable]:
-        """What was verified names the items of a test."""
-        return item_tables([model for model in self.models if model.entry.verified], task)
 
     def _tasks(self) -> str:
         families: dict[str, list[tuple[str, str, str, int, int]]] = {}
         for name, said in self.described.items():
             ran = [m.tasks[name] for m in self.models if name in m.tasks]
-            clear = sum(
-                m.tasks[name].mark.state == "clear" and m.entry.verified
-                for m in self.models
-                if name in m.tasks
-            )
+            states = [m.tasks[name].mark.state for m in self.verified if name in m.tasks]
+            clear = states.count("clear")
             row = (name, ran[0].name if ran else name, said["description"], len(ran), clear)
             families.setdefault(METHODS.get(said["family"]).title, []).append(row)
         order = [METHODS.get(name).title for name in METHODS.names()]
         texts = {METHODS.get(one.result.method).title for m in self.models for one in m.run.texts}
         found = sorted(families.items(), key=lambda pair: (pair[0] in texts, order.index(pair[0])))
-        listed = [(row[0], row[1], self._items(row[0])) for _, rows in found for row in rows]
+        listed = [
+            (row[0], row[1], item_tables(self.verified, row[0]))
+            for _, rows in found
+            for row in rows
+        ]
         return self.render(
             "tasks.html", "", "tasks.html", families=found, found_words=words_of(listed)
         )
@@ -248,9 +258,7 @@ class Pages:
         """Tests of texts by encoder: one column each, from any verified model read with it."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         tests: dict[str, str] = {}
-        for model in self.models:
-            if not model.entry.verified:
-                continue
+        for model in self.verified:
             for task in model.run.texts:
                 tests[task.id] = task.name
                 for key in task.result.settings.encoders.items():
@@ -280,18 +288,8 @@ class Pages:
         )[::-1]
         return self.render(
             "about.html", "", "about.html",
-            levels=LEVELS, glossary=GLOSSARY, changes=CHANGES, borda=rows, dated=dated,
+            levels=LEVELS, borda=rows, dated=dated,
         )  # fmt: skip
-
-
-def _unique(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
-def _size(family: str, models: Sequence[Model]) -> str:
-    """How many tests a family has."""
-    most = max((m.entry.families[family].of for m in models if family in m.cells), default=0)
-    return f"{most} test{'' if most == 1 else 's'}"
 
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:
@@ -310,11 +308,3 @@ def _lean(task: TaskView) -> tuple[bool, float, str]:
     square = task.result.headline.square
     absent = square is None or bool(task.result.inconclusive)
     return absent, square if square is not None else math.inf, task.id
-
-
-def _prompts(spec: BaseTask | None, models: Sequence[Model], name: str) -> set[str]:
-    """The prompts of a task, where its file is at hand."""
-    result = next((m.tasks[name].result for m in models if name in m.tasks), None)
-    if spec is None or result is None:
-        return set()
-    return {need.prompt for need in needs(spec, Settings.of(result.settings)).prompts}

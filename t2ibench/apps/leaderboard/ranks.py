@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.results.paired import PairedTask
 from t2ibench.stats.student import satterthwaite
@@ -52,16 +51,16 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """The place of a model among those measured alike.
+    """The place of a model among those measured alike, in a family or over several.
 
     Attributes:
-        best: Best rank that the data allow; 1 leans least.
+        best: Best rank that the data allow; 1 leans least. Over families, the median.
         worst: Worst rank.
         among: Number of models that are ranked together.
     """
 
-    best: int
-    worst: int
+    best: float
+    worst: float
     among: int
 
 
@@ -79,24 +78,16 @@ def draws_of(task: PairedTask) -> Draws | None:
     if not parts or not np.isfinite(variances).all():
         return None
     noise = np.stack([_noise_of(part.influence) for part in parts])
-    _, df = satterthwaite(variances, [_finite(part.influence.df) for part in parts])
-    if _moves_linearly(task):
+    known = [part.influence.df for part in parts]
+    _, df = satterthwaite(variances, [one if math.isfinite(one) else 1.0 for one in known])
+    # The headline is its own square, rather than a lean or leans to be squared.
+    if task.scale != "lean" and len(parts) == 1 and not parts[0].name:
         return Draws(noise[0], df)
     leans = np.array([part.value for part in parts])
     total = float((leans**2).sum())
     factor = math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
     moved = 2 * factor * leans[:, None] * noise + noise**2 - variances[:, None]
     return Draws(moved.mean(axis=0), df)
-
-
-def _moves_linearly(task: PairedTask) -> bool:
-    """Whether the headline is its own square, rather than a lean or leans to be squared."""
-    single: tuple[Part, ...] = task.headline
-    return task.scale != "lean" and len(single) == 1 and not single[0].name
-
-
-def _finite(df: float) -> float:
-    return df if math.isfinite(df) else 1.0
 
 
 def _noise_of(influence: Influence) -> Float64Array:
@@ -182,3 +173,13 @@ class _Means:
             moved = np.mean([model.draws[name].deviations for name in tasks], axis=0)
             self._known[index, names] = value, moved
         return self._known[index, names]
+
+
+def span(low: float, high: float) -> str:
+    """A range of ranks.
+
+    Examples:
+        >>> span(1, 1), span(1.5, 3)
+        ('1', '1.5–3')
+    """
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"

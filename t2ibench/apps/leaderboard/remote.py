@@ -9,21 +9,17 @@ import shutil
 import stat
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, sha256_of
-from t2ibench.apps.leaderboard.card import Evidence
-from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
+from t2ibench.apps.leaderboard.submission import FILES, Evidence, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.store.files import write_bytes, write_text
-
-if TYPE_CHECKING:
-    import httpx
 
 RESULTS = "results.json.xz"
 LARGEST_IN_GIT = 200_000  # bytes of a submission whose evidence lies elsewhere
@@ -47,9 +43,8 @@ def send(folder: Path, to: str, url: str | None = None) -> Evidence:
         tar = Path(scratch) / "evidence.tar"
         _write_tar(folder, packed, tar)
         _put(tar, to)
-        evidence = Evidence(
-            url=url or _said(folder, to), sha256=sha256_of(tar), bytes=tar.stat().st_size
-        )
+        seen = to if "://" in to else Path(os.path.relpath(to, folder)).as_posix()
+        evidence = Evidence(url=url or seen, sha256=sha256_of(tar), bytes=tar.stat().st_size)
     results = (folder / "results.json").read_bytes()
     write_bytes(folder / RESULTS, lzma.compress(results, preset=9 | lzma.PRESET_EXTREME))
     for name in manifest.files:
@@ -76,13 +71,6 @@ def _write_tar(folder: Path, names: list[str], tar: Path) -> None:
             member.size = (folder / name).stat().st_size
             with (folder / name).open("rb") as file:
                 archive.addfile(member, file)
-
-
-def _said(folder: Path, to: str) -> str:
-    """An address as it is; a path as it is seen from the submission."""
-    if "://" in to:
-        return to
-    return Path(os.path.relpath(to, folder)).as_posix()
 
 
 def _put(tar: Path, to: str) -> None:
@@ -182,8 +170,8 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
     url, digest, size = evidence.url, hashlib.sha256(), 0
     shown, until = " ".join(url.split())[:200], monotonic() + _LONGEST
     try:
-        with closing(_opened(url, folder)) as source, to.open("wb") as file:
-            while block := source.read(_BLOCK):
+        with closing(_blocks(url, folder)) as blocks, to.open("wb") as file:
+            for block in blocks:
                 size += len(block)
                 if monotonic() > until:
                     raise T2IBenchError(f"{shown} takes more than {_LONGEST:.0f} seconds")
@@ -200,19 +188,24 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
         raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
 
 
-def _opened(url: str, folder: Path) -> Any:
+def _blocks(url: str, folder: Path) -> Generator[bytes, None, None]:
+    """What lies at an address, a block at a time."""
     scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
     if scheme in {"http", "https"}:
-        return _web(url)
+        yield from _web(url)
+        return
     if scheme == "file":
         path = Path(unquote(urlsplit(url).path)) if "://" in url else folder / url
         # Neither a pipe nor a device, which never end.
         if not stat.S_ISREG(path.stat().st_mode):
             raise OSError("it is not a plain file")
-        return path.open("rb")
-    if scheme not in _STORES:
+        source: Any = path.open("rb")
+    elif scheme in _STORES:
+        source = _store(scheme, url, "rb")
+    else:
         raise ValueError(f"expected http, https, file or {', '.join(_STORES)}, not {scheme}")
-    return _store(scheme, url, "rb")
+    with source:
+        yield from iter(lambda: source.read(_BLOCK), b"")
 
 
 def _store(scheme: str, url: str, mode: str) -> Any:
@@ -223,36 +216,21 @@ def _store(scheme: str, url: str, mode: str) -> Any:
     return fsspec.open(url, mode).open()
 
 
-class _Web:
-    """The body of an answer as a file; a read gives what has come, so that time can be bounded."""
-
-    def __init__(self, answer: httpx.Response, client: httpx.Client) -> None:
-        self._parts = answer.iter_raw()
-        self.close: Callable[[], None] = client.close
-
-    def read(self, _: int) -> bytes:
-        """The next part."""
-        return next(self._parts, b"")
-
-
-def _web(url: str) -> _Web:
-    """An answer whose redirects stay on the web, without this user's keys."""
+def _web(url: str) -> Iterator[bytes]:
+    """The parts of an answer as they come; redirects stay on the web, without this user's keys."""
     import httpx
 
-    client = httpx.Client(timeout=_WAIT, headers={"Accept-Encoding": "identity"})
-    try:
+    with httpx.Client(timeout=_WAIT, headers={"Accept-Encoding": "identity"}) as client:
         for _ in range(_REDIRECTS + 1):
             if urlsplit(url).scheme.lower() not in {"http", "https"}:
                 raise ValueError("it leads away from the web")
             answer = client.send(client.build_request("GET", url), stream=True)
             if not answer.has_redirect_location:
                 answer.raise_for_status()
-                return _Web(answer, client)
+                yield from answer.iter_raw()
+                return
             url = urljoin(url, answer.headers["Location"])
         raise ValueError("it is redirected too often")
-    except BaseException:
-        client.close()
-        raise
 
 
 def _extract(tar: Path, target: Path, manifest: Manifest) -> None:

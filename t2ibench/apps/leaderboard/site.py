@@ -20,12 +20,10 @@ from t2ibench.apps.leaderboard.exports import (
 )
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.pages import Pages
-from t2ibench.apps.leaderboard.provenance import provenance
-from t2ibench.apps.leaderboard.shown import Model, models
-from t2ibench.apps.leaderboard.strata import Stratum, strata
-from t2ibench.apps.leaderboard.table import Entry, asked_images, fewer_images
+from t2ibench.apps.leaderboard.table import Entry, Stratum, asked_images, fewer_images, strata
 from t2ibench.apps.leaderboard.thumbs import SIZE
-from t2ibench.apps.leaderboard.verdicts import LEVELS
+from t2ibench.apps.leaderboard.verify import LEVELS
+from t2ibench.apps.leaderboard.views import Model, models, provenance
 from t2ibench.methods import METHODS
 from t2ibench.reports.cells import headline
 from t2ibench.reports.view import TaskView, poles

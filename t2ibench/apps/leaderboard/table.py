@@ -1,25 +1,32 @@
-"""The leaderboard's numbers: families by model, their intervals, and ranks as intervals."""
+"""The numbers of the leaderboard: families by model, ranks, and who was measured alike."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+import statistics
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Draws, Measured, Rank, draws_of, rank_intervals
 from t2ibench.apps.leaderboard.submission import Manifest
-from t2ibench.apps.leaderboard.verdicts import VERIFIED
+from t2ibench.apps.leaderboard.verify import VERIFIED
+from t2ibench.methods import METHODS
 from t2ibench.results.display import text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats.student import satterthwaite, t_interval
+from t2ibench.tasks.index import build_index
+
+AS_ASKED = "as the tasks ask"
+NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +163,16 @@ def _span(numbers: Collection[int]) -> str:
 
 def asked_images() -> dict[str, int]:
     """How many images of a prompt each shipped task asks for."""
-    from t2ibench.tasks.index import build_index
-
     registry, _ = build_index()
-    counts = {
-        name: getattr(task.spec, "images_per_prompt", None) for name, task in registry.tasks.items()
+    return {
+        name: count
+        for name, task in registry.tasks.items()
+        if (count := getattr(task.spec, "images_per_prompt", None)) is not None
     }
-    return {name: count for name, count in counts.items() if count is not None}
 
 
 def extended_tasks() -> frozenset[str]:
     """The shipped tasks that no model is ranked by, because few models ran them."""
-    from t2ibench.tasks.index import build_index
-
     registry, _ = build_index()
     return frozenset(name for name, task in registry.tasks.items() if task.spec.extended)
 
@@ -305,3 +309,160 @@ def borda(
         )
         rows.append({"id": entries[index].id, "value": (low + high) / 2, "low": low, "high": high})
     return sorted(rows, key=lambda row: (-row["value"], row["id"]))
+
+
+@dataclass(slots=True)
+class Stratum:
+    """Models that were measured alike, the best ranked first.
+
+    Attributes:
+        id: Its place, as it is written in addresses.
+        encoders: Name to fingerprint.
+        judges: Name to fingerprint.
+        tasks: Task id to hash and version of what was scored, and what was not done as it asks.
+        settings: What is not as the tasks ask.
+        entries: The models.
+        families: Names of the families that any of them ran, tests of texts left out.
+        compared: Those in which at least two are ranked.
+        ranks: Id of a model to family to rank.
+        overall: Id of a model to its rank over families.
+        why: Id of a model without such a rank to the reason.
+    """
+
+    id: str
+    encoders: dict[str, str]
+    judges: dict[str, str]
+    tasks: dict[str, tuple[str, int, str]]
+    settings: str
+    entries: list[Entry] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    ranks: dict[str, dict[str, Rank]] = field(default_factory=dict)
+    overall: dict[str, Rank] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    def takes(self, other: Stratum) -> bool:
+        """Whether a model measured in another way was measured alike, as far as it was."""
+        return (
+            _fits(self.encoders, other.encoders)
+            and _fits(self.judges, other.judges)
+            and all(one == self.tasks.get(name, one) for name, one in other.tasks.items())
+        )
+
+    def borda(self) -> list[dict[str, Any]]:
+        """Borda scores of the models with a rank in every family that is compared."""
+        places = {
+            name: [self.ranks[e.id].get(name) for e in self.entries] for name in self.compared
+        }
+        return borda(self.entries, places)
+
+    def label(self, part: str) -> str:
+        """One facet in words."""
+        if part == "settings":
+            return self.settings
+        if part == "versions":
+            found = sorted({version for _, version, _ in self.tasks.values()})
+            return ", ".join(map(str, found)) or NONE
+        names = self.encoders if part == "encoder" else self.judges
+        return ", ".join(visible(name, 80) for name in sorted(names)) or NONE
+
+
+def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
+    return not here or not there or here == there
+
+
+def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
+    """How one model was measured; tests of texts alone do not count."""
+    tasks: dict[str, TaskResult] = {
+        name: task for name, task in entry.results.tasks.items() if not text_only(task)
+    }
+    found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
+    for name, task in tasks.items():
+        found.encoders |= task.settings.encoders
+        found.judges |= task.settings.judges
+        unlike = "; ".join(departures({name: task}, asked))
+        found.tasks[name] = (task.task_hash, task.version, unlike)
+    return found
+
+
+def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
+    """Put models that were measured alike together, and rank them."""
+    found: list[Stratum] = []
+    asked = asked_images()
+    measurements = [(entry, _measured(entry, asked)) for entry in entries]
+    # Who was measured in most ways says what a stratum is; the others join it.
+    measurements.sort(key=lambda one: (not one[0].verified, -len(one[1].tasks), one[0].id))
+    for entry, measured in measurements:
+        for stratum in found:
+            if stratum.takes(measured):
+                stratum.encoders |= measured.encoders
+                stratum.judges |= measured.judges
+                stratum.tasks |= measured.tasks
+                break
+        else:
+            stratum = measured
+            found.append(stratum)
+        stratum.entries.append(entry)
+    found.sort(key=lambda one: (-sum(e.verified for e in one.entries), one.settings != AS_ASKED))
+    for number, stratum in enumerate(found, start=1):
+        stratum.id = f"s{number}"
+        _rank(stratum, names)
+    return found
+
+
+def _rank(stratum: Stratum, names: Sequence[str]) -> None:
+    entries = stratum.entries
+    stratum.families = [
+        name
+        for name in names
+        if any(name in one.families and not one.families[name].text for one in entries)
+    ]
+    places = {name: family_ranks(entries, name) for name in stratum.families}
+    for index, entry in enumerate(entries):
+        stratum.ranks[entry.id] = {
+            name: rank for name, found in places.items() if (rank := found[index]) is not None
+        }
+    # One model alone in a family is first of one, which says nothing.
+    compared = [name for name in stratum.families if sum(map(bool, places[name])) > 1]
+    stratum.compared = compared
+    for entry in entries:
+        ranks, problem = stratum.ranks[entry.id], _why(entry, stratum, compared)
+        if problem is None:
+            best = statistics.median(ranks[name].best for name in compared)
+            worst = statistics.median(ranks[name].worst for name in compared)
+            stratum.overall[entry.id] = Rank(best, worst, 0)
+        else:
+            stratum.why[entry.id] = problem
+    among = len(stratum.overall)
+    stratum.overall = {name: replace(one, among=among) for name, one in stratum.overall.items()}
+    stratum.entries.sort(key=lambda entry: _order(entry, stratum))
+
+
+def _why(entry: Entry, stratum: Stratum, compared: Sequence[str]) -> str | None:
+    """Why a model has no rank over families; None where it has one."""
+    if not entry.verified:
+        return entry.level
+    if not compared:
+        return "no other model was measured alike"
+    ranks = stratum.ranks[entry.id]
+    lacking = [name for name in compared if name not in ranks]
+    if not lacking:
+        return None
+    absent = [name for name in lacking if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
+    return f"not run: {titles}" if absent else f"no rank in {titles}"
+
+
+def _order(entry: Entry, stratum: Stratum) -> tuple[object, ...]:
+    """Best rank first; what has none comes after, and what nobody verified last."""
+    rank = stratum.overall.get(entry.id)
+    places = stratum.ranks[entry.id].values()
+    middles = [(one.best + one.worst) / 2 for one in places]
+    return (
+        not entry.verified,
+        rank is None,
+        (rank.best + rank.worst) / 2 if rank else 0.0,
+        statistics.fmean(middles) if middles else 0.0,
+        visible(entry.manifest.name).lower(),
+        entry.id,
+    )

@@ -6,82 +6,20 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
-from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.remote import is_small, stated_files
-from t2ibench.apps.leaderboard.verify import Verdict, verify
+from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.paired import FILE as INFLUENCES
-from t2ibench.results.paired import PairedTask, read_paired, write_paired
+from t2ibench.results.paired import read_paired, write_paired
 from t2ibench.results.reading import read_results
-from t2ibench.results.schema import Results
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
-
-UNVERIFIED = "not verified"
-# What each level means, from the best to the worst.
-LEVELS = {
-    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
-    "chosen at random, was made again with the model that the submission names and is the same; "
-    "a model's page says how much.",
-    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
-    "a model's page says what.",
-    "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
-    "that the evidence comes from the model that the submission names was not checked.",
-    "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
-    "not verified, and take no part in ranks.",
-    UNVERIFIED: "Nothing is known of how the numbers came about: they take no part in ranks.",
-}
-VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
-REFUSED = "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A verdict as it is shown; what a stranger wrote in it is made visible.
-
-    Attributes:
-        level: One of `LEVELS`, or 'refused'.
-        problems: Why it was refused.
-        notes: What to know.
-        parts: Kind of evidence to how much of it was made again and is the same.
-        stated: What nothing could compare, such as 'environment'.
-        results: The results as the evidence gives them; None where nothing was recomputed.
-        paired: Task id to the influences on its headline, recomputed.
-    """
-
-    level: str
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    parts: Mapping[str, int] = field(default_factory=dict)
-    stated: tuple[str, ...] = ()
-    results: Results | None = None
-    paired: Mapping[str, PairedTask] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, verdict: Mapping[str, Any]) -> Finding:
-        """Read a verdict."""
-        level, parts = verdict.get("level"), verdict.get("parts")
-        known = isinstance(level, str) and level in {*LEVELS, REFUSED}
-        counts = parts.items() if isinstance(parts, Mapping) else ()
-        return cls(
-            str(level) if known else UNVERIFIED,
-            _lines(verdict.get("problems")),
-            _lines(verdict.get("notes")),
-            {visible(str(key)): count for key, count in counts if isinstance(count, int)},
-            _lines(verdict.get("stated")),
-        )
-
-
-def _lines(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple):
-        return ()
-    return tuple(visible(line, 600) for line in value if isinstance(line, str))
 
 
 class Verifier:
@@ -110,14 +48,14 @@ class Verifier:
             self._known = self._read(file)
         self._changed = False
 
-    def __call__(self, folder: Path) -> Finding:
+    def __call__(self, folder: Path) -> Verdict:
         """Verify a submission, or recall what was found."""
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
         if isinstance(known, Mapping) and _drawn(known) >= self._draw:
             scores = self._scores(str(key))
             if known.get("level") in VERIFIED and (scores / INFLUENCES).is_file():
-                found = Finding.of(known)
+                found = Verdict.recall(known)
                 with suppress(T2IBenchError):  # damaged: it is verified again
                     return replace(
                         found,
@@ -131,10 +69,10 @@ class Verifier:
         assert self._file is not None
         return self._file.with_name(f"{self._file.name}.scores") / key
 
-    def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Finding:
+    def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Verdict:
         """Remember a verdict that was made just now."""
         record = verdict.record()
-        found = replace(Finding.of(record), results=verdict.results, paired=verdict.paired)
+        found = replace(Verdict.recall(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
         if key is None:
             return found  # nothing is kept, or the folder cannot be read twice alike

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from t2ibench.apps.leaderboard import names
-from t2ibench.apps.leaderboard.again import make_again
 from t2ibench.apps.leaderboard.bounds import (
     checked_settings,
     content_problems,
@@ -18,31 +17,26 @@ from t2ibench.apps.leaderboard.bounds import (
     sha256_of,
     value_problems,
 )
-from t2ibench.apps.leaderboard.differences import differences
-from t2ibench.apps.leaderboard.evidence import (
-    attempt_problems,
-    evidence_problems,
-    folder_problems,
-    read_attempts,
-)
-from t2ibench.apps.leaderboard.made import Again, Claimed
-from t2ibench.apps.leaderboard.remote import materialised
-from t2ibench.apps.leaderboard.stated import (
+from t2ibench.apps.leaderboard.claims import (
     ALWAYS_STATED,
     OF_THE_MODEL,
+    attempt_problems,
     command_problems,
+    differences,
+    evidence_problems,
+    folder_problems,
     manifest_problems,
+    read_attempts,
     settings_of,
     sizes_of,
     task_problems,
     with_captions,
 )
-from t2ibench.apps.leaderboard.submission import (
-    FILES,
-    Manifest,
-    PackedImages,
-    read_manifest,
-)
+from t2ibench.apps.leaderboard.names import printable
+from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
+from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
+from t2ibench.apps.leaderboard.remote import materialised
+from t2ibench.apps.leaderboard.submission import FILES, Manifest, PackedImages, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.pipeline.plan import make_plan
@@ -56,7 +50,22 @@ from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-Level = Literal["reproduced", "partly reproduced", "recomputed", "self-reported", "refused"]
+UNVERIFIED = "not verified"
+# What each level means, from the best to the worst.
+LEVELS = {
+    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
+    "chosen at random, was made again with the model that the submission names and is the same; "
+    "a model's page says how much.",
+    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
+    "a model's page says what.",
+    "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
+    "that the evidence comes from the model that the submission names was not checked.",
+    "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
+    "not verified, and take no part in ranks.",
+    UNVERIFIED: "Nothing is known of how the numbers came about: they take no part in ranks.",
+}
+VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
+REFUSED = "refused"
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
 _PARTS = {
@@ -73,10 +82,7 @@ class Verdict:
     """The outcome of verifying a submission.
 
     Attributes:
-        level: 'reproduced' (the evidence that was made again is the same, and of every kind some
-            was), 'partly reproduced' (so are the images, and something could not be made again),
-            'recomputed' (every score follows from the evidence), 'self-reported' (without
-            evidence) or 'refused'.
+        level: One of `LEVELS`, or 'refused'.
         problems: Why it was refused, one line each.
         notes: What to know, in sentences.
         tasks: Tasks that were looked at.
@@ -92,7 +98,7 @@ class Verdict:
         paired: Task id to the influences on its headline, recomputed.
     """
 
-    level: Level
+    level: str
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tasks: int = 0
@@ -105,15 +111,23 @@ class Verdict:
 
     def record(self) -> dict[str, Any]:
         """What is remembered of it."""
-        return {
-            "level": self.level,
-            "problems": self.problems,
-            "notes": self.notes,
-            "tasks": self.tasks,
-            "parts": self.parts,
-            "lacking": self.lacking,
-            "stated": self.stated,
-        }
+        kept = ("level", "problems", "notes", "tasks", "parts", "lacking", "stated")
+        return {name: getattr(self, name) for name in kept}
+
+    @classmethod
+    def recall(cls, record: Mapping[str, Any]) -> Verdict:
+        """Read a verdict as it is shown: what a stranger wrote in it is made visible."""
+        level, parts = record.get("level"), record.get("parts")
+        counts = parts.items() if isinstance(parts, Mapping) else ()
+        known = isinstance(level, str) and level in {*LEVELS, REFUSED}
+        found = cls(level if isinstance(level, str) and known else UNVERIFIED)
+        found.parts = {names.visible(str(key)): n for key, n in counts if isinstance(n, int)}
+        for name in ("problems", "notes", "stated"):
+            lines = record.get(name)
+            if isinstance(lines, list | tuple):
+                shown = [names.visible(line, 600) for line in lines if isinstance(line, str)]
+                setattr(found, name, shown)
+        return found
 
 
 def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
@@ -138,13 +152,7 @@ def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
 
 def _bounded(lines: list[str]) -> list[str]:
     """Lines fit for a terminal: not too many or too long, and without control characters."""
-    shown = [
-        "".join(letter if letter.isprintable() else "?" for letter in " ".join(line.splitlines()))
-        for line in lines[:_MOST_LINES]
-    ]
-    shown = [
-        one if len(one) <= _LONGEST_LINE else one[: _LONGEST_LINE - 3] + "..." for one in shown
-    ]
+    shown = [printable(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
     more = len(lines) - _MOST_LINES
     return [*shown, f"and {more} more"] if more > 0 else shown
 
@@ -160,7 +168,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         return
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
-    verdict.problems += _provenance_problems(manifest, results)
+    verdict.problems += provenance_problems(manifest, results)
     verdict.problems += names.problems(
         manifest.name, manifest.model, manifest.model_args, manifest.revision
     )
@@ -168,8 +176,8 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     tasks = _tasks(folder, results, verdict.problems)
     if verdict.problems:
         return
-    claimed, images = _claimed(folder, manifest, results, tasks, verdict)
-    if verdict.problems or claimed is None:
+    claims = _read_claims(folder, manifest, results, list(tasks.values()), verdict.problems)
+    if verdict.problems or claims is None:
         return
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
@@ -183,10 +191,15 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         verdict.notes.append("no evidence is included, so nothing could be recomputed")
         verdict.stated.append("scores")
         return
-    _recompute(claimed, images, verdict)
+    _recompute(claims, verdict)
     if draw and not verdict.problems:
         verdict.seed = seed
-        _judge(_made_again(claimed, draw, seed), claimed, verdict)
+        try:
+            found = _regenerate(claims, draw, seed)
+        except Exception as error:  # of a model: it fails here, which is not the submission's fault
+            why = f"{type(error).__name__}: {first_line(error)}"
+            found = Regeneration(lacking=[f"making it again failed here with {why}"])
+        _judge(found, claims, verdict)
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -205,7 +218,8 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
             yield f"{name} is missing"
 
 
-def _provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
+def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
+    """What cannot be taken of how a submission was made, before any of it is recomputed."""
     if not results.tasks:
         yield "it has no task"
     if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
@@ -257,46 +271,42 @@ def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, Loa
     return tasks
 
 
-def _claimed(
+def _read_claims(
     folder: Path,
     manifest: Manifest,
     results: Results,
-    tasks: Mapping[str, LoadedTask],
-    verdict: Verdict,
-) -> tuple[Claimed | None, PackedImages]:
+    tasks: Sequence[LoadedTask],
+    problems: list[str],
+) -> Claims | None:
     """The submission, read; what can be told without its evidence is checked."""
     settings = checked_settings([task.settings for task in results.tasks.values()])
     attempts = list(read_attempts(folder, manifest))
-    images = PackedImages(attempts)
     command = settings_of(results.command)
-    verdict.problems += command_problems(
-        command, manifest, results.tasks, settings, sizes_of(manifest.model)
-    )
-    verdict.problems += image_problems(list(tasks.values()), settings, len(attempts))
-    if verdict.problems:
-        return None, images
-    plan = make_plan(list(tasks.values()), settings)
-    verdict.problems += attempt_problems(plan, images)
+    sizes = sizes_of(manifest.model)
+    problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    problems += image_problems(tasks, settings, len(attempts))
+    if problems:
+        return None
+    plan = make_plan(tasks, settings)
+    problems += attempt_problems(plan, PackedImages(attempts))
     needed = {(request.prompt, request.index) for request in plan.requests}
     extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
     if extra:
-        verdict.problems.append(
-            f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
-        )
-    verdict.problems += thumbnail_problems(folder, attempts)
+        problems.append(f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'")
+    problems += thumbnail_problems(folder, attempts)
     stores = open_stores(
         folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
     )
-    return Claimed(folder, manifest, results, command, plan, attempts, stores), images
+    return Claims(folder, manifest, results, command, plan, attempts, stores)
 
 
-def _recompute(claimed: Claimed, images: PackedImages, verdict: Verdict) -> None:
+def _recompute(claims: Claims, verdict: Verdict) -> None:
     """Compute all scores again, and compare them."""
-    plan, results = claimed.plan, claimed.results
-    verdict.problems += evidence_problems(plan, images, claimed.stores)
+    plan, results, images = claims.plan, claims.results, PackedImages(claims.attempts)
+    verdict.problems += evidence_problems(plan, images, claims.stores)
     if verdict.problems:
         return
-    scored = score_plan(plan, images, claimed.stores, SilentReporter())
+    scored = score_plan(plan, images, claims.stores, SilentReporter())
     computed = adjusted_run({name: scored.results[name] for name in results.tasks})
     verdict.problems += differences(results, computed)
     verdict.results = results.model_copy(update={"tasks": computed})
@@ -305,52 +315,62 @@ def _recompute(claimed: Claimed, images: PackedImages, verdict: Verdict) -> None
     }
 
 
-def _made_again(claimed: Claimed, draw: int, seed: int) -> Again:
-    try:
-        return make_again(claimed, draw, seed)
-    except Exception as error:  # of a model: it fails here, which is not the submission's fault
-        why = f"{type(error).__name__}: {first_line(error)}"
-        return Again(lacking=[f"making it again failed here with {why}"])
-
-
-def _judge(again: Again, claimed: Claimed, verdict: Verdict) -> None:
+def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
     """What was made again, as a verdict."""
-    verdict.problems += again.problems
-    verdict.parts, verdict.lacking = again.parts, again.lacking
-    if again.model:
+    verdict.problems += found.problems
+    verdict.parts, verdict.lacking = found.parts, found.lacking
+    if found.model:
         verdict.notes.append(
             f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
         )
     if verdict.problems:
         return
-    if not again.lacking:
+    if not found.lacking:
         verdict.level = "reproduced"
-    elif again.parts.get("images"):
+    elif found.parts.get("images"):
         verdict.level = "partly reproduced"
-    if again.model:
+    if found.model:
         verdict.stated.remove("revision")
         verdict.stated.remove("settings")
-    if again.effective:
+    if found.effective:
         verdict.stated.remove("effective_settings")
-    shown = {path.stem for path in thumbnails(claimed.folder)}
-    if shown and again.thumbnails == shown:
+    shown = {path.stem for path in thumbnails(claims.folder)}
+    if shown and found.thumbnails == shown:
         verdict.stated.remove("thumbnails")
     elif shown:
         verdict.notes.append(
-            f"{len(again.thumbnails)} of {len(shown)} thumbnails were compared; the others are as "
+            f"{len(found.thumbnails)} of {len(shown)} thumbnails were compared; the others are as "
             "the submitter gave them"
         )
-    if again.parts:
-        verdict.notes.insert(0, _sentence(again.parts))
-    verdict.notes += [f"not made again: {line}" for line in again.lacking]
+    if found.parts:
+        said = [
+            f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
+            for key, (one, several) in _PARTS.items()
+            if found.parts.get(key)
+        ]
+        listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+        verdict.notes.insert(0, f"{listed} were made again and are the same")
+    verdict.notes += [f"not made again: {line}" for line in found.lacking]
 
 
-def _sentence(parts: Mapping[str, int]) -> str:
-    """'32 images, 118 embeddings of texts and 64 answers were made again and are the same'."""
-    said = [
-        f"{parts[key]} {one if parts[key] == 1 else several}"
-        for key, (one, several) in _PARTS.items()
-        if parts.get(key)
-    ]
-    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
-    return f"{listed} were made again and are the same"
+def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
+    """Make evidence of a submission again and compare it.
+
+    Nothing that a submission names is contacted: a judge on a server is not asked, and what names
+    code is not imported. What cannot be made here lowers the verdict, in words; what comes out
+    otherwise refuses the submission.
+    """
+    found = Regeneration()
+    images = regenerate(claims, count, seed, found) if claims.attempts else []
+    if not found.problems:
+        embed_again(claims, images, found)
+    if not found.problems:
+        ask_again(claims, images, found)
+    found.compared |= {one.attempt.key for one in images if one.same_file}
+    found.count("images", len(found.compared))
+    if len(found.compared) < len(images):
+        found.lacking.append(
+            f"{len(images) - len(found.compared)} images were generated, and there was nothing "
+            "here to compare them with"
+        )
+    return found

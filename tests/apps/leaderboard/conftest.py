@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from PIL import Image
 
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.board import Board, read_board
-from t2ibench.apps.leaderboard.submission import Manifest, pack
-from t2ibench.apps.leaderboard.verdicts import VERIFIED, Finding, Verifier
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.verdicts import Verifier
+from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import FILE, read_paired_run, write_paired
@@ -38,6 +41,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def packed(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pack(run, tmp_path_factory.mktemp("submissions"), SilentReporter())
+
+
+@pytest.fixture
+def submission(packed: Path, tmp_path: Path) -> Path:
+    """A copy of the honest submission."""
+    return Path(shutil.copytree(packed, tmp_path / packed.name))
 
 
 PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": "a paper"}
@@ -119,13 +128,13 @@ def write_submission(
     return folder
 
 
-def said(level: str = "recomputed", **others: str) -> Callable[[Path], Finding]:
+def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
     """A verdict on every submission, without looking; another one on those of a name."""
 
-    def judge(folder: Path) -> Finding:
+    def judge(folder: Path) -> Verdict:
         name = folder.name.rpartition("-")[0].replace("-", "_")
         found = others.get(name, level)
-        return Finding(found, paired=read_paired_run(folder) if found in VERIFIED else {})
+        return Verdict(found, paired=read_paired_run(folder) if found in VERIFIED else {})
 
     return judge
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from t2ibench.apps.leaderboard.verify import verify
+
 
 def seal(folder: Path) -> None:
     """What somebody does who changes a file and knows about the hashes."""
@@ -117,3 +119,11 @@ def rename_judge(run: Path, name: str, args: dict[str, str]) -> None:
         record["settings"] |= {"judge": [name], "judge_args": args}
 
     edit_json(run / "run.json", rename)
+
+
+def refusal(folder: Path, draw: int = 0) -> str:
+    """Why a submission is refused: lines that a terminal can show."""
+    verdict = verify(folder, draw)
+    assert verdict.level == "refused"
+    assert all(len(line) < 600 and "\n" not in line for line in verdict.problems)
+    return "\n".join(verdict.problems)

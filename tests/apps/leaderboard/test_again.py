@@ -15,8 +15,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from t2ibench import evaluate
-from t2ibench.apps.leaderboard.choosing import choose
-from t2ibench.apps.leaderboard.submission import pack
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.regenerate import sample_for_audit
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
@@ -34,6 +34,7 @@ from tests.apps.leaderboard.forging import (
     edit_json,
     edit_rows,
     random_embeddings,
+    refusal,
     rename_judge,
     seal,
     set_in,
@@ -50,12 +51,6 @@ def copy(run: Path, tmp_path: Path) -> Path:
 
 def packed_of(run: Path, thumbnails: int = 0) -> Path:
     return pack(run, run.parent / "submissions", SilentReporter(), thumbnails=thumbnails)
-
-
-def refusal(folder: Path, draw: int = 8) -> str:
-    verdict = verify(folder, draw)
-    assert verdict.level == "refused"
-    return "\n".join(verdict.problems)
 
 
 def test_all_that_is_made_again_is_listed(packed: Path) -> None:
@@ -147,7 +142,7 @@ def test_a_consistent_forgery_is_only_found_when_it_is_made_again(kind: str, cop
     forge(copy)
     folder = packed_of(copy)
     assert verify(folder).level == "recomputed"
-    assert message in refusal(folder)
+    assert message in refusal(folder, 8)
 
 
 def hide_some(run: Path) -> int:
@@ -219,7 +214,7 @@ def test_an_image_that_the_model_filters_is_no_image(
         return [Drawn("filtered", reason="black") for _ in honest(model, requests)]
 
     monkeypatch.setattr(ToylandGenerator, "generate", black)
-    assert "is called there, and when it is tried again it is filtered" in refusal(packed)
+    assert "is called there, and when it is tried again it is filtered" in refusal(packed, 8)
 
 
 def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
@@ -291,7 +286,7 @@ def test_a_bundled_encoder_of_another_fingerprint_is_refused(copy: Path) -> None
     old.rename(old.with_name(f"toyland-{'b' * 12}"))
     record = {"toyland": {"fingerprint": "b" * 64, "embeds_images": True}}
     edit_json(copy / "run.json", set_in("encoders", value=record))
-    assert "the encoder toyland here is not the one that was used" in refusal(packed_of(copy))
+    assert "the encoder toyland here is not the one that was used" in refusal(packed_of(copy), 8)
 
 
 def other_arguments(run: Path) -> None:
@@ -366,7 +361,7 @@ def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
         Attempt(f"{number}", request.prompt, request.index, request.seed, "ok")
         for number, request in enumerate(plan.requests)
     ]
-    chosen = choose(attempts, plan, 20, random.Random(0))
+    chosen = sample_for_audit(attempts, plan, 20, random.Random(0))
     guided = [one for one in chosen if {"male", "female"} & set(one.prompt.split())]
     assert len(chosen) == 20 and len(guided) == 10
 

@@ -16,8 +16,8 @@ from t2ibench.apps.leaderboard import verdicts
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.exports import family_names
 from t2ibench.apps.leaderboard.table import family_ranks
-from t2ibench.apps.leaderboard.verdicts import Finding, Verifier, key_of
-from t2ibench.apps.leaderboard.verify import Level, Verdict
+from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
+from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.reading import read_results
 from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
@@ -143,7 +143,7 @@ def test_a_broken_submission_ends_nothing(
 
 
 def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
-    def judge(_: Path) -> Finding:
+    def judge(_: Path) -> Verdict:
         raise MemoryError("60 GiB")
 
     board = read_board(root, judge)
@@ -152,7 +152,7 @@ def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
 
 @pytest.mark.parametrize("level", ["reproduced!", "", "REPRODUCED", "verified", None, ["x"], {}])
 def test_an_unknown_level_is_not_verified(level: Any) -> None:
-    assert Finding.of({"level": level, "notes": "no list", "parts": 7}).level == "not verified"
+    assert Verdict.recall({"level": level, "notes": "no list", "parts": 7}).level == "not verified"
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def verify(folder: Path, draw: int = 0) -> Verdict:
         calls.append(draw)
-        level: Level = "reproduced" if draw else "recomputed"
+        level = "reproduced" if draw else "recomputed"
         return Verdict(level, notes=[f"{draw} drawn"], results=read_results(folder))
 
     monkeypatch.setattr(verdicts, "verify", verify)

@@ -13,22 +13,10 @@ import pytest
 
 from t2ibench.apps.leaderboard import bounds
 from t2ibench.apps.leaderboard.verify import verify
-from tests.apps.leaderboard.forging import edit, edit_json, embeddings, seal, set_in
+from tests.apps.leaderboard.forging import edit, edit_json, embeddings, refusal, seal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
 DEEP = "[" * 100_000 + "]" * 100_000
-
-
-@pytest.fixture
-def submission(packed: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(packed, tmp_path / packed.name))
-
-
-def refusal(folder: Path) -> str:
-    verdict = verify(folder)
-    assert verdict.level == "refused"
-    assert all(len(line) < 600 and "\n" not in line for line in verdict.problems)
-    return "\n".join(verdict.problems)
 
 
 def in_every_task(name: str, value: Any) -> Callable[[Any], None]:

@@ -109,11 +109,6 @@ def test_different_names_are_no_twins(one: str, other: str) -> None:
     assert names.twin(one, {"b": other}) is None
 
 
-@pytest.fixture
-def submission(packed: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(packed, tmp_path / packed.name))
-
-
 @pytest.mark.parametrize("name", ["tоy", "x\u202egpj", "stable-diffusion-xl", "=1", "a\nb"])
 def test_a_forged_name_is_refused(name: str, submission: Path) -> None:
     edit(submission, "results.json", set_in("model", "name", value=name))

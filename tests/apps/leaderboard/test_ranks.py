@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
-from t2ibench.apps.leaderboard.shown import models
-from t2ibench.apps.leaderboard.strata import strata
 from t2ibench.apps.leaderboard.table import (
     Cell,
     Entry,
@@ -21,7 +19,9 @@ from t2ibench.apps.leaderboard.table import (
     family_ranks,
     fewer_images,
     ranks,
+    strata,
 )
+from t2ibench.apps.leaderboard.views import models
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.pairing import MeanSquares

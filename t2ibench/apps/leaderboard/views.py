@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Rank
-from t2ibench.apps.leaderboard.strata import Overall, Stratum
-from t2ibench.apps.leaderboard.table import Cell, Entry
+from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
+from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
-from t2ibench.reports.view import FamilyView, RunView, TaskView, run_view
+from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.schema import Results
 from t2ibench.results.states import State
@@ -24,6 +26,13 @@ DRAWN_LEVELS = ("reproduced", "partly reproduced")
 TOYS = ("toy", "toy-fair", "toyland")
 _LONGEST = 2000  # characters of a text in results
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_WORDS: dict[State, str] = {"not_clear": "none found", "cannot_tell": "cannot tell"}
+BESIDE = 6  # models beside each other
+# What generating images again has compared; everything else is the submitter's word, unless the
+# verdict no longer lists it as such.
+_DRAWN = ("model", "arguments", "fingerprint")
+_OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_DEEPEST = 8  # of values that a submission states
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +40,9 @@ class FamilyCell:
     """A family in a model's row.
 
     Attributes:
-        name: The family.
         mark: The root mean square lean on an axis from 0 to 1, which is drawn over -1 to 1.
         value: The number; None without one.
         square: What it is sorted by.
-        low: Lower end of the interval.
-        high: Upper end.
-        fair: What a fair model stays below.
         state: Clear where any of its tests is.
         counted: How many tests are clear, as words.
         toward: Which way, in words; empty without a clear test.
@@ -48,13 +53,9 @@ class FamilyCell:
         rooted: Whether it is a root mean square, without sign.
     """
 
-    name: str
     mark: Mark
     value: float | None
     square: float | None
-    low: float | None
-    high: float | None
-    fair: float | None
     state: State
     counted: str
     toward: str
@@ -88,7 +89,7 @@ class Model:
     pictures: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def overall(self) -> Overall | None:
+    def overall(self) -> Rank | None:
         """Its rank over families."""
         return self.stratum.overall.get(self.entry.id)
 
@@ -156,10 +157,8 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
                 for name, task in results.tasks.items()
                 if name in shipped and shipped[name].hash == task.task_hash
             }
-            run = run_view(results, specs)
-            model = Model(
-                entry, named[entry.id], visible(entry.manifest.name), _named(run, entry), stratum
-            )
+            run, name = run_view(results, specs), visible(entry.manifest.name)
+            model = Model(entry, named[entry.id], name, replace(run, name=name), stratum)
             few = len(entries) > 60
             for family in run.families:
                 if family.name in entry.families:
@@ -171,10 +170,6 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
                     )
             found.append(model)
     return found
-
-
-def _named(run: RunView, entry: Entry) -> RunView:
-    return replace(run, name=visible(entry.manifest.name))
 
 
 def _family(
@@ -199,13 +194,10 @@ def _family(
     notes = _notes(family, cell)
     said = f"{family.title}: {number}{interval}. {counted}{': ' + toward if toward else ''}."
     return FamilyCell(
-        family.name, Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
-        value, cell.square, low, high, fair, state, counted, toward,
+        Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
+        value, cell.square, state, counted, toward,
         f"{said}{ranked} {notes}".strip(), _dashes(family, few), rank, notes, cell.rooted,
     )  # fmt: skip
-
-
-_WORDS: dict[State, str] = {"not_clear": "none found", "cannot_tell": "cannot tell"}
 
 
 def _at(size: float | None) -> float | None:
@@ -251,11 +243,167 @@ def _notes(family: FamilyView, cell: Cell) -> str:
     return "; ".join(parts)
 
 
-def span(low: float, high: float) -> str:
-    """A range of ranks.
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One word, stimulus or question of a test.
 
-    Examples:
-        >>> span(1, 1), span(1.5, 3)
-        ('1', '1.5–3')
+    Attributes:
+        name: What it is.
+        anchor: Its id on the test's page.
+        rows: Its number in each model, in the order of the models; None where a model has none.
     """
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+    name: str
+    anchor: str
+    rows: tuple[RowView | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """The items of one score of a test.
+
+    Attributes:
+        noun: What an item is.
+        axis: The poles; None where there is a size but no direction.
+        square: Whether the numbers are squared leans, shown as roots.
+        span: The axis goes from -span to span.
+        models: The models beside each other.
+        items: From the lowest to the highest, over all models.
+    """
+
+    noun: str
+    axis: Axis | None
+    square: bool
+    span: float
+    models: tuple[Model, ...]
+    items: tuple[Item, ...]
+
+
+def item_tables(models: Sequence[Model], task: str) -> list[ItemTable]:
+    """The items of a test, one table for each of its scores."""
+    found: dict[tuple[str, str], list[Model]] = {}
+    for model in models:
+        view = model.tasks.get(task)
+        for one in () if view is None else view.series:
+            if one.rows:
+                found.setdefault((one.series.score, one.series.noun), []).append(model)
+    used: set[str] = set()
+    return [_table(having[:BESIDE], task, key, used) for key, having in found.items()]
+
+
+def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[str]) -> ItemTable:
+    shown = [
+        next(one for one in model.tasks[task].series if (one.series.score, one.series.noun) == key)
+        for model in models
+    ]
+    by_name: list[dict[str, RowView]] = [{row.name: row for row in one.rows} for one in shown]
+    names = dict.fromkeys(name for rows in by_name for name in rows)
+    items = [(name, tuple(rows.get(name) for rows in by_name)) for name in names]
+    items.sort(key=lambda pair: (_mean(pair[1]), pair[0]))
+    series = shown[0].series
+    return ItemTable(
+        series.noun, series.axis, series.square, max(one.span for one in shown), tuple(models),
+        tuple(Item(name, _anchor(name, used), rows) for name, rows in items),
+    )  # fmt: skip
+
+
+def _mean(rows: Iterable[RowView | None]) -> float:
+    values = [row.mark.value for row in rows if row is not None and row.mark.value is not None]
+    return sum(values) / len(values) if values else 0.0
+
+
+def _anchor(name: str, used: set[str]) -> str:
+    """An id that no other item of the page has."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
+    anchor, number = f"item-{plain}", 2
+    while anchor in used:
+        anchor, number = f"item-{plain}-{number}", number + 1
+    used.add(anchor)
+    return anchor
+
+
+def words_of(
+    tables: Sequence[tuple[str, str, Sequence[ItemTable]]],
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every item of every test, for finding one."""
+    found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
+    for task, title, shown in tables:
+        for table in shown:
+            for item in table.items:
+                _, places = found.setdefault(item.name.casefold(), (item.name, []))
+                if all(not place.startswith(f"{task}.html#") for place, _ in places):
+                    places.append((f"{task}.html#{item.anchor}", title))
+    return [found[key] for key in sorted(found)]
+
+
+def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
+    """What a submission says of its origin."""
+    manifest, results = entry.manifest, entry.results
+    told = {
+        "model": manifest.model,
+        "arguments": manifest.model_args,
+        "fingerprint": manifest.fingerprint,
+        "revision": manifest.revision,
+        "settings": results.model.settings,
+        "effective_settings": results.model.effective_settings,
+        "encoders": manifest.encoders,
+        "judges": manifest.judges,
+        "t2ibench": manifest.t2ibench,
+        "environment": results.environment,
+        "command": results.command,
+    }
+    if results.model.rewriter is not None:
+        told["rewriter"] = results.model.rewriter.model_dump(mode="json")
+    shown = {name: plain(value) for name, value in told.items()}
+    checked: set[str] = set()
+    if entry.level in DRAWN_LEVELS:
+        checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
+    if entry.level == "reproduced":
+        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+    return {
+        "checked": {name: value for name, value in shown.items() if name in checked},
+        "stated": {name: value for name, value in shown.items() if name not in checked},
+    }
+
+
+def plain(value: Any, depth: int = _DEEPEST) -> Any:
+    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything."""
+    if isinstance(value, Mapping) and depth:
+        return {visible(str(key)): plain(one, depth - 1) for key, one in value.items()}
+    if isinstance(value, list | tuple) and depth:
+        return [plain(one, depth - 1) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value if math.isfinite(value) and abs(value) < 1e15 else str(value)
+    return visible(str(value))
+
+
+def facts(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values as lines of a page."""
+    return [(name, _text(value)) for name, value in told.items()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False) if value else "none"
+    return "not stated" if value is None else str(value)
+
+
+def effective(model: Model) -> list[tuple[str, str, None]]:
+    """What a model's page says of the settings that its images were generated with."""
+    of = model.entry.results.model
+    found = plain(of.effective_settings or of.settings)
+    text = ", ".join(f"{key} {_text(value)}" for key, value in sorted(found.items()))
+    return [("Settings", text or "not stated", None)]
+
+
+def badge_text(model: Model) -> str:
+    """The words of a model's badge: a count, never a score."""
+    if not model.entry.verified:
+        return model.entry.level
+    counts, total = model.run.counts(), len(model.run.tests)
+    unsure = counts["cannot_tell"] + counts["no_score"]
+    return f"{counts['clear']} of {total} tests lean clearly, {unsure} cannot tell"
