@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,12 +61,8 @@ class Board:
     fetched: TemporaryDirectory[str] | None = None
 
 
-def _nothing(_: str) -> None:
-    pass
-
-
 def read_board(
-    root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], None] = _nothing
+    root: Path, judge: Callable[[Path], Verdict], tell: Callable[[str], object] = str
 ) -> Board:
     """Every submission of a folder, verified; one that is broken is left out and ends nothing."""
     board = Board([])
@@ -121,7 +118,10 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
     if folder.is_symlink() or not _FOLDER.fullmatch(folder.name):
         return Refused(folder.name, "its folder is a link, or has a name of strange characters")
-    manifest, results = read_manifest(folder), _shipped(found.results or read_results(folder))
+    manifest, results = read_manifest(folder), found.results or read_results(folder)
+    # Two models may have been given other captions for a task that ships none.
+    shared = {name: task for name, task in results.tasks.items() if task.pool is None}
+    results = results.model_copy(update={"tasks": shared})
     if not results.tasks:
         return Refused(folder.name, "it has tasks with captions of its own alone")
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
@@ -129,12 +129,6 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
     return Refused(folder.name, problem) if problem else entry
-
-
-def _shipped(results: Results) -> Results:
-    """Without the tasks that were given their captions: two models may have been given others."""
-    tasks = {name: task for name, task in results.tasks.items() if task.pool is None}
-    return results.model_copy(update={"tasks": tasks})
 
 
 def _unlikely(results: Results) -> Iterator[str]:
@@ -152,7 +146,7 @@ def _unlikely(results: Results) -> Iterator[str]:
             yield f"{name} has a negative number of images"
 
 
-def _leave_twins_out(board: Board, tell: Callable[[str], None]) -> None:
+def _leave_twins_out(board: Board, tell: Callable[[str], object]) -> None:
     """Of rows whose names look alike one is kept."""
 
     def claim(entry: Entry) -> tuple[Any, ...]:
@@ -209,18 +203,18 @@ def folder_problems(root: Path) -> Iterator[str]:
             yield f"{folder}: {problem}"
 
 
-def _measure(board: Board, tell: Callable[[str], None]) -> None:
+def _measure(board: Board, tell: Callable[[str], object]) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
     extended = extended_tasks()
     ranked = {
         entry.id: {name: one for name, one in entry.results.tasks.items() if name not in extended}
         for entry in board.entries
     }
-    sizes = family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
+    sizes = _family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
     asked = asked_images()
     broken: dict[str, str] = {}
     for entry in board.entries:
-        found = family_sizes([ranked[entry.id]])
+        found = _family_sizes([ranked[entry.id]])
         own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
         try:
             of = dict(sorted((sizes | own).items()))
@@ -236,10 +230,7 @@ def _measure(board: Board, tell: Callable[[str], None]) -> None:
         _measure(board, tell)
 
 
-def family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:
+def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:
     """Number of tasks of each family."""
     tasks = {(task.family, name) for found in ran for name, task in found.items()}
-    sizes: dict[str, int] = {}
-    for family, _ in tasks:
-        sizes[family] = sizes.get(family, 0) + 1
-    return dict(sorted(sizes.items()))
+    return dict(sorted(Counter(family for family, _ in tasks).items()))

@@ -76,12 +76,10 @@ def identity(entry: Entry) -> dict[str, Any]:
 def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any]:
     """A model's numbers in a family."""
     cell = entry.families[family]
+    numbers = {"value": cell.square, "low": cell.low, "high": cell.high, "fair": cell.fair_high}
     return {
         "square": rounded(cell.square),
-        "value": rounded(cell.shown(cell.square)),
-        "low": rounded(cell.shown(cell.low)),
-        "high": rounded(cell.shown(cell.high)),
-        "fair": rounded(cell.shown(cell.fair_high)),
+        **{key: rounded(cell.shown(number)) for key, number in numbers.items()},
         "rooted": cell.rooted,
         "tasks": cell.conclusive,
         "inconclusive": cell.inconclusive,

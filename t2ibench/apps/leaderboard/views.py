@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,18 +119,13 @@ def _clean(results: Results) -> Results:
 
     def walk(value: Any) -> Any:
         if isinstance(value, dict):
-            return {
-                _line(key) if isinstance(key, str) else key: walk(v) for key, v in value.items()
-            }
+            return {walk(key): walk(one) for key, one in value.items()}
         if isinstance(value, list | tuple):
             return [walk(one) for one in value]
-        return _line(value) if isinstance(value, str) else value
+        plain_text = not isinstance(value, str) or (value.isascii() and value.isprintable())
+        return value if plain_text else visible(value, _LONGEST)
 
     return Results.model_validate(walk(results.model_dump(mode="python")))
-
-
-def _line(text: str) -> str:
-    return text if text.isascii() and text.isprintable() else visible(text, _LONGEST)
 
 
 def pages(entries: Sequence[Entry]) -> dict[str, str]:
@@ -297,29 +292,21 @@ def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[s
         for model in models
     ]
     by_name: list[dict[str, RowView]] = [{row.name: row for row in one.rows} for one in shown]
-    names = dict.fromkeys(name for rows in by_name for name in rows)
-    items = [(name, tuple(rows.get(name) for rows in by_name)) for name in names]
-    items.sort(key=lambda pair: (_mean(pair[1]), pair[0]))
-    series = shown[0].series
-    return ItemTable(
-        series.noun, series.axis, series.square, max(one.span for one in shown), tuple(models),
-        tuple(Item(name, _anchor(name, used), rows) for name, rows in items),
-    )  # fmt: skip
-
-
-def _mean(rows: Iterable[RowView | None]) -> float:
-    values = [row.mark.value for row in rows if row is not None and row.mark.value is not None]
-    return sum(values) / len(values) if values else 0.0
-
-
-def _anchor(name: str, used: set[str]) -> str:
-    """An id that no other item of the page has."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
-    anchor, number = f"item-{plain}", 2
-    while anchor in used:
-        anchor, number = f"item-{plain}-{number}", number + 1
-    used.add(anchor)
-    return anchor
+    ordered = []
+    for name in dict.fromkeys(name for rows in by_name for name in rows):
+        rows = tuple(found.get(name) for found in by_name)
+        values = [row.mark.value for row in rows if row and row.mark.value is not None]
+        ordered.append((sum(values) / len(values) if values else 0.0, name, rows))
+    items = []
+    for _, name, rows in sorted(ordered, key=lambda one: one[:2]):
+        plain_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
+        anchor, number = f"item-{plain_name}", 2
+        while anchor in used:  # an id that no other item of the page has
+            anchor, number = f"item-{plain_name}-{number}", number + 1
+        used.add(anchor)
+        items.append(Item(name, anchor, rows))
+    series, span = shown[0].series, max(one.span for one in shown)
+    return ItemTable(series.noun, series.axis, series.square, span, tuple(models), tuple(items))
 
 
 def words_of(
