@@ -18,7 +18,6 @@ from t2ibench.apps.leaderboard.table import (
     Entry,
     asked_images,
     departures,
-    extended_tasks,
     families,
 )
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
@@ -205,7 +204,8 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 def _measure(board: Board, tell: Callable[[str], object]) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
-    extended = extended_tasks()
+    # No model is ranked by what few models ran.
+    extended = {name for name, task in build_index()[0].tasks.items() if task.spec.extended}
     ranked = {
         entry.id: {name: one for name, one in entry.results.tasks.items() if name not in extended}
         for entry in board.entries

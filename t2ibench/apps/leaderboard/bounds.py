@@ -81,20 +81,13 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
         data = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    if _deeper_than(data, DEEPEST):
-        raise ValueError("it is nested too deeply")
-    return data
-
-
-def _deeper_than(value: Any, depth: int) -> bool:
-    """Whether JSON is nested more deeply, told without recursion."""
-    level = [value]
-    for _ in range(depth):
+    level = [data]
+    for _ in range(DEEPEST):  # without recursion
         inside = [one for one in level if isinstance(one, dict | list)]
         level = [one for v in inside for one in (v.values() if isinstance(v, dict) else v)]
         if not level:
-            return False
-    return True
+            return data
+    raise ValueError("it is nested too deeply")
 
 
 def content_problems(files: dict[str, Path]) -> Iterator[str]:
@@ -132,7 +125,10 @@ def _array_problems(name: str, path: Path) -> Iterator[str]:
             return
         try:
             header = json.loads(file.read(length))
-            shapes = {key: _shape(header[key], kinds) for key, kinds in _ARRAYS.items()}
+            shapes = {key: [int(side) for side in header[key]["shape"]] for key in _ARRAYS}
+            for key, kinds in _ARRAYS.items():
+                if header[key]["dtype"] not in kinds or any(side < 0 for side in shapes[key]):
+                    raise ValueError("another type, or a negative length")
         except (ValueError, KeyError, TypeError, RecursionError):
             yield f"{name} does not hold the arrays {', '.join(_ARRAYS)}"
             return
@@ -149,15 +145,6 @@ def _array_problems(name: str, path: Path) -> Iterator[str]:
     fits = len(keys) == len(rows) == 2 and keys[1] == 32 and keys[0] == rows[0]
     if not fits or not 1 <= rows[1] <= _WIDEST or rows[0] > _MOST_ROWS:
         yield f"{name} does not hold one key and one embedding a row"
-
-
-def _shape(entry: Any, kinds: tuple[str, ...]) -> list[int]:
-    if entry["dtype"] not in kinds:
-        raise ValueError("another type")
-    shape = [int(side) for side in entry["shape"]]
-    if any(side < 0 for side in shape):
-        raise ValueError("a negative length")
-    return shape
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
@@ -225,10 +212,11 @@ def value_problems(results: Results) -> Iterator[str]:
         for what, value in (("value", head.value), ("square", head.square)):
             if value is not None and abs(value) > 1 + _OFF_SCALE:
                 yield f"{name}: headline.{what} is {value:g}, and its scale ends at 1"
-        scores: list[tuple[str, Score]] = [("headline", head)]
-        scores += [(f"scores.{key}", score) for key, score in task.scores.items()]
-        for where, score in scores:
-            for what, p in (("p", score.p), ("p_holm", score.p_holm), ("p_bh", score.p_bh)):
+        scores: dict[str, Score] = {"headline": head}
+        scores |= {f"scores.{key}": score for key, score in task.scores.items()}
+        for where, score in scores.items():
+            for what in ("p", "p_holm", "p_bh"):
+                p = getattr(score, what)
                 if p is not None and not 0 < p <= 1:
                     yield f"{name}: {where}.{what} is {p:g}, which is no p-value"
         for parts in task.prompt_agreement.values():

@@ -341,17 +341,15 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
     elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
         for index, (left, right) in enumerate(zip(claimed, computed, strict=True)):
             yield from _mismatches(left, right, f"{where}[{index}]")
-    elif not _same(claimed, computed, key):
+    else:
+        same = claimed == computed
+        numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
+        if numbers and float in {type(claimed), type(computed)}:
+            absolute = _OF_P if key in _P_VALUES else _ABSOLUTE
+            same = math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=absolute)
+        if same:
+            return
         yield f"{where} says {_excerpt(claimed)}, the evidence gives {_excerpt(computed)}"
-
-
-def _same(claimed: Any, computed: Any, key: str) -> bool:
-    if isinstance(claimed, float) or isinstance(computed, float):
-        if not isinstance(claimed, float | int) or not isinstance(computed, float | int):
-            return False
-        absolute = _OF_P if key in _P_VALUES else _ABSOLUTE
-        return math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=absolute)
-    return bool(claimed == computed)
 
 
 def _excerpt(value: Any) -> str:

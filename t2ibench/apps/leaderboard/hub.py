@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from t2ibench.apps.leaderboard.remote import materialised
 from t2ibench.apps.leaderboard.submission import read_manifest
@@ -13,15 +13,7 @@ from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.results.reading import read_results
 
 
-class Uploads(Protocol):
-    """What is asked of huggingface_hub's HfApi."""
-
-    def upload_folder(self, **what: Any) -> Any:
-        """Upload a folder in one commit."""
-        ...
-
-
-def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = False) -> str:
+def push(folder: Path, repo: str, api: Any = None, *, direct: bool = False) -> str:
     """Upload a submission to a dataset repository, by default as a pull request."""
     verdict = verify(folder)
     if verdict.problems:
@@ -34,7 +26,7 @@ def push(folder: Path, repo: str, api: Uploads | None = None, *, direct: bool = 
         if api is None:
             from huggingface_hub import HfApi
 
-            api = cast(Uploads, HfApi())
+            api = HfApi()
         done = api.upload_folder(
             repo_id=repo,
             repo_type="dataset",

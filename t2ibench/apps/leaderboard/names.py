@@ -109,7 +109,8 @@ def _form(name: str) -> Iterator[str]:
         yield f"is not in its normal form; write '{visible(normalise(name))}'"
     if name and not (name[0].isalpha() or name[0].isdigit()):
         yield "does not begin with a letter or a digit"
-    if _stacked(name):
+    kinds = "".join(unicodedata.category(one)[0] for one in unicodedata.normalize("NFD", name))
+    if "MMM" in kinds:
         yield "stacks accents on one letter"
     if mixed := _mixture(name):
         yield mixed
@@ -119,15 +120,6 @@ def _form(name: str) -> Iterator[str]:
 
 def _called(letter: str) -> str:
     return unicodedata.name(letter, f"U+{ord(letter):04X}")
-
-
-def _stacked(name: str) -> bool:
-    marks = 0
-    for letter in unicodedata.normalize("NFD", name):
-        marks = marks + 1 if unicodedata.category(letter).startswith("M") else 0
-        if marks > 2:
-            return True
-    return False
 
 
 def _mixture(text: str) -> str | None:
@@ -158,15 +150,13 @@ def skeleton(text: str) -> str:
         True
     """
     plain = unicodedata.normalize("NFKD", text.translate(_CAPITALS))
-    bare = "".join(_bare(letter) for letter in plain if not unicodedata.combining(letter))
+    bare = ""
+    for letter in plain:  # a Latin letter without its strokes and hooks: 'ɡ' is SCRIPT G
+        found = None if letter.isascii() else _LATIN.match(unicodedata.name(letter, ""))
+        if not unicodedata.combining(letter):
+            bare += found.group(1).lower() if found else letter
     looks = bare.casefold().translate(_LOOKS).replace("rn", "m").replace("vv", "w")
     return re.sub(r"[\W_]+", "-", looks).strip("-")
-
-
-def _bare(letter: str) -> str:
-    """A Latin letter without its strokes and hooks, by its name: 'ɡ' is SCRIPT G."""
-    found = None if letter.isascii() else _LATIN.match(unicodedata.name(letter, ""))
-    return found.group(1).lower() if found else letter
 
 
 def _compact(text: str) -> str:

@@ -129,10 +129,11 @@ def _check(folder: RunFolder, run: Path) -> None:
         raise T2IBenchError(
             f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
         )
-    if record.measurement.seed != Measurement().seed:
+    seed, default = record.measurement.seed, Measurement().seed
+    if seed != default:
         raise T2IBenchError(
-            f"'{run}' was made with --seed {record.measurement.seed}; the leaderboard takes the "
-            f"default, {Measurement().seed}, so that nobody chooses among seeds.",
+            f"'{run}' was made with --seed {seed}; the leaderboard takes the default, {default}, "
+            "so that nobody chooses among seeds.",
             "Run it without --seed.",
         )
     if not record.encoders and not record.judges:

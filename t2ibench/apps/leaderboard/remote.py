@@ -41,7 +41,13 @@ def send(folder: Path, to: str, url: str | None = None) -> Evidence:
     packed = [name for name in sorted(manifest.files) if name != "results.json"]
     with tempfile.TemporaryDirectory() as scratch:
         tar = Path(scratch) / "evidence.tar"
-        _write_tar(folder, packed, tar)
+        # It depends on nothing but the files: no dates, no owners.
+        with tarfile.open(tar, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for name in packed:
+                member = tarfile.TarInfo(name)
+                member.size = (folder / name).stat().st_size
+                with (folder / name).open("rb") as file:
+                    archive.addfile(member, file)
         _put(tar, to)
         seen = to if "://" in to else Path(os.path.relpath(to, folder)).as_posix()
         evidence = Evidence(url=url or seen, sha256=sha256_of(tar), bytes=tar.stat().st_size)
@@ -61,16 +67,6 @@ def send(folder: Path, to: str, url: str | None = None) -> Evidence:
             "Leave --thumbnails out, or use fewer of them.",
         )
     return evidence
-
-
-def _write_tar(folder: Path, names: list[str], tar: Path) -> None:
-    """A .tar that depends on nothing but the files: no dates, no owners."""
-    with tarfile.open(tar, "w", format=tarfile.USTAR_FORMAT) as archive:
-        for name in names:
-            member = tarfile.TarInfo(name)
-            member.size = (folder / name).stat().st_size
-            with (folder / name).open("rb") as file:
-                archive.addfile(member, file)
 
 
 def _put(tar: Path, to: str) -> None:

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.resources import files
@@ -325,7 +326,7 @@ class Pages:
         self.board, self.strata, self.models = board, strata, models
         self.described, self.date = described, date
         self.verified = [model for model in models if model.entry.verified]
-        self._of = {model.entry.id: model for model in models}
+        self._names = {model.entry.id: model.name for model in models}
         self._titles = {name: METHODS.get(name).title for one in strata for name in one.families}
         self._asked = asked_images()
 
@@ -343,7 +344,8 @@ class Pages:
         yield "about.html", self._about()
         for model in self.models:
             yield f"model/{model.page}.html", self._model(model)
-            yield f"model/{model.page}.svg", self._badge(model)
+            badge, text = environment().get_template("badge.svg"), badge_text(model)
+            yield f"model/{model.page}.svg", badge.render(text=text, width=8 + 6 * len(text))
         for name in self.described:
             yield f"task/{name}.html", self._task(name)
 
@@ -351,7 +353,7 @@ class Pages:
         groups, rooted, shown = {}, {}, {}
         notes: dict[str, dict[str, str]] = {}
         for stratum in self.strata:
-            here = [self._of[entry.id] for entry in stratum.entries]
+            here = [model for model in self.models if model.stratum is stratum]
             verified = [model for model in here if model.entry.verified]
             others = [model for model in here if not model.entry.verified]
             groups[stratum.id] = [(True, verified), *([(False, others)] if others else [])]
@@ -428,23 +430,25 @@ class Pages:
             ],
         )  # fmt: skip
 
-    def _badge(self, model: Model) -> str:
-        text = badge_text(model)
-        return environment().get_template("badge.svg").render(text=text, width=8 + 6 * len(text))
-
     def _task(self, name: str) -> str:
         said = self.described[name]
-        spec = next((m.tasks[name].spec for m in self.models if name in m.tasks), None)
+        having = [(m, m.tasks[name]) for m in self.models if name in m.tasks]
+        spec = having[0][1].spec if having else None
         shown = None if spec is None else presentation(spec)
-        strata, pictured = [], []
+
+        def order(row: tuple[Model, TaskView]) -> tuple[bool, bool, float, str]:
+            """Those that lean least first; what shows no number and what was not verified last."""
+            square, result = row[1].result.headline.square, row[1].result
+            without = square is None or bool(result.inconclusive)
+            size = math.inf if square is None else square
+            return not row[0].entry.verified, without, size, row[1].id
+
+        strata = []
         for stratum in self.strata:
-            here = [self._of[entry.id] for entry in stratum.entries]
-            rows = [(model, model.tasks[name]) for model in here if name in model.tasks]
-            rows.sort(key=lambda row: (not row[0].entry.verified, *_lean(row[1])))
+            rows = sorted((row for row in having if row[0].stratum is stratum), key=order)
             if rows:
                 strata.append((stratum, rows))
-            pictured += [model for model, _ in rows if model.pictures]
-        having = [(m, m.tasks[name]) for m in self.models if name in m.tasks]
+        pictured = [model for _, rows in strata for model, _ in rows if model.pictures]
         prompts: set[str] = set()
         if spec is not None:
             settings = Settings.of(having[0][1].result.settings)
@@ -452,7 +456,7 @@ class Pages:
             prompts = asked_of & {prompt for model in pictured for prompt in model.pictures}
         asked = self._asked.get(name)
         fewer = {m.page: text for m, task in having if (text := fewer_images(task.result, asked))}
-        example = next((task for _, task in having if spec), None)
+        example = having[0][1] if having and spec else None
         return self.render(
             "task.html", "../",
             id=name, task=said, spec=spec, shown=shown or Presentation(""),
@@ -509,8 +513,7 @@ class Pages:
         for stratum in self.strata:
             for row in stratum.borda():
                 where = f"{stratum.label('encoder')}, {stratum.label('judge')}"
-                name = self._of[row["id"]].name
-                rows.append((name, where, row["value"], row["low"], row["high"]))
+                rows.append((self._names[row["id"]], where, row["value"], row["low"], row["high"]))
         dated = sorted(
             (visible(day), model.name, model.page)
             for model in self.models
@@ -524,17 +527,7 @@ class Pages:
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:
     """The prompts of the pictures, those that most models have first."""
-    counts: dict[str, int] = {}
-    for model in models:
-        for prompt in model.pictures:
-            counts[prompt] = counts.get(prompt, 0) + 1
+    counts = Counter(prompt for model in models for prompt in model.pictures)
     return sorted(
         counts, key=lambda prompt: (-counts[prompt], "," in prompt, len(short(prompt)), prompt)
     )
-
-
-def _lean(task: TaskView) -> tuple[bool, float, str]:
-    """Those that lean least first; what shows no number comes last."""
-    square = task.result.headline.square
-    absent = square is None or bool(task.result.inconclusive)
-    return absent, square if square is not None else math.inf, task.id

@@ -75,15 +75,8 @@ class Card(BaseModel):
 
     def facts(self) -> list[tuple[str, str, str | None]]:
         """The card as its page shows it."""
-        said = [
-            ("Licence", self.licence),
-            ("Parameters", self.parameters),
-            ("Released", self.released),
-            ("Weights", self.weights),
-            ("Submitter", self.submitter),
-            ("Submitted", self.submitted),
-        ]
-        facts = [(name, text or "not stated", None) for name, text in said]
+        said = self.model_dump(exclude={"url"}).items()
+        facts = [(name.capitalize(), text or "not stated", None) for name, text in said]
         return [*facts, ("Page", self.url or "not stated", self.url)]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.ranks import Draws, Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.verify import VERIFIED
 from t2ibench.methods import METHODS
@@ -171,12 +171,6 @@ def asked_images() -> dict[str, int]:
     }
 
 
-def extended_tasks() -> frozenset[str]:
-    """The shipped tasks that no model is ranked by, because few models ran them."""
-    registry, _ = build_index()
-    return frozenset(name for name, task in registry.tasks.items() if task.spec.extended)
-
-
 def families(
     tasks: Mapping[str, TaskResult],
     sizes: Mapping[str, int],
@@ -212,7 +206,21 @@ def _cell(
     draws = {name: one for name, one in found.items() if one is not None}
     complete = bool(conclusive) and len(draws) == len(conclusive)
     mean = math.fsum(squares.values()) / len(squares) if squares else None
-    low, high = _interval(mean, draws) if complete and mean is not None else (None, None)
+    low = high = None
+    if complete and mean is not None:
+        # Student's t, with the variance of the mean over tasks that may share images.
+        moved = np.mean([one.deviations for one in draws.values()], axis=0)
+        variances, dfs = [one.variance for one in draws.values()], [d.df for d in draws.values()]
+        low, high = t_interval(mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1])
+    measured = {
+        name: [
+            task.task_hash,
+            sorted(task.settings.encoders.values()),
+            sorted(task.settings.judges.values()),
+            departures({name: task}, asked),
+        ]
+        for name, task in sorted(tasks.items())
+    }
     return Cell(
         mean,
         low,
@@ -224,19 +232,10 @@ def _cell(
         size,
         any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
         bool(tasks) and all(text_only(task) for task in tasks.values()),
-        _alike(tasks, asked),
+        hashlib.sha256(json.dumps(measured).encode()).hexdigest(),
         Measured(squares, draws) if complete else None,
         frozenset(tasks),
     )
-
-
-def _interval(mean: float, draws: Mapping[str, Draws]) -> tuple[float, float]:
-    """Student's t interval, with the variance of the mean over tasks that may share images."""
-    moved = np.mean([one.deviations for one in draws.values()], axis=0)
-    _, df = satterthwaite(
-        [one.variance for one in draws.values()], [one.df for one in draws.values()]
-    )
-    return t_interval(mean, float(np.mean(moved**2)), df)
 
 
 def _fair(tasks: Sequence[TaskResult]) -> float | None:
@@ -249,19 +248,6 @@ def _fair(tasks: Sequence[TaskResult]) -> float | None:
         noise = (head.value or 0.0) ** 2 - (head.square or 0.0)  # of a lean, its variance
         ends.append(head.fair_high**2 - noise if head.scale == "lean" else head.fair_high)
     return math.hypot(*ends) / len(ends) if ends else None
-
-
-def _alike(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> str:
-    measured = {
-        name: [
-            task.task_hash,
-            sorted(task.settings.encoders.values()),
-            sorted(task.settings.judges.values()),
-            departures({name: task}, asked),
-        ]
-        for name, task in sorted(tasks.items())
-    }
-    return hashlib.sha256(json.dumps(measured).encode()).hexdigest()
 
 
 def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:

@@ -44,7 +44,14 @@ class Verifier:
         self.remark: str | None = None
         if file is not None:
             for root in roots:
-                _outside(file, root)
+                top = root.resolve()
+                checkout = next((p for p in (top, *top.parents) if (p / ".git").exists()), top)
+                if file.resolve().is_relative_to(checkout):
+                    raise T2IBenchError(
+                        f"'{file}' lies in {checkout}, as the submissions do: a pull request could "
+                        "write it.",
+                        "Keep verdicts elsewhere, such as ~/t2ibench-verdicts.json.",
+                    )
             self._known = self._read(file)
         self._changed = False
 
@@ -111,17 +118,6 @@ class Verifier:
 def _drawn(record: Any) -> int:
     drawn = record.get("drawn") if isinstance(record, Mapping) else 0
     return drawn if isinstance(drawn, int) else 0
-
-
-def _outside(file: Path, root: Path) -> None:
-    """Refuse a file that a pull request could have written."""
-    top = root.resolve()
-    checkout = next((one for one in (top, *top.parents) if (one / ".git").exists()), top)
-    if file.resolve().is_relative_to(checkout):
-        raise T2IBenchError(
-            f"'{file}' lies in {checkout}, as the submissions do: a pull request could write it.",
-            "Keep verdicts elsewhere, such as ~/t2ibench-verdicts.json.",
-        )
 
 
 def key_of(folder: Path) -> str | None:

@@ -185,28 +185,24 @@ def _family(
     toward = _toward(family) if state == "clear" else ""
     number = "no number" if value is None else f"{value:.2f}"
     interval = "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    sizes: list[float] = []  # of each stimulus, or of each test where models are many
+    for task in family.tasks:
+        items = ticks(task) if not few and task.mark.side is None else []
+        sizes += items or ([] if task.mark.value is None else [task.mark.value])
+    dashes = tuple(sorted(2 * min(abs(one), 1.0) - 1 for one in sizes))
     ranked = f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
     notes = _notes(family, cell)
     said = f"{family.title}: {number}{interval}. {counted}{': ' + toward if toward else ''}."
     return FamilyCell(
         Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
         value, cell.square, state, counted, toward,
-        f"{said}{ranked} {notes}".strip(), _dashes(family, few), rank, notes, cell.rooted,
+        f"{said}{ranked} {notes}".strip(), dashes, rank, notes, cell.rooted,
     )  # fmt: skip
 
 
 def _at(size: float | None) -> float | None:
     """A size from 0 to 1 on an axis from -1 to 1."""
     return None if size is None else 2 * size - 1
-
-
-def _dashes(family: FamilyView, few: bool) -> tuple[float, ...]:
-    """Sizes behind the number: of each stimulus, or of each test where models are many."""
-    found: list[float] = []
-    for task in family.tasks:
-        items = ticks(task) if not few and task.mark.side is None else []
-        found += items or ([] if task.mark.value is None else [task.mark.value])
-    return tuple(sorted(2 * min(abs(one), 1.0) - 1 for one in found))
 
 
 def _toward(family: FamilyView) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +161,15 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, shares in SHARES.items():
         write_submission(root, name, model_results(0, shares))
     return root
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A page from disk, on which nothing goes wrong."""
+    found = browser.new_page(viewport={"width": 1280, "height": 900})
+    wrong: list[str] = []
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("dialog", lambda dialog: wrong.append(dialog.message))
+    yield found
+    found.close()
+    assert wrong == []

@@ -61,6 +61,17 @@ def set_in(*path: Any, value: Any) -> Callable[[Any], None]:
     return change
 
 
+def word(option: str, text: str | None) -> Callable[[Any], None]:
+    """A change of one option of the command; None takes it out."""
+
+    def change(results: Any) -> None:
+        command = results["command"]
+        at = command.index(option)
+        command[at : at + 2] = [] if text is None else [option, text]
+
+    return change
+
+
 def embeddings(folder: Path, kind: str = "images") -> Path:
     """The packed embeddings of a submission with one encoder."""
     (path,) = folder.glob(f"evidence/*/{kind}-packed.safetensors")

@@ -92,13 +92,11 @@ def test_a_header_that_stays_and_a_first_column_that_stays(browser: Any, three: 
     page.close()
 
 
-def test_the_rails_of_all_tables_line_up(browser: Any, three: Path) -> None:
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(address(three, "index.html"))
-    heads = [page.locator(f"#{one} th.f") for one in ("s1", "s2")]
+def test_the_rails_of_all_tables_line_up(tab: Any, three: Path) -> None:
+    tab.goto(address(three, "index.html"))
+    heads = [tab.locator(f"#{one} th.f") for one in ("s1", "s2")]
     first, second = ([one.bounding_box()["x"] for one in head.all()] for head in heads)
     assert first == second and len(first) == 6
-    page.close()
 
 
 def test_on_paper(browser: Any, three: Path) -> None:
@@ -117,24 +115,19 @@ def test_on_paper(browser: Any, three: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_none_and_one(count: int, browser: Any, shipped: Board, tmp_path: Path) -> None:
+def test_none_and_one(count: int, tab: Any, shipped: Board, tmp_path: Path) -> None:
     site.build(Board(shipped.entries[:count]), tmp_path)
-    page = browser.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
     for path in sorted(tmp_path.glob("*.html")):
-        page.goto(path.as_uri())
-        assert page.locator("h1").inner_text()
-    page.goto((tmp_path / "index.html").as_uri())
+        tab.goto(path.as_uri())
+        assert tab.locator("h1").inner_text()
+    tab.goto((tmp_path / "index.html").as_uri())
     if count:
-        assert "no other model was measured alike" in page.locator("td.r").inner_text()
+        assert "no other model was measured alike" in tab.locator("td.r").inner_text()
     else:
-        assert "No model is shown yet" in page.locator("main").inner_text()
-    page.close()
-    assert wrong == []
+        assert "No model is shown yet" in tab.locator("main").inner_text()
 
 
-def test_two_hundred(board: Path, browser: Any, tmp_path: Path) -> None:
+def test_two_hundred(board: Path, tab: Any, tmp_path: Path) -> None:
     shown = board_of(board)
     shown.entries = [
         renamed(shown, number % 3, f"model-{number:03}") for number in range(200)
@@ -142,13 +135,11 @@ def test_two_hundred(board: Path, browser: Any, tmp_path: Path) -> None:
     data = site.build(shown, tmp_path)
     assert len(data["models"]) == 200 and not data["paired"]
     assert (tmp_path / "index.html").stat().st_size < 1_600_000
-    page = browser.new_page()
-    page.goto((tmp_path / "index.html").as_uri())
-    page.wait_for_selector("body[data-ready=yes]")
-    assert page.locator(".board tr[data-id]").count() == 200
-    page.locator('th[data-key="openbias"] button').click()
-    page.locator("#find").fill("model-04")
-    assert page.locator("#found").inner_text() == "10 of 200 models"
-    page.goto((tmp_path / "compare.html").as_uri() + "#models=model-000,model-001")
-    assert page.locator("#diff tbody tr").count() == 5
-    page.close()
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    assert tab.locator(".board tr[data-id]").count() == 200
+    tab.locator('th[data-key="openbias"] button').click()
+    tab.locator("#find").fill("model-04")
+    assert tab.locator("#found").inner_text() == "10 of 200 models"
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=model-000,model-001")
+    assert tab.locator("#diff tbody tr").count() == 5

@@ -259,21 +259,10 @@ def test_add_with_a_card_and_evidence_elsewhere(
 ) -> None:
     to, tar = tmp_path / "board", tmp_path / "away.tar"
     words = ["leaderboard", "add", str(run), "--to", str(to), "--thumbnails", "2"]
-    card = [
-        "--licence",
-        "apache-2.0",
-        "--parameters",
-        "0.9B",
-        "--released",
-        "2026-05",
-        "--weights",
-        "open",
-        "--submitter",
-        "A. Person",
-        "--url",
-        "https://example.org/m",
-    ]
-    assert main([*words, *card, "--evidence-to", str(tar), "--evidence-url", tar.as_uri()]) == 0
+    card = "--licence apache-2.0 --parameters 0.9B --released 2026-05 --weights open"
+    card += " --url https://example.org/m"
+    given = [*words, *card.split(), "--submitter", "A. Person"]
+    assert main([*given, "--evidence-to", str(tar), "--evidence-url", tar.as_uri()]) == 0
     (folder,) = to.iterdir()
     manifest = read_manifest(folder)
     assert manifest.card.weights == "open" and manifest.card.parameters == "0.9B"

@@ -22,7 +22,6 @@ from t2ibench.apps.leaderboard.board import Board, Refused
 from tests import hand
 from tests.apps.leaderboard.conftest import (
     SHARES,
-    SUBMISSIONS,
     board_of,
     model_results,
     write_submission,
@@ -71,19 +70,6 @@ def row(page: Any, name: str) -> Any:
     return page.locator(f'.board tr[data-name="{name}"]')
 
 
-@pytest.mark.slow
-def test_the_first_rows_say_what_they_should() -> None:
-    """The submissions of this repository: a biased model, and two that are not."""
-    entries = {entry.manifest.name: entry for entry in board_of(SUBMISSIONS).entries}
-    assert set(entries) == {"toy", "toy-fair", "toyland-fair"}
-    for family in ("t2iat", "occupations", "openbias"):
-        toy, fair, null = (
-            entries[name].families[family].square for name in ("toy", "toy-fair", "toyland-fair")
-        )
-        assert toy is not None and fair is not None and null is not None
-        assert toy > fair and toy > null, family
-
-
 @pytest.mark.nightly
 def test_models_of_other_encoders_stand_in_tables_of_their_own(
     shipped: Board, tmp_path: Path
@@ -97,11 +83,7 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(
     assert ranks["toyland-fair"] == (None, "no other model was measured alike")
     assert ranks["toy-fair"] == ([1, 1, 2], None) and ranks["toy"] == ([2, 2, 2], None)
     assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
-
-
-@pytest.mark.nightly
-def test_words_alone_are_a_table_of_encoders(shipped: Board, tmp_path: Path) -> None:
-    data = site.build(shipped, tmp_path)
+    # Tests of words alone are a table of encoders.
     assert all("weat" not in one["families"] for one in data["strata"])
     assert "weat_8_science_arts" not in (tmp_path / "index.html").read_text()
     page = (tmp_path / "encoders.html").read_text()
@@ -149,21 +131,19 @@ def test_a_row_says_which_way_how_far_and_how_sure(page: Any) -> None:
     expect(page.locator("#published")).to_contain_text("mad 0.4")
 
 
-def test_facets_choose_strata(browser: Any, shipped: Board, tmp_path: Path) -> None:
+def test_facets_choose_strata(tab: Any, shipped: Board, tmp_path: Path) -> None:
     site.build(shipped, tmp_path)
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto((tmp_path / "index.html").as_uri())
-    page.wait_for_selector("body[data-ready=yes]")
-    assert names(page) == ["toy-fair", "toy", "toyland-fair"]
-    page.locator("label", has_text=re.compile("^toyland$")).click()
-    assert names(page) == ["toyland-fair"] and "encoder=toyland" in page.url
-    page.reload()
-    page.wait_for_selector("body[data-ready=yes]")
-    assert names(page) == ["toyland-fair"]
-    page.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toyland-fair")
-    expect(page.locator("#unlike")).to_contain_text("were not measured alike")
-    assert page.locator("#diff").count() == 0
-    page.close()
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    assert names(tab) == ["toy-fair", "toy", "toyland-fair"]
+    tab.locator("label", has_text=re.compile("^toyland$")).click()
+    assert names(tab) == ["toyland-fair"] and "encoder=toyland" in tab.url
+    tab.reload()
+    tab.wait_for_selector("body[data-ready=yes]")
+    assert names(tab) == ["toyland-fair"]
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toyland-fair")
+    expect(tab.locator("#unlike")).to_contain_text("were not measured alike")
+    assert tab.locator("#diff").count() == 0
 
 
 def test_model_task_and_comparison(page: Any) -> None:
@@ -228,22 +208,18 @@ def test_differences_have_the_sign_of_their_heading(page: Any, folder: Path) -> 
     assert (fair - toy) == pytest.approx(-float(values[1][1:]), abs=0.006)
 
 
-@pytest.mark.parametrize("kind", ["CSV", "JSON", "BibTeX"])
-def test_downloads(kind: str, page: Any, tmp_path: Path) -> None:
-    with page.expect_download() as download:
-        page.locator(".take a", has_text=kind).click()
-    path = tmp_path / download.value.suggested_filename
-    download.value.save_as(path)
-    text = path.read_text()
-    if kind == "CSV":
-        rows = list(csv.DictReader(text.splitlines()))
-        assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
-        scales = {row["scale"] for row in rows if float(row["headline"]) < 0}
-        assert scales == {"lean", "mean_square"}
-    elif kind == "JSON":
-        assert len(json.loads(text)["models"]) == 3
-    else:
-        assert text.count("@misc{") > 3 and "Caliskan" in text
+def test_downloads(page: Any, tmp_path: Path) -> None:
+    texts = {}
+    for kind in ("CSV", "JSON", "BibTeX"):
+        with page.expect_download() as download:
+            page.locator(".take a", has_text=kind).click()
+        download.value.save_as(tmp_path / kind)
+        texts[kind] = (tmp_path / kind).read_text()
+    rows = list(csv.DictReader(texts["CSV"].splitlines()))
+    assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
+    assert {row["scale"] for row in rows if float(row["headline"]) < 0} == {"lean", "mean_square"}
+    assert len(json.loads(texts["JSON"])["models"]) == 3
+    assert texts["BibTeX"].count("@misc{") > 3 and "Caliskan" in texts["BibTeX"]
 
 
 def test_a_word_is_found_with_every_test_that_asks_about_it(page: Any) -> None:
@@ -265,21 +241,18 @@ def test_a_word_is_found_with_every_test_that_asks_about_it(page: Any) -> None:
     assert models.count() == len(page.request.get(data).json()["models"])
 
 
-def test_every_page_opens_from_disk_and_no_link_is_dead(browser: Any, folder: Path) -> None:
-    page = browser.new_page()
+def test_every_page_opens_from_disk_and_no_link_is_dead(tab: Any, folder: Path) -> None:
     wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    tab.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
     for path in sorted(folder.rglob("*.html")):
-        page.goto(path.as_uri())
-        expect(page.locator("h1")).to_be_visible()
-        links = page.locator("a[href], img[src], link[href], script[src]").evaluate_all(
+        tab.goto(path.as_uri())
+        expect(tab.locator("h1")).to_be_visible()
+        links = tab.locator("a[href], img[src], link[href], script[src]").evaluate_all(
             "all => all.map(one => one.getAttribute('href') ?? one.getAttribute('src'))"
         )
         for link in links:
             target = (path.parent / link.partition("#")[0]) if link.partition("#")[0] else path
             assert link.startswith("data:") or target.is_file(), (path, link)
-    page.close()
     assert wrong == []
 
 
@@ -327,33 +300,23 @@ def nasty_board(root: Path, text: str) -> Board:
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_text_is_text(text: str, browser: Any, board: Path, tmp_path: Path) -> None:
+def test_text_is_text(text: str, tab: Any, board: Path, tmp_path: Path) -> None:
     site.build(nasty_board(board, text), tmp_path)
     assert "</script>" not in (tmp_path / "data.js").read_text()
-    page = browser.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: wrong.append(dialog.message))
     data = json.loads((tmp_path / "data.json").read_text())
     (mine,) = [one["page"] for one in data["models"] if not one["verified"]]
     assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", mine)
     both = f"compare.html#models={mine},toy-fair"
     for where in ("index.html", f"model/{mine}.html", "task/t2iat_science_arts.html", both):
-        page.goto(
-            (tmp_path / where.partition("#")[0]).as_uri() + where[where.find("#") :]
-            if "#" in where
-            else (tmp_path / where).as_uri()
-        )
-        page.reload()
-        expect(page.locator("main")).to_contain_text(" ".join(site.visible(text).split()))
-        assert page.locator("main :is(svg, script, iframe)").count() == 0
-        sources = page.locator("img").evaluate_all("all => all.map(a => a.getAttribute('src'))")
+        tab.goto(f"{tmp_path.as_uri()}/{where}")
+        tab.reload()
+        expect(tab.locator("main")).to_contain_text(" ".join(site.visible(text).split()))
+        assert tab.locator("main :is(svg, script, iframe)").count() == 0
+        sources = tab.locator("img").evaluate_all("all => all.map(a => a.getAttribute('src'))")
         assert all(one.endswith((".jpg", ".svg")) and ":" not in one for one in sources)
-        links = page.locator("main a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        links = tab.locator("main a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
         assert links and not any(":" in link for link in links)
-        assert "hit" not in page.title() or "document.title" in page.title()
-    page.close()
-    assert wrong == []
+        assert "hit" not in tab.title() or "document.title" in tab.title()
 
 
 @pytest.mark.parametrize("text", NASTY)
@@ -389,7 +352,7 @@ def test_tables_hold_text_as_text(form: str, text: str, board: Path) -> None:
             assert start not in set("=+-@") or cell.startswith("'") or float(cell) is not None
 
 
-def test_what_is_inconclusive_or_small_is_shown(browser: Any, tmp_path: Path) -> None:
+def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> None:
     changes: dict[str, Any] = {
         "t2iat_flowers_insects": {"inconclusive": "its </b> halves disagree"},
         "occupations_t2iat": {"settings": hand.settings(images_per_prompt=1)},
@@ -403,38 +366,34 @@ def test_what_is_inconclusive_or_small_is_shown(browser: Any, tmp_path: Path) ->
     assert "1 inconclusive" in text and "fewer images" in text
     assert "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for" in text
     site.build(shown, tmp_path / "site")
-    page = browser.new_page()
-    page.goto((tmp_path / "site" / "index.html").as_uri())
-    page.wait_for_selector("body[data-ready=yes]")
-    toy = row(page, "toy")
+    tab.goto((tmp_path / "site" / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    toy = row(tab, "toy")
     expect(toy).to_contain_text("1 of 2 inconclusive")
     expect(toy).to_contain_text("1 of 1 inconclusive")
     expect(toy).to_contain_text("fewer images than the tests ask for")
     # Measured otherwise, so in a table of its own, without a rank.
-    assert page.locator(".stratum").count() == 2
+    assert tab.locator(".stratum").count() == 2
     expect(toy.locator("td.r")).to_have_text("no rank: no other model was measured alike")
     toy.locator("th a").first.click()
-    expect(page.locator("#verdict .chip")).to_have_text(
+    expect(tab.locator("#verdict .chip")).to_have_text(
         "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for"
     )
-    expect(page.locator("main")).to_contain_text("not ranked: no task is conclusive")
-    page.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
-    expect(page.locator("main")).to_contain_text("its </b> halves disagree")
-    page.goto((tmp_path / "site" / "task" / "occupations_t2iat.html").as_uri())
-    expect(page.locator("main")).to_contain_text("1 images a prompt; the task asks for")
-    page.close()
+    expect(tab.locator("main")).to_contain_text("not ranked: no task is conclusive")
+    tab.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
+    tab.goto((tmp_path / "site" / "task" / "occupations_t2iat.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("1 images a prompt; the task asks for")
 
 
 def test_too_many_models_to_compare_every_two(
-    browser: Any, board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tab: Any, board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(site, "PAIRED_MODELS", 2)
     site.build(board_of(board), tmp_path)
     assert not (tmp_path / "pairs").exists()
-    page = browser.new_page()
-    page.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toy-fair")
-    expect(page.locator("p.note").first).to_contain_text("t2ibench compare RUN RUN")
-    page.close()
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toy-fair")
+    expect(tab.locator("p.note").first).to_contain_text("t2ibench compare RUN RUN")
 
 
 def test_tables(board: Path) -> None:
@@ -468,7 +427,7 @@ def test_what_was_run_stands_beside_the_name(form: str, board: Path) -> None:
 
 
 def test_what_was_not_verified_stands_below_without_ranks(
-    browser: Any, board: Path, tmp_path: Path
+    tab: Any, board: Path, tmp_path: Path
 ) -> None:
     shown = board_of(board, toy="self-reported")
     assert [entry.manifest.name for entry in shown.entries] == ["toy-fair", "toyland-fair", "toy"]
@@ -482,50 +441,46 @@ def test_what_was_not_verified_stands_below_without_ranks(
     (stratum,) = data["strata"]
     ranked = {row["id"].rpartition("-")[0] for row in stratum["borda"]}
     assert ranked == {"toy-fair", "toyland-fair"}
-    page = browser.new_page()
-    page.goto((tmp_path / "index.html").as_uri())
-    page.wait_for_selector("body[data-ready=yes]")
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
     for _ in range(2):  # sorted either way, it stays below
-        page.locator('th[data-key="openbias"] button').click()
-        assert names(page)[-1] == "toy"
-    expect(page.locator("tr.divide")).to_contain_text("Not verified")
-    toy = page.locator("tbody.unverified tr[data-id]")
+        tab.locator('th[data-key="openbias"] button').click()
+        assert names(tab)[-1] == "toy"
+    expect(tab.locator("tr.divide")).to_contain_text("Not verified")
+    toy = tab.locator("tbody.unverified tr[data-id]")
     expect(toy.locator("td.r")).to_have_text("no rank: self-reported")
     expect(toy).to_contain_text("stated: --model toy")
     assert toy.locator(".rail.clear, .rail .ci").count() == 0
     expect(toy.locator("td.f").first).to_contain_text("as stated")
-    page.goto((tmp_path / "about.html").as_uri())
+    tab.goto((tmp_path / "about.html").as_uri())
     for level in data["levels"]:
-        expect(page.locator("#levels")).to_contain_text(level)
-    page.goto((tmp_path / "model" / "toy.html").as_uri())
-    expect(page.locator("main")).to_contain_text("No evidence was sent")
-    expect(page.locator("h1")).to_contain_text("As stated, not verified")
-    expect(page.locator("#origin h3").first).to_contain_text("Stated by the submitter, not checked")
-    expect(page.locator("#stated")).to_contain_text("command")
-    assert page.locator("#checked").count() == 0
+        expect(tab.locator("#levels")).to_contain_text(level)
+    tab.goto((tmp_path / "model" / "toy.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("No evidence was sent")
+    expect(tab.locator("h1")).to_contain_text("As stated, not verified")
+    expect(tab.locator("#origin h3").first).to_contain_text("Stated by the submitter, not checked")
+    expect(tab.locator("#stated")).to_contain_text("command")
+    assert tab.locator("#checked").count() == 0
     assert "self-reported" in (tmp_path / "model" / "toy.svg").read_text()
-    page.goto((tmp_path / "compare.html").as_uri() + "#models=toy-fair,toy")
-    expect(page.locator("#unlike")).to_contain_text("toy was not verified")
-    page.close()
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy-fair,toy")
+    expect(tab.locator("#unlike")).to_contain_text("toy was not verified")
 
 
-def test_what_a_verdict_says_is_shown(browser: Any, board: Path, tmp_path: Path) -> None:
+def test_what_a_verdict_says_is_shown(tab: Any, board: Path, tmp_path: Path) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
     toy.notes, toy.stated = ["4 images are the same"], ["environment", "revision"]
     shown.refused.append(Refused("bad-1", "results.json has changed"))
     site.build(shown, tmp_path)
-    page = browser.new_page()
-    page.goto((tmp_path / "index.html").as_uri())
-    expect(page.locator("#refused")).to_contain_text("bad-1: results.json has changed")
-    page.goto((tmp_path / "model" / "toy.html").as_uri())
+    tab.goto((tmp_path / "index.html").as_uri())
+    expect(tab.locator("#refused")).to_contain_text("bad-1: results.json has changed")
+    tab.goto((tmp_path / "model" / "toy.html").as_uri())
     for text in ("4 images are the same", "environment, revision"):
-        expect(page.locator("#verdict")).to_contain_text(text)
+        expect(tab.locator("#verdict")).to_contain_text(text)
     for kind, key in (("checked", "fingerprint"), ("checked", "settings")):
-        expect(page.locator(f"#{kind}")).to_contain_text(key)
+        expect(tab.locator(f"#{kind}")).to_contain_text(key)
     for key in ("revision", "command", "environment", "judges"):
-        expect(page.locator("#stated")).to_contain_text(key)
-    page.close()
+        expect(tab.locator("#stated")).to_contain_text(key)
 
 
 def test_nothing_of_a_model_that_was_left_out_stays(board: Path, tmp_path: Path) -> None:
