@@ -20,7 +20,7 @@ LARGEST = 50_000_000  # bytes of a submission
 LARGEST_JSON = 20_000_000  # bytes of results.json
 LARGEST_MANIFEST = 4_000_000  # bytes of submission.json
 DEEPEST = 40  # JSON inside JSON
-_MOST_FILES, _DEEPEST_FOLDER = 6000, 3
+MOST_FILES, _DEEPEST_FOLDER = 6000, 3
 _LONGEST_LINE, _MOST_ROWS = 1_000_000, 500_000  # bytes of a row of JSON Lines; rows of a file
 _WIDEST = 16_384  # numbers of an embedding
 _LONGEST_HEADER = 1_000_000  # bytes of a safetensors header
@@ -45,8 +45,8 @@ def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
             for entry in entries:
                 name = prefix + entry.name
                 seen += 1
-                if seen > _MOST_FILES:
-                    raise T2IBenchError(f"it has more than {_MOST_FILES} files")
+                if seen > MOST_FILES:
+                    raise T2IBenchError(f"it has more than {MOST_FILES} files")
                 if entry.is_symlink():
                     problems.append(f"{name} is a link; only plain files are accepted")
                 elif entry.is_dir():

@@ -153,11 +153,12 @@ def table(board: Board, form: str) -> str:
     places = {name: family_ranks(entries, name) for name in names}
     rows, records = [], []
     for k, entry in enumerate(entries):
-        level = entry.level if entry.verified else f"{UNVERIFIED} ({entry.level})"
+        level = entry.level
+        if not entry.verified and level != UNVERIFIED:
+            level = f"{UNVERIFIED} ({level})"
         texts = (_text(entry.families.get(name), places[name][k]) for name in names)
         settings = "; ".join(entry.departures) or "as the tasks ask"
-        about = [visible(entry.manifest.name), ran_as(entry), settings]
-        rows.append([*about, UNVERIFIED if entry.level == UNVERIFIED else level, *texts])
+        rows.append([visible(entry.manifest.name), ran_as(entry), settings, level, *texts])
         for name in names:
             found = family_record(entry, name, places[name][k]) if name in entry.families else {}
             best, worst, among = found.get("rank") or (None, None, None)
@@ -189,7 +190,7 @@ def _text(cell: Cell | None, rank: Rank | None) -> str:
     value = cell.shown(cell.square)
     if value is None:
         return "; ".join(parts) or "no value"
-    low, high, fair = cell.shown(cell.low), cell.shown(cell.high), cell.shown(cell.fair_high)
+    low, high, fair = map(cell.shown, (cell.low, cell.high, cell.fair_high))
     interval = f" [{low:.2f}, {high:.2f}]" if low is not None and high is not None else ""
     if fair is not None:
         parts.insert(0, f"fair up to {fair:.2f}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -119,11 +120,11 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
         mobility across neighbourhoods and academic achievement across countries".
     """
-    means = _Means(models)
+    difference = _differences(models)
     found: list[tuple[int, int, float, float, float]] = []
     worst = np.full(DRAWS, -np.inf)
     for k in range(len(models)):
-        pairs = [(j, pair) for j in range(k + 1, len(models)) if (pair := means.difference(k, j))]
+        pairs = [(j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))]
         if not pairs:
             continue
         # All pairs of a model at once: of 500 models there are 124,750.
@@ -149,30 +150,26 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
     return [Rank(1 + int(better[k]), count - int(worse[k]), count) for k in range(count)]
 
 
-class _Means:
-    """Mean squares and their draws over sets of tasks, each computed once."""
+def _differences(
+    models: Sequence[Measured],
+) -> Callable[[int, int], tuple[float, Float64Array] | None]:
+    """The difference of two models, and its draws, over the tasks that are conclusive for both."""
 
-    def __init__(self, models: Sequence[Measured]) -> None:
-        self._models = models
-        self._known: dict[tuple[int, frozenset[str]], tuple[float, Float64Array]] = {}
+    @cache
+    def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:
+        model = models[index]
+        value = math.fsum(model.squares[name] for name in tasks) / len(tasks)
+        return value, np.mean([model.draws[name].deviations for name in tasks], axis=0)
 
-    def difference(self, first: int, second: int) -> tuple[float, Float64Array] | None:
-        """The difference of two models over the tasks that are conclusive for both."""
-        common = self._models[first].squares.keys() & self._models[second].squares.keys()
-        if not common:
+    def difference(first: int, second: int) -> tuple[float, Float64Array] | None:
+        # Sums do not depend on the order of a set.
+        tasks = tuple(sorted(models[first].squares.keys() & models[second].squares.keys()))
+        if not tasks:
             return None
-        names = frozenset(common)
-        (one, one_moved), (other, other_moved) = self._mean(first, names), self._mean(second, names)
+        (one, one_moved), (other, other_moved) = mean(first, tasks), mean(second, tasks)
         return one - other, one_moved - other_moved
 
-    def _mean(self, index: int, names: frozenset[str]) -> tuple[float, Float64Array]:
-        if (index, names) not in self._known:
-            model = self._models[index]
-            tasks = sorted(names)  # sums do not depend on the order of a set
-            value = math.fsum(model.squares[name] for name in tasks) / len(tasks)
-            moved = np.mean([model.draws[name].deviations for name in tasks], axis=0)
-            self._known[index, names] = value, moved
-        return self._known[index, names]
+    return difference
 
 
 def span(low: float, high: float) -> str:

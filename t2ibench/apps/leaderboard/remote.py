@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, sha256_of
+from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, MOST_FILES, sha256_of
 from t2ibench.apps.leaderboard.submission import FILES, Evidence, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.store.files import write_bytes, write_text
@@ -24,7 +24,6 @@ from t2ibench.store.files import write_bytes, write_text
 RESULTS = "results.json.xz"
 LARGEST_IN_GIT = 200_000  # bytes of a submission whose evidence lies elsewhere
 _LARGEST_TAR = LARGEST + 10_000_000  # headers and padding
-_MOST_FILES = 6000
 _WAIT = 60.0  # seconds for a connection, and between two parts of an answer
 _LONGEST = 900.0  # seconds for all of it
 _REDIRECTS = 5
@@ -240,7 +239,7 @@ def _extract(tar: Path, target: Path, manifest: Manifest) -> None:
                 plain = member.isreg() and not member.issparse()
                 if not plain or not FILES.fullmatch(name) or ".." in name.split("/"):
                     raise T2IBenchError(f"its evidence holds '{name[:120]}', which is not accepted")
-                if name not in wanted or name in seen or len(seen) >= _MOST_FILES:
+                if name not in wanted or name in seen or len(seen) >= MOST_FILES:
                     raise T2IBenchError(f"its evidence holds '{name}', which is not listed once")
                 seen.add(name)
                 source = archive.extractfile(member)

@@ -374,13 +374,12 @@ class Pages:
 
     def _facets(self) -> list[tuple[str, str, list[str]]]:
         """Name, title and values of what rows can be chosen by, where they differ."""
-        parts = (("encoder", "Encoder"), ("judge", "Judge"), ("versions", "Task versions"))
-        found = [
-            (part, title, [one.label(part) for one in self.strata])
-            for part, title in (*parts, ("settings", "Settings"))
-        ]
         cards = [model.entry.manifest.card for model in self.models]
-        found += [
+        found: list[tuple[str, str, list[str]]] = [
+            ("encoder", "Encoder", [one.label("encoder") for one in self.strata]),
+            ("judge", "Judge", [one.label("judge") for one in self.strata]),
+            ("versions", "Task versions", [one.label("versions") for one in self.strata]),
+            ("settings", "Settings", [one.settings for one in self.strata]),
             ("weights", "Weights", [card.weights or "not stated" for card in cards]),
             ("level", "Verified", [model.entry.level for model in self.models]),
         ]
@@ -519,10 +518,7 @@ class Pages:
             for model in self.models
             if (day := model.entry.manifest.card.submitted)
         )[::-1]
-        return self.render(
-            "about.html", "", "about.html",
-            levels=LEVELS, borda=rows, dated=dated,
-        )  # fmt: skip
+        return self.render("about.html", "", "about.html", levels=LEVELS, borda=rows, dated=dated)
 
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:

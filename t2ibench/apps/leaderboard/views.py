@@ -170,8 +170,7 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
 def _family(
     family: FamilyView, cell: Cell, rank: Rank | None, few: bool, *, verified: bool
 ) -> FamilyCell:
-    value, low, high = cell.shown(cell.square), cell.shown(cell.low), cell.shown(cell.high)
-    fair = cell.shown(cell.fair_high)
+    value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
     states = [task.mark.state for task in family.tasks]
     state: State = "not_clear"
     if "clear" in states and verified:

@@ -81,7 +81,7 @@ def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.Mo
     assert "'a/b/c' lies too deep" in refusal(submission)
     shutil.rmtree(submission / "a")
     (submission / "many").mkdir()
-    for number in range(bounds._MOST_FILES):
+    for number in range(bounds.MOST_FILES):
         (submission / "many" / str(number)).touch()
     assert "more than 6000 files" in refusal(submission)
 
