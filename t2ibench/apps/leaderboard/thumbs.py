@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,6 +19,8 @@ _NOT_JPEG = f"is not a plain JPEG of at most {SIZE} pixels"
 # Segments that Pillow writes without metadata: JFIF, tables, frame, start of scan.
 _JFIF, _SCAN, _END = 0xE0, 0xDA, 0xD9
 _PLAIN_SEGMENTS = {_JFIF, 0xDB, 0xC0, 0xC1, 0xC2, 0xC4, 0xDD, _SCAN}
+# The next marker after a scan: 0xFF00 and restart markers belong to the scan.
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7]")
 
 
 def thumbnails(folder: Path) -> list[Path]:
@@ -66,20 +69,9 @@ def is_bare(data: bytes) -> bool:
             return False
         at += 2 + length
         if marker == _SCAN:
-            at = _end_of_scan(data, at)
+            found = _MARKER.search(data, at)
+            at = found.start() if found else len(data)
     return at + 2 == len(data) and data[at:] == b"\xff\xd9"
-
-
-def _end_of_scan(data: bytes, at: int) -> int:
-    """Where the next marker is; 0xFF00 and restart markers belong to the scan."""
-    while True:
-        at = data.find(b"\xff", at)
-        if at < 0 or at + 1 >= len(data):
-            return len(data)
-        if data[at + 1] == 0 or 0xD0 <= data[at + 1] <= 0xD7:
-            at += 2
-            continue
-        return at
 
 
 def shows(path: Path, image: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +93,9 @@ def test_pairing_ranks_what_independent_images_cannot() -> None:
         paired = paired_task(result)
         if offset:  # as if other images had been drawn
             parts = tuple(
-                part.__class__(
-                    part.name, part.value,
-                    part.influence.__class__(part.influence.strata, part.influence.stratum,
-                                             part.influence.unit + offset, part.influence.value),
-                )
+                replace(part, influence=replace(part.influence, unit=part.influence.unit + offset))
                 for part in paired.headline
-            )  # fmt: skip
+            )
             paired = PairedTask(paired.scale, paired.question, parts, {})
         draws = draws_of(paired)
         assert draws is not None
