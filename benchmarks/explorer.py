@@ -21,8 +21,8 @@ import numpy as np
 from PIL import Image
 from scipy import stats as scipy_stats
 
-from t2ibench.explorer.queries import score_texts, similarities
-from t2ibench.explorer.source import Collection, Picture, Source
+from t2ibench.apps.explorer.queries import score_texts, similarities
+from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.store.evidence import EvidenceStore
 
 N, DIM = 10_000, 768

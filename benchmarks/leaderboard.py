@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from t2ibench.leaderboard import exports, site
-from t2ibench.leaderboard.board import read_board
-from t2ibench.leaderboard.submission import Manifest
-from t2ibench.leaderboard.table import Entry
-from t2ibench.leaderboard.verdicts import Finding
+from t2ibench.apps.leaderboard import exports, site
+from t2ibench.apps.leaderboard.board import read_board
+from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.table import Entry
+from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
@@ -86,7 +86,7 @@ def main() -> None:
             (folder / "results.json").write_text(one.results.to_json())
             write_paired(folder / FILE, influences(one.results.tasks, rng))
         start = time.perf_counter()
-        board = read_board(root, lambda _: Finding("recomputed"))  # verifying is not timed
+        board = read_board(root, lambda _: Verdict("recomputed"))  # verifying is not timed
         read = time.perf_counter() - start
         site.build(board, Path(name))
         built = time.perf_counter() - start

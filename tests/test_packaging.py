@@ -90,9 +90,9 @@ def test_the_wheel_is_the_package_with_its_tasks(checkout: Path, wheel: Path) ->
     assert set(contents(wheel)) == wanted
     for name in (
         "t2ibench/py.typed",
-        "t2ibench/explorer/static/index.html",
-        "t2ibench/leaderboard/templates/index.html",
-        "t2ibench/labelling/static/label.html",
+        "t2ibench/apps/explorer/static/index.html",
+        "t2ibench/apps/leaderboard/templates/index.html",
+        "t2ibench/apps/labelling/static/label.html",
         "t2ibench/bundled/models/toy/unet/diffusion_pytorch_model.safetensors",
         "t2ibench/bundled/models/toy-clip/model.safetensors",
         "t2ibench/bundled/models/MODEL_CARD.md",

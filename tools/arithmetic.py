@@ -50,7 +50,7 @@ _SENTENCES = frozenset({"direction", "reason", "says", "contradicts", "inconclus
 
 def recompute(target: Path) -> None:
     """Verify every shipped submission, and write what its evidence gives here."""
-    from t2ibench.leaderboard.verify import verify
+    from t2ibench.apps.leaderboard.verify import verify
 
     for folder in sorted((ROOT / "leaderboard" / "submissions").iterdir()):
         found = verify(folder)

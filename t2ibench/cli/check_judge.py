@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from t2ibench.labelling.trial import ClassTrial, QuestionTrial, Trial
+    from t2ibench.apps.labelling.trial import ClassTrial, QuestionTrial, Trial
 
 _WIDTH = 80
 _CLASS_WIDTH = 22
@@ -19,8 +19,8 @@ _CLASS_WIDTH = 22
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask a judge what is known, and print how it did."""
+    from t2ibench.apps.labelling.trial import labelled_questions, toyland_questions, try_judge
     from t2ibench.arguments import parse_args
-    from t2ibench.labelling.trial import labelled_questions, toyland_questions, try_judge
     from t2ibench.models.devices import quietly
     from t2ibench.models.encoders import DEFAULT_ENCODER
     from t2ibench.models.judges import create_judges

@@ -17,9 +17,9 @@ def run(arguments: argparse.Namespace) -> int:
         check_installed(module, "explore")
     import uvicorn
 
-    from t2ibench.explorer.app import Explorer, create_app
-    from t2ibench.explorer.source import open_collection
-    from t2ibench.explorer.start import first_state
+    from t2ibench.apps.explorer.app import Explorer, create_app
+    from t2ibench.apps.explorer.source import open_collection
+    from t2ibench.apps.explorer.start import first_state
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from t2ibench.labelling.sample import Item
+    from t2ibench.apps.labelling.sample import Item
     from t2ibench.pipeline.plan import Plan
     from t2ibench.results.run import RunFolder
     from t2ibench.store.images import ImageStore
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
+    from t2ibench.apps.labelling.sample import draw_sample
+    from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.errors import T2IBenchError, did_you_mean
-    from t2ibench.labelling.sample import draw_sample
-    from t2ibench.labelling.sheet import PAGE, SHEET, write_sheet
 
     folder, plan, images = _open(Path(arguments.run))
     known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
@@ -46,8 +46,8 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run."""
+    from t2ibench.apps.labelling.sheet import read_sheet
     from t2ibench.errors import T2IBenchError, shown, visible
-    from t2ibench.labelling.sheet import read_sheet
     from t2ibench.store.labels import LabelStore
 
     name = arguments.labeller
@@ -72,8 +72,8 @@ def run_agree(arguments: argparse.Namespace) -> int:
     """Print how far each judge agrees with people, question by question."""
     from tabulate import tabulate
 
+    from t2ibench.apps.labelling.agreement import agreements
     from t2ibench.errors import T2IBenchError
-    from t2ibench.labelling.agreement import agreements
     from t2ibench.pipeline.scoring import open_stores
     from t2ibench.reports.cells import number
     from t2ibench.results.run import open_run
@@ -134,6 +134,6 @@ def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
 
 
 def _known(plan: Plan, images: ImageStore) -> dict[str, Item]:
-    from t2ibench.labelling.sample import asked_images
+    from t2ibench.apps.labelling.sample import asked_images
 
     return {item.id: item for item, _ in asked_images(plan, images)}

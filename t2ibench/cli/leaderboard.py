@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from t2ibench.leaderboard.board import Board
-    from t2ibench.leaderboard.card import Card
+    from t2ibench.apps.leaderboard.board import Board
+    from t2ibench.apps.leaderboard.submission import Card
 
 
 def add(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
+    from t2ibench.apps.leaderboard.packing import pack
+    from t2ibench.apps.leaderboard.remote import send
+    from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.errors import T2IBenchError
-    from t2ibench.leaderboard.remote import send
-    from t2ibench.leaderboard.submission import pack
-    from t2ibench.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
@@ -59,8 +59,8 @@ def _card(arguments: argparse.Namespace) -> Card:
     """What the submitter says of the model."""
     from pydantic import ValidationError
 
+    from t2ibench.apps.leaderboard.submission import Card
     from t2ibench.errors import T2IBenchError
-    from t2ibench.leaderboard.card import Card
 
     given = {name: getattr(arguments, name) for name in Card.model_fields}
     try:
@@ -73,9 +73,9 @@ def _card(arguments: argparse.Namespace) -> Card:
 
 def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     """What the leaderboard calls a run's model; before anything is packed."""
+    from t2ibench.apps.leaderboard import names
+    from t2ibench.apps.leaderboard.board import submissions, twins
     from t2ibench.errors import T2IBenchError
-    from t2ibench.leaderboard import names
-    from t2ibench.leaderboard.board import submissions, twins
     from t2ibench.results.run import open_run
 
     record = open_run(run).record
@@ -94,9 +94,9 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
 
 def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
-    from t2ibench.leaderboard.board import folder_problems
-    from t2ibench.leaderboard.verdicts import Verifier
-    from t2ibench.leaderboard.verify import verify
+    from t2ibench.apps.leaderboard.board import folder_problems
+    from t2ibench.apps.leaderboard.verdicts import Verifier
+    from t2ibench.apps.leaderboard.verify import verify
 
     folders: list[Path] = []
     strays: list[str] = []
@@ -130,7 +130,7 @@ def check(arguments: argparse.Namespace) -> int:
 
 def build(arguments: argparse.Namespace) -> int:
     """Write the site."""
-    from t2ibench.leaderboard import site
+    from t2ibench.apps.leaderboard import site
     from t2ibench.store.problems import disk_errors
 
     output = Path(arguments.output)
@@ -162,7 +162,7 @@ def _today() -> str:
 
 def table(arguments: argparse.Namespace) -> int:
     """Print the families by model."""
-    from t2ibench.leaderboard import exports
+    from t2ibench.apps.leaderboard import exports
     from t2ibench.reports.writers import WRITERS
 
     WRITERS.get(arguments.format)  # before any file is read
@@ -172,7 +172,7 @@ def table(arguments: argparse.Namespace) -> int:
 
 def push(arguments: argparse.Namespace) -> int:
     """Upload a submission."""
-    from t2ibench.leaderboard import hub
+    from t2ibench.apps.leaderboard import hub
 
     print(hub.push(Path(arguments.folder), arguments.repo, direct=arguments.direct))
     return 0
@@ -180,7 +180,7 @@ def push(arguments: argparse.Namespace) -> int:
 
 def metadata(arguments: argparse.Namespace) -> int:
     """Print the headlines for the hub's page of a model."""
-    from t2ibench.leaderboard import hub
+    from t2ibench.apps.leaderboard import hub
 
     print(hub.metadata(Path(arguments.folder), arguments.dataset, arguments.source), end="")
     return 0
@@ -188,9 +188,9 @@ def metadata(arguments: argparse.Namespace) -> int:
 
 def _board(arguments: argparse.Namespace) -> Board:
     """All submissions, verified here and now."""
+    from t2ibench.apps.leaderboard.board import read_board
+    from t2ibench.apps.leaderboard.verdicts import Verifier
     from t2ibench.errors import T2IBenchError
-    from t2ibench.leaderboard.board import read_board
-    from t2ibench.leaderboard.verdicts import Verifier
 
     root = Path(arguments.submissions)
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from t2ibench import evaluate
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError, visible
-from t2ibench.leaderboard.submission import pack
-from t2ibench.leaderboard.verify import verify
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.notes import read_notes
@@ -25,6 +25,7 @@ from t2ibench.results.run import open_run
 from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.checks import KEY, sealed
 from t2ibench.tasks import load_tasks
+from tests.apps.leaderboard.forging import seal
 from tests.chaos.tools import (
     FLAGS,
     JSON,
@@ -39,7 +40,6 @@ from tests.chaos.tools import (
     sizes,
     spliced,
 )
-from tests.leaderboard.forging import seal
 from tests.tasks.files import JOBS, TEA
 
 pytestmark = pytest.mark.nightly

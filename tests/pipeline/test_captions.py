@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.apps.leaderboard.board import read_board
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.verify import Verdict, verify
 from t2ibench.apps.papers.preset import with_preset
 from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.errors import T2IBenchError
-from t2ibench.leaderboard.board import read_board
-from t2ibench.leaderboard.submission import pack
-from t2ibench.leaderboard.verdicts import Finding
-from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.files import samples_of
@@ -26,7 +25,7 @@ from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index
-from tests.leaderboard.forging import seal
+from tests.apps.leaderboard.forging import seal
 from tests.proposals.pool_files import captions, coco, karpathy
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -202,7 +201,7 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     command = read_results(packed).command
     assert command[command.index("--captions") + 1] == "coco=captions_val2017.json"
     # Models may have been given different captions, so that they are not ranked by them.
-    board = read_board(tmp_path / "submissions", lambda _: Finding("recomputed"))
+    board = read_board(tmp_path / "submissions", lambda _: Verdict("recomputed"))
     assert not board.entries and "captions of its own alone" in board.refused[0].problem
     file = packed / "tasks" / f"{TASK}.yaml"
     text = file.read_text(encoding="utf-8")

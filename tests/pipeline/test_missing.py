@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate, generate, score
+from t2ibench.apps.leaderboard.verify import provenance_problems
 from t2ibench.errors import T2IBenchError
-from t2ibench.leaderboard.verify import _provenance_problems
 from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
@@ -247,7 +247,7 @@ def test_the_leaderboard_takes_no_run_without_some_prompts(
         model="toyland",
         model_args={},
     )
-    found = _provenance_problems(manifest, results)  # one that was packed by other means
+    found = provenance_problems(manifest, results)  # one that was packed by other means
     (problem,) = (one for one in found if "prompts" in one)
     assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
 

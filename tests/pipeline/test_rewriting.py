@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import pytest
 
 from t2ibench import Rewriting, evaluate
+from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.errors import T2IBenchError
-from t2ibench.explorer.generation import GenerationQueue
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
 from t2ibench.results.compare import compare
@@ -28,7 +28,7 @@ from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import load_tasks
-from tests.explorer.api import explore, opened
+from tests.apps.explorer.api import explore, opened
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.pipeline.engines import environment
 

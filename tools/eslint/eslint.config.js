@@ -23,12 +23,12 @@ const RULES = {
     { object: "document", property: "writeln", message: MARKUP }],
 };
 
-const PAGES = ["reports", "leaderboard", "labelling"];
+const PAGES = ["reports", "apps/leaderboard", "apps/labelling"];
 
 export default [
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   {
-    files: ["t2ibench/explorer/static/**/*.js"],
+    files: ["t2ibench/apps/explorer/static/**/*.js"],
     languageOptions: { sourceType: "module", ecmaVersion: 2023, globals: globals.browser },
     rules: RULES,
   },

@@ -1,0 +1,124 @@
+"""Two runs side by side: the same prompts from the same seeds, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
+from t2ibench.apps.explorer.source import Picture, Source
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.headline import t_inference
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.nearest import Sides, positions
+from t2ibench.store.images import image_seed
+
+MOST_PAIRS = 20_000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One prompt and index in two runs.
+
+    Attributes:
+        prompt: The prompt.
+        index: Which sample of it.
+        ids: The two images.
+    """
+
+    prompt: str
+    index: int
+    ids: tuple[int, int]
+
+
+def seed_of(source: Source, picture: Picture) -> int | None:
+    """What an image was generated from."""
+    if source.run is None:
+        return None
+    known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
+    if known is not None:
+        return known.seed
+    return image_seed(source.run.record.measurement.seed, picture.prompt, picture.index)
+
+
+def same_seeds(first: Source, second: Source) -> bool | None:
+    """Whether two sources generate the same sample of a prompt from the same seed."""
+    if first.run is None or second.run is None:
+        return None
+    return first.run.record.measurement.seed == second.run.record.measurement.seed
+
+
+def pairs_of(gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]) -> list[Pair]:
+    """The images that two runs have of the same prompts and indices."""
+    first, second = (_by_sample(gallery, gallery.of_run(run, prompts)) for run in runs)
+    shared = sorted(first.keys() & second.keys())
+    if len(shared) > MOST_PAIRS:
+        raise WrongQuestionError(f"{len(shared):,} pairs; name prompts: {MOST_PAIRS:,} at most")
+    return [Pair(*sample, (first[sample], second[sample])) for sample in shared]
+
+
+def _by_sample(gallery: Gallery, ids: IntArray) -> Mapping[tuple[str, int], int]:
+    pictures = gallery.pictures
+    return {(pictures[k].prompt, pictures[k].index): k for k in ids.tolist()}
+
+
+def leans(
+    gallery: Gallery, runs: tuple[int, int], anchors: Sequence[str], pairs: Sequence[Pair]
+) -> Float64Array:
+    """Where each image of each pair lies between two anchors."""
+    parts = [
+        np.concatenate([gallery.of_run(run, [anchor]) for run in dict.fromkeys(runs)])
+        for anchor in anchors
+    ]
+    for anchor, part in zip(anchors, parts, strict=True):
+        if len(part) < 2:
+            raise WrongQuestionError(f"'{anchor}' has {len(part)} images; an anchor needs two")
+    sides = Sides(
+        gallery.rows[np.concatenate(parts)].astype(np.float64),
+        np.repeat([0, 1], [len(part) for part in parts]),
+        list(anchors),
+        np.concatenate([np.arange(len(part)) for part in parts]),
+    )
+    if np.allclose(*(sides.images[sides.labels == j].mean(axis=0) for j in (0, 1))):
+        raise WrongQuestionError("the encoder does not tell the anchors' images apart")
+    ids = np.array([pair.ids for pair in pairs], dtype=np.int64).reshape(-1, 2)
+    if not len(ids):
+        return np.zeros((0, 2))
+    _, found = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))
+    places: Float64Array = 2.0 * found.reshape(-1, 2)
+    return places
+
+
+def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | None:
+    """What changes from the first run to the second.
+
+    Every prompt counts the same. The prompts are those that were named, so their images vary and
+    they do not; where a prompt has a single pair, the pairs of all prompts vary together.
+    """
+    if not len(pairs):
+        return None
+    changes = values[:, 1] - values[:, 0]
+    names = np.array([pair.prompt for pair in pairs])
+    prompts, numbers = np.unique(names, return_inverse=True)
+    indices = np.array([pair.index for pair in pairs], dtype=np.int64)
+    if np.bincount(numbers).min() < 2:
+        mean = float(changes.mean())
+        influence = Influence.of_mean("all pairs", np.arange(len(pairs)), changes)
+    else:
+        groups = [numbers == k for k in range(len(prompts))]
+        mean = float(np.mean([changes[group].mean() for group in groups]))
+        influence = Influence.combined(
+            [
+                (1.0 / len(prompts), Influence.of_mean(str(prompt), indices[group], changes[group]))
+                for prompt, group in zip(prompts, groups, strict=True)
+            ]
+        )
+    found = t_inference(mean, influence, _LEVEL)
+    # Changes that are all the same show no variance, unless there is no change at all.
+    known = influence.variance > 0 or mean == 0
+    low, high = (found.low, found.high) if known else (None, None)
+    return {"value": mean, "low": low, "high": high, "n": len(pairs)}

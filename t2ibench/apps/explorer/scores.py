@@ -1,0 +1,299 @@
+"""From the scores of a run to the images behind them, and back."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
+from t2ibench.apps.explorer.pairing import seed_of
+from t2ibench.apps.explorer.source import Collection, Picture, Source
+from t2ibench.methods import METHODS
+from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
+from t2ibench.reports.files import samples_of, task_files
+from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
+from t2ibench.results.reading import read_results
+from t2ibench.results.treatment import is_revised
+
+MOST_ROWS = 12  # rows of tests that a word is looked up in
+_NONE = "A folder of images has no scores."
+_UNSCORED = "This run has no scores yet."
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The scores of a run as they were read, and what they were read from."""
+
+    stamp: tuple[int, int]
+    view: RunView
+
+
+class Scores:
+    """The scores of every run, read again where its results.json has changed.
+
+    Args:
+        collection: The images.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+        self._known: dict[int, _Known] = {}
+        self._lock = threading.Lock()
+
+    def view(self, run: int) -> RunView | None:
+        """The scores of a run, as every page shows them."""
+        source = self._collection.sources[run]
+        file = source.folder / "results.json"
+        if source.run is None or not file.is_file():
+            return None
+        stat = file.stat()
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        with self._lock:
+            known = self._known.get(run)
+            if known is None or known.stamp != stamp:
+                # Of all commands: somebody who looks wants every test of the folder.
+                results = read_results(source.folder).with_earlier()
+                view = run_view(results, task_files(results, source.folder))
+                known = self._known[run] = _Known(stamp, view)
+            return known.view
+
+    def all(self, run: int) -> dict[str, Any]:
+        """Every task of a run."""
+        view = self.view(run)
+        if view is None:
+            folder = self._collection.sources[run].run is None
+            return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
+        tasks = [_told(task, text_only=False) for task in view.tasks]
+        tasks += [_told(task, text_only=True) for task in view.texts]
+        return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
+
+    def task(self, run: int, name: str) -> TaskView | None:
+        """One task on images."""
+        view = self.view(run)
+        return None if view is None else next((t for t in view.tasks if t.id == name), None)
+
+    def of_words(self, run: int, words: str) -> list[dict[str, Any]]:
+        """What the tests of a run found about a word or phrase."""
+        view, wanted = self.view(run), _words(words)
+        if view is None or not wanted:
+            return []
+        found = [
+            (_words(row.name) != wanted, row, series, task)
+            for task in view.tasks
+            for series in task.series
+            for row in series.rows
+            if row.mark.value is not None and _within(wanted, _words(row.name))
+        ]
+        found.sort(
+            key=lambda one: (one[0], one[1].mark.state != "clear", -abs(one[1].mark.value or 0.0))
+        )
+        return [_said_of(row, series, task) for _, row, series, task in found[:MOST_ROWS]]
+
+    def of_images(self, gallery: Gallery, run: int, task: TaskView, row: str) -> dict[str, Any]:
+        """The number, or the answer, of each image behind a score."""
+        rows = _rows(task)
+        if row and row not in rows:
+            raise WrongQuestionError(f"'{task.id}' has no row '{row[:80]}'")
+        chosen = row or (rows[0] if rows else "")
+        numbers = _Numbers(gallery, run)
+        ids, values, labels = [], [], []
+        for sample in samples_of(self._collection.sources[run].folder, task.id):
+            number = numbers.of(sample)
+            found = _value(task, chosen, sample)
+            if number is not None and found is not None:
+                ids.append(number)
+                values.append(found[0])
+                labels.append(found[1])
+        series = task.shown.images
+        return {
+            "ids": ids,
+            "values": values,
+            "labels": labels,
+            "row": chosen or None,
+            "rows": rows,
+            "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
+            "noun": series.noun if isinstance(series, ImageSeries) else "",
+            "said": series.said if isinstance(series, ImageGroups) else "",
+        }
+
+    def of_image(self, gallery: Gallery, number: int) -> dict[str, Any]:
+        """What every task says of one image."""
+        picture = gallery.pictures[number]
+        source = self._collection.sources[picture.source]
+        view = self.view(picture.source)
+        found = []
+        for task in [] if view is None else view.tasks:
+            for sample in _samples_with(source, task, picture.sha256):
+                same = sample.get("prompt") == picture.prompt
+                if same and sample.get("index") == picture.index:
+                    found += _of_sample(task, sample)
+        return {
+            "id": number,
+            "run": picture.source,
+            "prompt": picture.prompt,
+            "index": picture.index,
+            "seed": seed_of(source, picture),
+            "rewritten": _rewritten(source, picture),
+            "sha256": picture.sha256,
+            "tasks": found,
+        }
+
+
+def _rewritten(source: Source, picture: Picture) -> str | None:
+    """The prompt that an image was made from, where it is another than the one it stands for."""
+    known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
+    return known.revised_prompt if known is not None and is_revised(known) else None
+
+
+class _Numbers:
+    """Samples of a run to numbers of images: by the file's hash, then by prompt and index."""
+
+    def __init__(self, gallery: Gallery, run: int) -> None:
+        self._by_hash: dict[str, list[int]] = defaultdict(list)
+        self._pictures = gallery.pictures
+        for number in gallery.of_run(run).tolist():
+            self._by_hash[gallery.pictures[number].sha256].append(number)
+
+    def of(self, sample: Mapping[str, Any]) -> int | None:
+        known = self._by_hash.get(str(sample.get("sha256")), [])
+        wanted = (sample.get("prompt"), sample.get("index"))
+        for number in known:
+            if (self._pictures[number].prompt, self._pictures[number].index) == wanted:
+                return number
+        return known[0] if known else None
+
+
+def _told(task: TaskView, *, text_only: bool) -> dict[str, Any]:
+    return {
+        "id": task.id,
+        "name": task.name,
+        "title": task.result.title,
+        "family": METHODS.get(task.result.method).title,
+        "state": task.mark.state,
+        "value": task.mark.value,
+        "low": task.mark.low,
+        "high": task.mark.high,
+        "fair_low": task.mark.fair_low,
+        "fair_high": task.mark.fair_high,
+        "scale": task.scale,
+        "side": task.mark.side,
+        "poles": _poles(task.shown.axis),
+        "sentence": task.sentence,
+        "text_only": text_only,
+    }
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def _within(some: list[str], words: list[str]) -> bool:
+    """Whether words stand in others, next to each other and in this order."""
+    return any(words[k : k + len(some)] == some for k in range(len(words) - len(some) + 1))
+
+
+def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]:
+    return {
+        "task": task.id,
+        "name": task.name,
+        "family": METHODS.get(task.result.method).title,
+        "item": row.name,
+        "row": row.name if row.name in _rows(task) else None,
+        "noun": series.series.noun,
+        "square": series.series.square,
+        "n": row.n_images,
+        "span": series.span,
+        "state": row.mark.state,
+        "value": row.mark.value,
+        "low": row.mark.low,
+        "high": row.mark.high,
+        "side": row.mark.side,
+        "poles": _poles(series.series.axis),
+    }
+
+
+def _poles(axis: Any) -> list[str] | None:
+    return None if axis is None else [axis.low, axis.high]
+
+
+def _rows(task: TaskView) -> list[str]:
+    """The rows of a task that sort its images, the one that leans most first."""
+    series = task.shown.images
+    if not isinstance(series, ImageGroups):
+        return []
+    scored = {
+        row.name: abs(row.scores[series.row].value or 0.0)
+        for row in task.result.by
+        if series.row in row.scores and row.scores[series.row].value is not None
+    }
+    return sorted(scored, key=lambda name: (-scored[name], name))
+
+
+def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float | str, str] | None:
+    """An image's value and label: its number and stimulus, or its group."""
+    series = task.shown.images
+    if isinstance(series, ImageSeries):
+        number = _number(sample.get(series.value))
+        return None if number is None else (number, str(sample.get(series.caption, "")))
+    if not isinstance(series, ImageGroups):
+        return None
+    group = series.of(row, sample)
+    if group is None:
+        return None
+    if series.value is None:
+        return group, str(sample.get("prompt", ""))
+    number = _number(series.value(row, sample))
+    return None if number is None else (number, group)
+
+
+def _number(value: Any) -> float | None:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if known and math.isfinite(value) else None
+
+
+def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a task says of the image of one sample, in each row that it is part of."""
+    series = task.shown.images
+    axis = series.axis if isinstance(series, ImageSeries) else None
+    told = []
+    for row in _rows(task) or [""]:
+        found = _value(task, row, sample)
+        if found is not None:
+            value, label = found
+            told.append(
+                {
+                    "task": task.id,
+                    "name": task.name,
+                    "row": row or None,
+                    "value": value,
+                    "label": label,
+                    "poles": _poles(axis),
+                }
+            )
+    return told
+
+
+def _samples_with(source: Source, task: TaskView, sha256: str) -> list[Mapping[str, Any]]:
+    """The samples of one image; lines of others are not parsed, which keeps a click fast."""
+    file: Path = source.folder / "samples" / f"{task.id}.jsonl"
+    if not file.is_file():
+        return []
+    needle = sha256.encode()
+    found: list[Mapping[str, Any]] = []
+    with file.open("rb") as lines:
+        for line in lines:
+            if needle in line:
+                try:
+                    sample = json.loads(line)
+                except ValueError:
+                    continue  # half a line, of a run that was cut off
+                if isinstance(sample, dict) and sample.get("sha256") == sha256:
+                    found.append(sample)
+    return found

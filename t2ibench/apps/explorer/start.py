@@ -1,0 +1,119 @@
+"""What the page shows first: the anchors that were asked for, or those of the run's own task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection as Container
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.tree import PageAnchor, State
+from t2ibench.errors import T2IBenchError, nearest
+from t2ibench.methods.core.exploration import Exploration
+from t2ibench.methods.core.prompting_tree import PROPERTY, Node, Tree
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.registry import method_of
+from t2ibench.registry import load_target
+
+# Okabe and Ito's colours, which people with any colour vision tell apart.
+_COLOURS = ("#e69f00", "#0072b2", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a3d9a")
+_LONGEST = 200
+
+
+def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
+    """The first state of an exploration."""
+    known = Counter(image.prompt for image in collection.pictures)
+    if anchors:
+        names = dict.fromkeys(anchors, "")
+        for prompt in names:
+            if prompt not in known:
+                raise _unknown(prompt, known)
+    else:
+        names = _of_tasks(collection, known) or {p: "" for p, _ in known.most_common(2)}
+    prompts = list(names)
+    root, relation, labels = split(prompts)
+    nodes = [Node(id="root", label=root)]
+    nodes += [
+        Node(id=f"anchor{number}", label=label[:_LONGEST], parent="root", relation=relation)
+        for number, label in enumerate(labels)
+    ]
+    page = [
+        PageAnchor(
+            name=(names[prompt] or labels[number] or prompt)[:_LONGEST],
+            prompt=prompt,
+            colour=_COLOURS[number % len(_COLOURS)],
+        )
+        for number, prompt in enumerate(prompts)
+    ]
+    return State(tree=Tree(nodes=nodes), anchors=page)
+
+
+def _unknown(prompt: str, known: Container[str]) -> T2IBenchError:
+    close = nearest(prompt, known)
+    hint = f" Did you mean '{close}'?" if close else ""
+    return T2IBenchError(
+        f"No image has the prompt '{prompt}'.{hint}",
+        "Anchors are prompts of the images; quote each one.",
+    )
+
+
+def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
+    """Prompt to name of the anchors of the run's first task whose images are all there."""
+    for exploration, task in explored_tasks(collection):
+        anchors = exploration.anchors(task)
+        if all(prompt in known for prompt in anchors):
+            return dict(anchors)
+    return {}
+
+
+def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
+    """The tasks of the first run that the explorer can show."""
+    from t2ibench.tasks.index import load_tasks
+    from t2ibench.tasks.kept import with_kept
+
+    run = collection.sources[0].run
+    if run is None or not run.record.tasks:
+        return []
+    try:
+        tasks = load_tasks(
+            run.record.tasks,
+            [path for path in run.record.include_path if Path(path).is_dir()],
+            on_left_out=lambda _: None,
+        )
+    except T2IBenchError:
+        return []
+    tasks = with_kept(tasks, run.path)
+    targets = [(method_of(task.spec).explores, task.spec) for task in tasks]
+    return [(load_target(target), spec) for target, spec in targets if target is not None]
+
+
+def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Root, relation and labels of a tree whose leaves say just these prompts.
+
+    Examples:
+        >>> split(["picture that shows a woman", "picture that shows a man"])
+        ('picture', 'that shows a', ['woman', 'man'])
+        >>> split(["a nurse", "the chef"])
+        ('', 'has property', ['a nurse', 'the chef'])
+    """
+    words = [prompt.split() for prompt in prompts]
+    shared = 0
+    while (
+        all(len(prompt_words) > shared + 1 for prompt_words in words)
+        and len({prompt_words[shared] for prompt_words in words}) == 1
+    ):
+        shared += 1
+    if shared >= 2:
+        root, relation = words[0][0], " ".join(words[0][1:shared])
+        labels = [" ".join(prompt_words[shared:]) for prompt_words in words]
+        nodes = [Node(id="root", label=root)]
+        nodes += [
+            Node(id=f"n{number}", label=label[:_LONGEST], parent="root", relation=relation)
+            for number, label in enumerate(labels)
+        ]
+        tree = Tree(nodes=nodes)
+        if [tree.text([f"n{number}"]) for number in range(len(labels))] == list(prompts):
+            return root, relation, labels
+    return "", PROPERTY, list(prompts)  # a property of nothing is its own text

@@ -1,0 +1,146 @@
+"""The sheet that people fill in: a CSV, and a page that fills it in the browser."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from t2ibench.apps.labelling.sample import Item
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.reports.csv import cell
+from t2ibench.store.files import write_bytes, write_text
+from t2ibench.store.images import ImageStore, StoredImage
+from t2ibench.store.labels import Label
+from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.tables import read_table
+
+SHEET = "sheet.csv"
+PAGE = "label.html"
+CLASSES_BETWEEN = "|"  # in the column 'classes'
+ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
+NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
+_COLUMNS = ("id", "file", "question", "classes", "answer")
+_SIDE = 768  # pixels of the longest side: as much as a person needs to answer
+_STATIC = Path(__file__).parent / "static"
+
+
+def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None:
+    """Write the sheet, the page and the images.
+
+    Nothing in them says what an image was generated for, or what a judge answered.
+    """
+    pictures = folder / "images"
+    shutil.rmtree(pictures, ignore_errors=True)
+    names: dict[str, str] = {}
+    for item in items:
+        if item.image not in names:
+            names[item.image] = f"images/{item.image[:16]}.jpg"
+            image = StoredImage(images.root / item.file, item.image, "", 0)
+            try:
+                data = thumbnail(image.data(), _SIDE, quality=92)
+            except UnreadableImageError as error:
+                raise T2IBenchError(
+                    f"{image.path} cannot be shown: {error}.",
+                    "The run's own command with --generate-only makes files again that are gone.",
+                ) from None
+            write_bytes(folder / names[item.image], data)
+    rows: list[dict[str, object]] = [
+        {
+            "id": item.id,
+            "file": names[item.image],
+            "question": item.question,
+            "classes": list(item.classes),
+        }
+        for item in items
+    ]
+    write_text(folder / SHEET, _csv(rows))
+    write_text(folder / PAGE, page(rows))
+
+
+def _csv(rows: Iterable[dict[str, object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        classes = row["classes"]
+        assert isinstance(classes, list)
+        shown = f" {CLASSES_BETWEEN} ".join([*classes, *NO_CLASS])
+        writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
+    return out.getvalue()
+
+
+def page(rows: Sequence[dict[str, object]]) -> str:
+    """The page on which a person answers, one image at a time."""
+    script = (_STATIC / "label.js").read_text(encoding="utf-8")
+    style = (_STATIC / "label.css").read_text(encoding="utf-8")
+    digest = hashlib.sha256("\n".join(str(row["id"]) for row in rows).encode()).hexdigest()
+    data = json.dumps(
+        {"sheet": digest[:16], "unknown": UNKNOWN, "absent": ABSENT, "rows": rows},
+        ensure_ascii=True,
+    ).replace("<", "\\u003c")
+    policy = (
+        f"default-src 'none'; img-src 'self' file:; script-src {_hash(script)}; "
+        f"style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    )
+    template = (_STATIC / "label.html").read_text(encoding="utf-8")
+    for name, text in (("policy", policy), ("style", style), ("data", data), ("script", script)):
+        template = template.replace(f"@@{name}@@", text, 1)
+    return template
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]:
+    """Read a filled sheet."""
+    labels: dict[str, Label] = {}
+    for line, row in sheet_rows(file, ("id", "answer")):
+        where = f"{file}:{line}"
+        answer = row["answer"].strip()
+        if not answer:
+            continue
+        item = known.get(row["id"].strip())
+        if item is None:
+            raise T2IBenchError(
+                f"{where}: no image of this run has the id '{shown(row['id'])}'.",
+                "Give the run that the sheet was exported from.",
+            )
+        option = option_of(answer, item.classes, item.question, where)
+        label = Label(item.question, item.classes, item.image, labeller, option)
+        if labels.setdefault(item.id, label) != label:
+            raise T2IBenchError(f"{where}: {item.id} is answered twice, and differently.")
+    return list(labels.values())
+
+
+def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a sheet."""
+    table = read_table(file, "Give a filled sheet.csv.")
+    for name in needed:
+        if name not in table.columns:
+            raise T2IBenchError(
+                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
+                f"Columns of a sheet: {', '.join(_COLUMNS)}.",
+            )
+    return table.rows
+
+
+def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:
+    """The class that a person meant."""
+    options = [*classes, *NO_CLASS]
+    for option in options:
+        if answer.casefold() == option.casefold():
+            return option
+    near = did_you_mean(answer, options)
+    raise T2IBenchError(
+        f"{where}: '{shown(answer)}' is no answer to '{shown(question)}'.{near} "
+        f"Answers: {', '.join(options)}."
+    )

@@ -1,0 +1,236 @@
+"""Bounds on what a submission may hold and ask for, checked before any work is done on it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
+from t2ibench.results.schema import Results, Score, TaskSettings
+from t2ibench.settings import Settings
+from t2ibench.tasks.loader import LoadedTask
+
+LARGEST = 50_000_000  # bytes of a submission
+LARGEST_JSON = 20_000_000  # bytes of results.json
+LARGEST_MANIFEST = 4_000_000  # bytes of submission.json
+DEEPEST = 40  # JSON inside JSON
+MOST_FILES, _DEEPEST_FOLDER = 6000, 3
+_LONGEST_LINE, _MOST_ROWS = 1_000_000, 500_000  # bytes of a row of JSON Lines; rows of a file
+_WIDEST = 16_384  # numbers of an embedding
+_LONGEST_HEADER = 1_000_000  # bytes of a safetensors header
+_TIMES_DRAWS, _TIMES_IMAGES = 10, 4  # of the defaults; of the task's own number
+_ALWAYS_IMAGES = 100  # of a prompt, however few its task asks for
+_OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
+_ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4}
+_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
+
+
+def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
+    """The files of a submission; none is opened."""
+    if not folder.is_dir():
+        raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path.")
+    files: dict[str, Path] = {}
+    problems: list[str] = []
+    waiting = [(folder, "", 1)]
+    seen = size = 0
+    while waiting:
+        inside, prefix, depth = waiting.pop()
+        with os.scandir(inside) as entries:
+            for entry in entries:
+                name = prefix + entry.name
+                seen += 1
+                if seen > MOST_FILES:
+                    raise T2IBenchError(f"it has more than {MOST_FILES} files")
+                if entry.is_symlink():
+                    problems.append(f"{name} is a link; only plain files are accepted")
+                elif entry.is_dir():
+                    if depth == _DEEPEST_FOLDER:
+                        raise T2IBenchError(f"'{name}' lies too deep for a submission")
+                    waiting.append((Path(entry.path), f"{name}/", depth + 1))
+                elif not entry.is_file():
+                    problems.append(f"{name} is not a plain file; only those are accepted")
+                elif name != "submission.json":
+                    files[name] = Path(entry.path)
+                    size += entry.stat().st_size
+    if size > LARGEST:
+        raise T2IBenchError(f"it has {size / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted")
+    return dict(sorted(files.items())), sorted(problems)
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file, read in blocks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for block in iter(lambda: file.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
+    """Read a JSON file of bounded size and depth."""
+    size = path.stat().st_size
+    if not path.is_file() or size > largest:
+        raise ValueError(f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    level = [data]
+    for _ in range(DEEPEST):  # without recursion
+        inside = [one for one in level if isinstance(one, dict | list)]
+        level = [one for v in inside for one in (v.values() if isinstance(v, dict) else v)]
+        if not level:
+            return data
+    raise ValueError("it is nested too deeply")
+
+
+def content_problems(files: dict[str, Path]) -> Iterator[str]:
+    """Files whose declared or real sizes are out of bounds. Nothing is decoded."""
+    for name, path in files.items():
+        if name == "results.json":
+            try:
+                read_json(path)
+            except (OSError, ValueError) as error:
+                yield f"{name} is not a results file: {error}"
+        elif name.endswith(".jsonl"):
+            yield from _row_problems(name, path)
+        elif name.endswith(".safetensors"):
+            yield from _array_problems(name, path)
+
+
+def _row_problems(name: str, path: Path) -> Iterator[str]:
+    with path.open("rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), b""), start=1):
+            if len(line) > _LONGEST_LINE:
+                yield f"{name}:{number}: a row of more than {_LONGEST_LINE} bytes"
+                return
+            if number > _MOST_ROWS:
+                yield f"{name} has more than {_MOST_ROWS} rows"
+                return
+
+
+def _array_problems(name: str, path: Path) -> Iterator[str]:
+    """What a safetensors file declares and does not hold, or nothing here would write."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
+            yield f"{name} is damaged: its header cannot be read"
+            return
+        try:
+            header = json.loads(file.read(length))
+            shapes = {key: [int(side) for side in header[key]["shape"]] for key in _ARRAYS}
+            for key, kinds in _ARRAYS.items():
+                if header[key]["dtype"] not in kinds or any(side < 0 for side in shapes[key]):
+                    raise ValueError("another type, or a negative length")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            yield f"{name} does not hold the arrays {', '.join(_ARRAYS)}"
+            return
+    if set(header) - set(_ARRAYS) - {"__metadata__"}:
+        yield f"{name} holds more than the arrays {', '.join(_ARRAYS)}"
+        return
+    held = sum(
+        math.prod(shape) * _ITEM_BYTES[header[key]["dtype"]] for key, shape in shapes.items()
+    )
+    if held != size - 8 - length:
+        yield f"{name} is damaged: its header declares {held} bytes, and it holds another number"
+        return
+    keys, rows = shapes["keys"], shapes["embeddings"]
+    fits = len(keys) == len(rows) == 2 and keys[1] == 32 and keys[0] == rows[0]
+    if not fits or not 1 <= rows[1] <= _WIDEST or rows[0] > _MOST_ROWS:
+        yield f"{name} does not hold one key and one embedding a row"
+
+
+def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
+    """How a submission was measured, where the leaderboard accepts it."""
+    found = list(dict.fromkeys(Settings.of(one) for one in recorded))
+    defaults = Settings()
+    for settings in found:
+        for what, field in (
+            ("permutations", "n_permutations"),
+            ("bootstrap draws", "n_bootstrap"),
+        ):
+            made, own = getattr(settings, field), getattr(defaults, field)
+            if not own <= made <= _TIMES_DRAWS * own:
+                raise T2IBenchError(
+                    f"it was scored with {_number(made)} {what}; the leaderboard takes the "
+                    f"default, {own}, or at most {_TIMES_DRAWS} times as many"
+                )
+        if settings.level != defaults.level:
+            raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
+        if settings.seed != defaults.seed:
+            raise T2IBenchError(
+                f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
+                f"default, {defaults.seed}, so that nobody chooses among seeds"
+            )
+    if len(found) > 1:
+        raise T2IBenchError("its tasks were measured with different settings; run them together")
+    return found[0]
+
+
+def _number(value: int) -> str:
+    return str(value) if value < 10**15 else "far too many"
+
+
+def image_problems(tasks: Sequence[LoadedTask], settings: Settings, listed: int) -> Iterator[str]:
+    """Tasks measured with more images than the leaderboard takes, or than the submission lists."""
+    highest = max(settings.images_per_prompt or 1, settings.guided_images_per_prompt or 1)
+    if highest > 10**6:
+        yield f"it was measured with {_number(highest)} images of a prompt"
+        return
+    most: dict[str, int] = {}
+    for task in tasks:
+        own = needs(task.spec, Settings()).images_by_prompt
+        made = needs(task.spec, settings).images_by_prompt
+        for prompt, count in made.items():
+            most[prompt] = max(count, most.get(prompt, 0))
+            if count > max(_ALWAYS_IMAGES, _TIMES_IMAGES * own.get(prompt, count)):
+                yield (
+                    f"{task.id} was measured with {count} images of '{prompt}'; it asks for "
+                    f"{own[prompt]}, and the leaderboard takes at most {_TIMES_IMAGES} times as "
+                    f"many, or {_ALWAYS_IMAGES}"
+                )
+                return
+    if sum(most.values()) > listed:
+        yield f"{sum(most.values()) - listed} images are missing from attempts.jsonl"
+
+
+def value_problems(results: Results) -> Iterator[str]:
+    """Numbers that are no numbers, or lie outside of the scale of what they measure."""
+    for name, task in results.tasks.items():
+        bad = next(_not_finite(task.model_dump(mode="python"), name), None)
+        if bad:
+            yield f"{bad} is not a finite number"
+            continue
+        head = task.headline
+        for what, value in (("value", head.value), ("square", head.square)):
+            if value is not None and abs(value) > 1 + _OFF_SCALE:
+                yield f"{name}: headline.{what} is {value:g}, and its scale ends at 1"
+        scores: dict[str, Score] = {"headline": head}
+        scores |= {f"scores.{key}": score for key, score in task.scores.items()}
+        for where, score in scores.items():
+            for what in ("p", "p_holm", "p_bh"):
+                p = getattr(score, what)
+                if p is not None and not 0 < p <= 1:
+                    yield f"{name}: {where}.{what} is {p:g}, which is no p-value"
+        for parts in task.prompt_agreement.values():
+            if any(part.value is not None and abs(part.value) > 1 for part in parts):
+                yield f"{name}: prompt_agreement has a value that is no mean of cosines"
+
+
+def _not_finite(value: Any, where: str) -> Iterator[str]:
+    """Where the numbers are that are infinite or none."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _not_finite(inner, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from _not_finite(inner, f"{where}[{number}]")
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield where

@@ -1,0 +1,357 @@
+"""What a submission claims: compared with its evidence where it can be, else marked as stated."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from t2ibench.apps.leaderboard.names import printable
+from t2ibench.apps.leaderboard.submission import Manifest, PackedImages
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.pools import same_but_for_captions
+from t2ibench.models.adapter import Sizes
+from t2ibench.models.generators import ALIASES, GENERATORS, can_regenerate
+from t2ibench.models.protocols import Generator
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.scoring import EncoderEvidence, Stores
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
+from t2ibench.store.evidence import slug, text_key
+from t2ibench.store.images import Attempt, image_key, image_seed
+from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.tasks.index import load_tasks
+from t2ibench.tasks.kept import kept_task
+from t2ibench.tasks.loader import LoadedTask
+from t2ibench.version import __version__
+
+# What no verification can tell, and what only the model can.
+ALWAYS_STATED = ("environment", "t2ibench")
+OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_LONGEST_COMMAND = 20_000  # characters
+_KEPT = {"ok", "refused", "filtered"}
+_OFF_LENGTH = 0.02  # of a squared length, which half precision does not keep exactly
+_SHOWN = 5
+# Ten times and more of what was seen between processors and versions of numpy and scipy, and one
+# Monte Carlo draw that falls on the other side (leaderboard/README.md).
+_RELATIVE, _ABSOLUTE, _OF_P = 1e-6, 1e-7, 2e-4
+_P_VALUES = frozenset({"p", "p_holm", "p_bh"})
+# What is compared of a task. The board shows every other part as the evidence gives it here:
+# sentences, what is named among ties, and details, are nobody's claim.
+_COMPARED = (
+    "headline", "scores", "by", "by_encoder", "controls", "inconclusive", "excluded", "n_images",
+    "n_prompts", "prompt_agreement", "treatment",
+)  # fmt: skip
+_SENTENCES = frozenset({"direction", "reason", "says"})
+
+
+def settings_of(command: Sequence[str]) -> RunSettings:
+    """Read a stored command, which must be spelt as t2ibench spells it."""
+    words = list(command)
+    unlike = T2IBenchError(
+        f"its command is not one that t2ibench writes: {_short(' '.join(words))}",
+        "Pack the run again: `t2ibench leaderboard add RUN`.",
+    )
+    if words[:2] != ["t2ibench", "run"] or sum(map(len, words)) > _LONGEST_COMMAND:
+        raise unlike
+    fields = {flag_names(name, flag)[0]: name for name, _, flag in flags() if flag.decides}
+    values: dict[str, Any] = {}
+    rest = iter(words[2:])
+    for word in rest:
+        option, joined, text = word.partition("=")
+        name = fields.get(option)
+        if name is None or name in values or name == "include_path":
+            raise unlike
+        text = text if joined else next(rest, "")
+        field = Measurement.model_fields.get(name)
+        try:  # every measurement is a number
+            kind = float if field and isinstance(field.default, float) else int
+            values[name] = kind(text) if field else text
+        except ValueError:
+            raise unlike from None
+    settings = read_settings(values, "its command: ")
+    if settings.command() != words:
+        raise unlike
+    return settings
+
+
+def command_problems(
+    command: RunSettings,
+    manifest: Manifest,
+    tasks: Collection[str],
+    settings: Settings,
+    sizes: Sizes | None,
+) -> Iterator[str]:
+    """What the command says otherwise than the rest of the submission."""
+    if command.model != manifest.model or command.model_args != manifest.model_args:
+        yield "its command names another model, or other arguments, than submission.json"
+    for kind, named, known in (
+        ("encoder", command.encoder, manifest.encoders),
+        ("judge", command.judge, manifest.judges),
+    ):
+        # A judge may get a longer name than was asked for, and a path becomes its last part.
+        if sorted(map(_kind, named)) != sorted(map(_kind, known)):
+            yield f"its command names other {kind}s than submission.json"
+    if command.judge_args and not command.judge:
+        yield "its command gives arguments to judges that it does not name"
+    if command.control_encoder == "none" and manifest.controls:
+        yield "its command leaves out the control of random weights, and submission.json has one"
+    for field in Measurement.model_fields:
+        said, done = getattr(command, field), getattr(settings, field)
+        if said is None and field.endswith("images_per_prompt") and not command.images_per_prompt:
+            if sizes is None:
+                continue
+            said = getattr(sizes, field) if sizes.images_per_prompt else None
+        if said != done:
+            yield f"its command says {field} = {said}, its results say {done}"
+    named_tasks = {
+        task.id
+        for task in load_tasks(command.tasks, ())
+        if task.spec.awaits is None or task.spec.awaits.name in command.captions
+    }
+    if set(tasks) - named_tasks:
+        yield f"its command does not name {min(set(tasks) - named_tasks)}, which it was scored on"
+    absent = named_tasks - set(tasks)
+    if absent and manifest.t2ibench == __version__:
+        first = min(absent)
+        yield f"its command names {len(absent)} tasks that it has no results of, such as {first}"
+
+
+def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> LoadedTask | str:
+    """A task that ships no captions, with those that a submission keeps."""
+    kept = kept_task(shipped, folder)
+    if kept is None or not same_but_for_captions(kept.spec, shipped.spec):
+        return f"{shipped.id} lacks its captions, or they are of another version of the task"
+    if result.pool != kept.spec.drawn_from:
+        return f"{shipped.id} names other captions than the file of its own that it is sent with"
+    return kept
+
+
+def _kind(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def sizes_of(model: str) -> Sizes | None:
+    """How many images a model makes by default, where that is known without making it."""
+    name = model.removeprefix("diffusers:")
+    if model not in GENERATORS and name in ALIASES:
+        return ALIASES[name].sizes
+    kind = _kind(model)
+    if kind in GENERATORS:
+        return Sizes() if GENERATORS.origin(kind) == "t2ibench" else None
+    return None if ":" in model else Sizes()
+
+
+def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
+    """What submission.json and results.json say differently of the model, and of themselves."""
+    model = results.model
+    if model.fingerprint != manifest.fingerprint or model.name != manifest.name:
+        yield "results.json and submission.json name different models"
+    if model.revision != manifest.revision:
+        yield "results.json and submission.json name different revisions of the model"
+    named = any(word.partition("=")[0] == "--rewriter" for word in results.command)
+    if named != (model.rewriter is not None):
+        yield "its command and results.json disagree on whether prompts were rewritten"
+    if results.t2ibench != manifest.t2ibench:
+        yield "results.json and submission.json name different versions of t2ibench"
+    if not can_regenerate(manifest.model):
+        yield f"'{manifest.model}' is not a model: where its images come from is not known"
+    if sum(map(len, (*results.environment, *results.environment.values()))) > 5000:
+        yield "its environment is too long"
+
+
+def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator[str]:
+    """What results say of a task that its file says otherwise; nothing is recomputed."""
+    for name, task in results.tasks.items():
+        spec = tasks[name].spec
+        published = [value.model_dump(mode="json") for value in spec.published]
+        said = (task.method, task.family, task.title, task.notes, task.published)
+        if said != (spec.method, spec.method, spec.title, list(spec.notes), published):
+            yield f"{name} is described otherwise than its task file does"
+
+
+def model_problems(results: Results, generator: Generator) -> Iterator[str]:
+    """What a submission states of its model, and the model, made here, says otherwise."""
+    if results.model.revision != generator.revision:
+        yield (
+            f"it names revision {results.model.revision} of the model; its fingerprint is that of "
+            f"{generator.revision}"
+        )
+    own = json.loads(json.dumps(dict(generator.settings)))
+    if results.model.settings != own:
+        yield f"it names the settings {_short(results.model.settings)}; the model has {_short(own)}"
+
+
+def effective_problems(stated: Mapping[str, Any], effective: Mapping[str, Any]) -> Iterator[str]:
+    """Settings that a model used here otherwise than a submission states."""
+    own = json.loads(json.dumps(dict(effective)))
+    for key, value in stated.items():
+        if key not in own or own[key] != value:
+            yield f"it states {key} = {_short(value)}; the model uses {_short(own.get(key))}"
+
+
+def _short(value: Any) -> str:
+    return printable(value if isinstance(value, str) else json.dumps(value), 120)
+
+
+def read_attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
+    """The rows of attempts.jsonl, each image once."""
+    seen: set[tuple[str, int]] = set()
+    example = '{"prompt": "…", "index": 0, "status": "ok"}'
+    for line, row in read_rows_strictly(folder / "attempts.jsonl", example):
+        prompt, index, status = row["prompt"], row["index"], row["status"]
+        where = f"attempts.jsonl:{line}"
+        if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
+            raise T2IBenchError(
+                f"{where}: 'status' must be ok, refused or filtered, with a prompt and an index"
+            )
+        if (prompt, index) in seen:
+            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is listed twice")
+        seen.add((prompt, index))
+        sha = row.get("sha256")
+        if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
+            raise T2IBenchError(
+                f"{where}: 'sha256' must be given for images with status ok, and only for them"
+            )
+        revised = row.get("revised_prompt")
+        yield Attempt(
+            image_key(manifest.fingerprint, prompt, index),
+            prompt,
+            index,
+            int(row["seed"]),
+            status,
+            sha256=sha,
+            reason=row.get("reason"),
+            revised_prompt=revised if isinstance(revised, str) else None,
+        )
+
+
+def folder_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
+    """Evidence of encoders and judges that submission.json does not name."""
+    encoders = [*manifest.encoders.items()]
+    encoders += [(one.name, one.fingerprint) for one in manifest.controls.values()]
+    known = {f"{slug(name)}-{print_[:12]}" for name, print_ in encoders}
+    known |= {f"answers-{slug(name)}-{print_[:12]}" for name, print_ in manifest.judges.items()}
+    for name in files:
+        root, _, rest = name.partition("/")
+        if root == "evidence" and rest.partition("/")[0] not in known:
+            yield f"{name} is of no encoder or judge that submission.json names"
+
+
+def attempt_problems(plan: Plan, images: PackedImages) -> Iterator[str]:
+    """Images that a task needs and the submission lacks, or whose seed was chosen."""
+    lacking: dict[str, int] = {}
+    for request in plan.requests:
+        attempt = images.get(request.prompt, request.index)
+        if attempt is None:
+            lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
+        elif attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
+            yield f"image {request.index} of '{request.prompt}' does not have the required seed"
+            return
+    for prompt, count in list(lacking.items())[:_SHOWN]:
+        yield f"{count} images of '{prompt}' are missing"
+
+
+def evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
+    """Evidence that a task needs and the submission lacks, or that cannot be."""
+    for request in plan.requests:
+        attempt = images.get(request.prompt, request.index)
+        if attempt is not None and attempt.sha256:
+            yield from _image_problems(plan, attempt, stores)
+    for name, encoder in stores.encoders.items():
+        yield from _text_problems([*plan.texts, *known_prompts(plan, encoder)], encoder, name)
+    for name, control in stores.controls.items():
+        yield from _text_problems(plan.controlled_texts, control, f"the control of {name}")
+
+
+def known_prompts(plan: Plan, encoder: EncoderEvidence) -> list[str]:
+    """Prompts that an encoder has embedded although no score needs them."""
+    return [one for one in plan.prompt_texts if encoder.store.has("texts", text_key(one))]
+
+
+def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) -> Iterator[str]:
+    keys = [text_key(text) for text in texts]
+    absent = encoder.store.missing("texts", keys)
+    if absent:
+        yield f"{len(absent)} texts have no embedding by {name}"
+        return
+    for text, key in zip(texts, keys, strict=True):
+        row = encoder.store.get("texts", key)
+        if not (_is_unit(row) or np.isnan(row).all()):  # a word that has no vector
+            yield f"the embedding of the text '{text}' by {name} is not of unit length"
+
+
+def _is_unit(row: Float32Array) -> bool:
+    wide = row.astype(np.float64)
+    return bool(np.isfinite(wide).all() and abs(float(wide @ wide) - 1.0) <= _OFF_LENGTH)
+
+
+def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
+    where = f"image {attempt.index} of '{attempt.prompt}'"
+    sha = attempt.sha256 or ""
+    readers: dict[str, EncoderEvidence] = {}
+    if attempt.index < plan.embedded.get(attempt.prompt, 0):
+        readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
+    if attempt.index < plan.controlled.get(attempt.prompt, 0):
+        readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
+    for name, encoder in readers.items():
+        if not encoder.store.has("images", sha):
+            yield f"{where} has no embedding by {name}"
+            continue
+        if not _is_unit(encoder.store.get("images", sha)):
+            yield f"the embedding of {where} by {name} is not of unit length"
+    for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
+        if attempt.index >= count:
+            continue
+        for name, judge in stores.judges.items():
+            answer = judge.store.get(sha, question, classes)
+            if answer is None:
+                yield f"{name} has no answer to '{question}' about {where}"
+            elif classes and answer.answer not in {*classes, UNKNOWN}:
+                yield f"{name} answers '{question}' about {where} with none of its classes"
+
+
+def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
+    """Numbers of a submission that do not follow from its evidence."""
+    lines = []
+    for name, task in results.tasks.items():
+        claimed, computed = task.model_dump(mode="json"), recomputed[name].model_dump(mode="json")
+        for part in _COMPARED:
+            lines += [f"{name}: {one}" for one in _mismatches(claimed[part], computed[part], part)]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
+
+
+def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
+    key = where.rpartition(".")[2]
+    if key in _SENTENCES:
+        return
+    if key in {"contradicts", "inconclusive"}:
+        # Which control contradicts is a sentence; that one does is a state.
+        claimed, computed = bool(claimed), bool(computed)
+    if isinstance(claimed, dict) and isinstance(computed, dict):
+        for inner in dict.fromkeys([*claimed, *computed]):
+            yield from _mismatches(claimed.get(inner), computed.get(inner), f"{where}.{inner}")
+    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
+        for index, (left, right) in enumerate(zip(claimed, computed, strict=True)):
+            yield from _mismatches(left, right, f"{where}[{index}]")
+    else:
+        same = claimed == computed
+        numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
+        if numbers and float in {type(claimed), type(computed)}:
+            absolute = _OF_P if key in _P_VALUES else _ABSOLUTE
+            same = math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=absolute)
+        if same:
+            return
+        yield f"{where} says {_excerpt(claimed)}, the evidence gives {_excerpt(computed)}"
+
+
+def _excerpt(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."

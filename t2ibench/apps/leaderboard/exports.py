@@ -1,0 +1,197 @@
+"""The leaderboard as tables and files: what papers, READMEs and programs read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from t2ibench.apps.leaderboard.board import Board
+from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.table import Cell, Entry, family_ranks
+from t2ibench.apps.leaderboard.verify import LEVELS, UNVERIFIED
+from t2ibench.arguments import format_args
+from t2ibench.methods import METHODS
+from t2ibench.reports.csv import CsvWriter
+from t2ibench.reports.writers import Table, render
+
+NOTE = (
+    "A cell is the root of the mean unbiased squared lean over the conclusive tasks of a family in "
+    "the default suite (an excess is as it is), with its 95 % interval; a fair model's is at most "
+    "'fair up to' nineteen times in twenty. Ranks are intervals, by squares, among models with the "
+    "same encoders and judges and the same settings, image by image; inconclusive tasks and models "
+    "that were not verified are left out of them."
+)
+_RAN = (
+    "Model, arguments and revision are as the submitter states them; only of a reproduced model "
+    "were they checked."
+)
+
+
+def rounded(value: float | None) -> float | None:
+    """A number as files hold it."""
+    return None if value is None or not math.isfinite(value) else round(value, 4)
+
+
+def family_names(entries: Sequence[Entry]) -> list[str]:
+    """The families that any model ran, in the order of the registry."""
+    ran = {name for entry in entries for name in entry.families}
+    for name in sorted(ran - set(METHODS.names())):
+        raise METHODS.unknown(name)
+    return [name for name in METHODS.names() if name in ran]
+
+
+def ran_as(entry: Entry) -> str:
+    """What was given to --model, with its arguments, revision and rewriter."""
+    manifest = entry.manifest
+    text = visible(manifest.model, 120)
+    if manifest.model_args:
+        text += f" ({visible(format_args(manifest.model_args), 200)})"
+    if manifest.revision:
+        text += f", revision {visible(manifest.revision, 60)}"
+    return text + _behind(entry)
+
+
+def _behind(entry: Entry) -> str:
+    """A rewriter makes another model of a generator, whatever name it was submitted by."""
+    rewriter = entry.results.model.rewriter
+    return f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
+
+
+def identity(entry: Entry) -> dict[str, Any]:
+    """Who a row is about, for programs."""
+    manifest = entry.manifest
+    return {
+        "model": visible(manifest.name),
+        "ran": visible(manifest.model) + _behind(entry),
+        "model_args": visible(format_args(manifest.model_args), 2000),
+        "revision": visible(manifest.revision or ""),
+        "verified": entry.level,
+        "settings": "; ".join(entry.departures),
+    }
+
+
+def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any]:
+    """A model's numbers in a family."""
+    cell = entry.families[family]
+    numbers = {"value": cell.square, "low": cell.low, "high": cell.high, "fair": cell.fair_high}
+    return {
+        "square": rounded(cell.square),
+        **{key: rounded(cell.shown(number)) for key, number in numbers.items()},
+        "rooted": cell.rooted,
+        "tasks": cell.conclusive,
+        "inconclusive": cell.inconclusive,
+        "of": cell.of,
+        "fewer": cell.fewer,
+        "rank": [rank.best, rank.worst, rank.among] if rank else None,
+        "unranked": None if rank else unranked(cell, entry.verified),
+    }
+
+
+def unranked(cell: Cell, verified: bool) -> str:
+    """Why a model has no rank in a family."""
+    if not verified:
+        return UNVERIFIED
+    if cell.text:
+        return "it measures the text encoder, not the model"
+    if cell.conclusive + cell.inconclusive < cell.of:
+        return "not all of its tasks were measured"
+    if not cell.conclusive:
+        return "no task is conclusive"
+    return "a variance is unknown"
+
+
+def results_csv(entries: Sequence[Entry]) -> str:
+    """All headlines as CSV, one row a model and task."""
+    records = [
+        {
+            **identity(entry),
+            "family": task.family,
+            "task": name,
+            "headline": task.headline.value,
+            "scale": task.headline.scale,
+            "ci_low": task.headline.ci_low,
+            "ci_high": task.headline.ci_high,
+            "about": task.headline.question,
+            "fair_low": task.headline.fair_low,
+            "fair_high": task.headline.fair_high,
+            "square": task.headline.square,
+            "p_holm": task.headline.p_holm,
+            "images": task.n_images,
+            "images_per_prompt": task.settings.images_per_prompt,
+            "seed": task.settings.seed,
+            "excluded": sum(task.excluded.values()),
+            "inconclusive": visible(task.inconclusive) if task.inconclusive else None,
+        }
+        for entry in entries
+        for name, task in entry.results.tasks.items()
+    ]
+    return CsvWriter().table(Table((), (), (), records))
+
+
+def bibtex(data: Mapping[str, Any]) -> str:
+    """What to cite, as BibTeX: one entry a distinct citation."""
+    entries: dict[str, str] = {}
+    for name, task in data["tasks"].items():
+        entries.setdefault(" ".join(task["citation"].split()), name)
+    parts = []
+    for citation, name in entries.items():
+        if citation:
+            year = re.search(r"\b(?:19|20)\d\d\b", citation)
+            text = re.sub(r"([&%$#_{}])", r"\\\1", citation)
+            when = year.group(0) if year else ""
+            parts.append(f"@misc{{{name},\n  note = {{{text}}},\n  year = {{{when}}}\n}}\n")
+    return "\n".join(parts)
+
+
+def table(board: Board, form: str) -> str:
+    """Families by model, for papers and READMEs; models that were not verified come last."""
+    entries = board.entries
+    names = family_names(entries)
+    places = {name: family_ranks(entries, name) for name in names}
+    rows, records = [], []
+    for k, entry in enumerate(entries):
+        level = entry.level
+        if not entry.verified and level != UNVERIFIED:
+            level = f"{UNVERIFIED} ({level})"
+        texts = (_text(entry.families.get(name), places[name][k]) for name in names)
+        settings = "; ".join(entry.departures) or "as the tasks ask"
+        rows.append([visible(entry.manifest.name), ran_as(entry), settings, level, *texts])
+        for name in names:
+            found = family_record(entry, name, places[name][k]) if name in entry.families else {}
+            best, worst, among = found.get("rank") or (None, None, None)
+            keys = ("value", "low", "high", "fair", "tasks", "inconclusive", "of", "unranked")
+            numbers = {key: found.get(key) for key in keys}
+            ranked = {"best_rank": best, "worst_rank": worst, "ranked": among}
+            records.append({**identity(entry), "family": name, **numbers, **ranked})
+    headers = ["Model", "--model", "Settings", "Verified"]
+    headers += [METHODS.get(name).title for name in names]
+    levels = {entry.level for entry in board.entries}
+    meant = " ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in levels)
+    notes = [NOTE, meant, _RAN]
+    if board.refused:
+        ids = ", ".join(one.id for one in board.refused)
+        notes.append(f"Left out, because verifying refused them: {ids}.")
+    return render(form, Table(headers, rows, [note for note in notes if note], records))
+
+
+def _text(cell: Cell | None, rank: Rank | None) -> str:
+    if cell is None:
+        return "not run"
+    parts = [f"{cell.inconclusive} inconclusive"] if cell.inconclusive else []
+    if cell.conclusive + cell.inconclusive < cell.of:
+        parts.append(f"{cell.conclusive + cell.inconclusive} of {cell.of} tasks")
+    if cell.fewer:
+        parts.append("fewer images")
+    if rank:
+        parts.append(f"rank {span(rank.best, rank.worst)} of {rank.among}")
+    value = cell.shown(cell.square)
+    if value is None:
+        return "; ".join(parts) or "no value"
+    low, high, fair = map(cell.shown, (cell.low, cell.high, cell.fair_high))
+    interval = f" [{low:.2f}, {high:.2f}]" if low is not None and high is not None else ""
+    if fair is not None:
+        parts.insert(0, f"fair up to {fair:.2f}")
+    return f"{value:.2f}{interval}" + (f" ({'; '.join(parts)})" if parts else "")

@@ -1,0 +1,182 @@
+"""Ranks as intervals, from draws in which the same images vary alike in every model."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.results.paired import PairedTask
+from t2ibench.stats.student import satterthwaite
+
+DRAWS = 1000
+_BLOCK = 16  # units whose noise is drawn together
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How an unbiased squared magnitude would vary if its images were generated again.
+
+    Attributes:
+        deviations: From its expectation, shape (DRAWS,).
+        df: Degrees of freedom behind their spread.
+    """
+
+    deviations: Float64Array
+    df: float
+
+    @property
+    def variance(self) -> float:
+        """Of the squared magnitude."""
+        return float(np.mean(self.deviations**2))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One model's squared magnitudes on the tasks of a family.
+
+    Attributes:
+        squares: Task to unbiased squared magnitude; conclusive tasks only.
+        draws: Task to its draws.
+    """
+
+    squares: Mapping[str, float]
+    draws: Mapping[str, Draws]
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The place of a model among those measured alike, in a family or over several.
+
+    Attributes:
+        best: Best rank that the data allow; 1 leans least. Over families, the median.
+        worst: Worst rank.
+        among: Number of models that are ranked together.
+    """
+
+    best: float
+    worst: float
+    among: int
+
+
+def draws_of(task: PairedTask) -> Draws | None:
+    """Draws of a headline's squared magnitude around its expectation.
+
+    A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
+    l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
+    the observed leans what they owe to noise; the variance is then that of `MeanSquares`. The
+    noise of a unit depends on its stratum and number alone: two models that were asked for the
+    same images move together, and a model and its copy move alike.
+    """
+    parts = task.headline
+    variances = np.array([part.influence.variance for part in parts])
+    if not parts or not np.isfinite(variances).all():
+        return None
+    noise = np.stack([_noise_of(part.influence) for part in parts])
+    known = [part.influence.df for part in parts]
+    _, df = satterthwaite(variances, [one if math.isfinite(one) else 1.0 for one in known])
+    # The headline is its own square, rather than a lean or leans to be squared.
+    if task.scale != "lean" and len(parts) == 1 and not parts[0].name:
+        return Draws(noise[0], df)
+    leans = np.array([part.value for part in parts])
+    total = float((leans**2).sum())
+    factor = math.sqrt(max(0.0, total - float(variances.sum())) / total) if total else 0.0
+    moved = 2 * factor * leans[:, None] * noise + noise**2 - variances[:, None]
+    return Draws(moved.mean(axis=0), df)
+
+
+def _noise_of(influence: Influence) -> Float64Array:
+    """Σ u ξ over the units of an influence, shape (DRAWS,)."""
+    total = np.zeros(DRAWS)
+    whole = hashlib.sha256(influence.value.tobytes()).hexdigest()
+    for number, stratum in enumerate(influence.strata):
+        mine = influence.stratum == number
+        units, values = influence.unit[mine], influence.value[mine]
+        for block in np.unique(units // _BLOCK):
+            inside = units // _BLOCK == block
+            # A floor has no data behind it: only an equal influence shares it.
+            key = f"{stratum}\0{block}" + (f"\0{whole}" if block == FLOOR // _BLOCK else "")
+            seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+            noise = np.random.default_rng(seed).standard_normal((_BLOCK, DRAWS))
+            total += values[inside] @ noise[units[inside] % _BLOCK]
+    return total
+
+
+def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
+    """95 % intervals of ranks by squared magnitude, simultaneous over all pairs of models.
+
+    A model's best rank counts the models that clearly lean less, its worst rank those that clearly
+    lean more. Two models are compared over the tasks that are conclusive for both. Each direction
+    of each pair has its own limit, the 97.5th percentile of the paired draws of the difference, so
+    that neither more nor fewer images win a rank by chance; one factor, common to all pairs, makes
+    the limits simultaneous.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm 2024, "Inference for ranks with applications to
+        mobility across neighbourhoods and academic achievement across countries".
+    """
+    difference = _differences(models)
+    found: list[tuple[int, int, float, float, float]] = []
+    worst = np.full(DRAWS, -np.inf)
+    for k in range(len(models)):
+        pairs = [(j, pair) for j in range(k + 1, len(models)) if (pair := difference(k, j))]
+        if not pairs:
+            continue
+        # All pairs of a model at once: of 500 models there are 124,750.
+        moved = np.stack([one for _, (_, one) in pairs])
+        lows, highs = np.quantile(moved, [0.025, 0.975], axis=1)
+        kept = (lows < 0) & (highs > 0)
+        for (j, (value, _)), low, high, keep in zip(pairs, lows, highs, kept, strict=True):
+            if keep:
+                found.append((k, j, value, -float(low), float(high)))
+        if kept.any():
+            draws, low, high = moved[kept], lows[kept, None], highs[kept, None]
+            worst = np.maximum(worst, np.maximum(draws / high, draws / low).max(axis=0))
+    factor = float(np.quantile(worst, 0.95)) if found else 1.0
+    better, worse = np.zeros(len(models), int), np.zeros(len(models), int)
+    for k, j, value, below, above in found:
+        if value > factor * above:  # k leans more than j
+            better[k] += 1
+            worse[j] += 1
+        elif -value > factor * below:
+            better[j] += 1
+            worse[k] += 1
+    count = len(models)
+    return [Rank(1 + int(better[k]), count - int(worse[k]), count) for k in range(count)]
+
+
+def _differences(
+    models: Sequence[Measured],
+) -> Callable[[int, int], tuple[float, Float64Array] | None]:
+    """The difference of two models, and its draws, over the tasks that are conclusive for both."""
+
+    @cache
+    def mean(index: int, tasks: tuple[str, ...]) -> tuple[float, Float64Array]:
+        model = models[index]
+        value = math.fsum(model.squares[name] for name in tasks) / len(tasks)
+        return value, np.mean([model.draws[name].deviations for name in tasks], axis=0)
+
+    def difference(first: int, second: int) -> tuple[float, Float64Array] | None:
+        # Sums do not depend on the order of a set.
+        tasks = tuple(sorted(models[first].squares.keys() & models[second].squares.keys()))
+        if not tasks:
+            return None
+        (one, one_moved), (other, other_moved) = mean(first, tasks), mean(second, tasks)
+        return one - other, one_moved - other_moved
+
+    return difference
+
+
+def span(low: float, high: float) -> str:
+    """A range of ranks.
+
+    Examples:
+        >>> span(1, 1), span(1.5, 3)
+        ('1', '1.5–3')
+    """
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"

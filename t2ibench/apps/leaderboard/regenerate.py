@@ -1,0 +1,333 @@
+"""Regenerating images of a submission, chosen by whoever verifies it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
+from t2ibench.apps.leaderboard.submission import Manifest, PackedImages
+from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
+from t2ibench.models.generators import GENERATORS, create_generator
+from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
+from t2ibench.models.resolve import find_registered
+from t2ibench.models.rewritten import Rewritten, rewritten
+from t2ibench.models.servers import ServerArguments
+from t2ibench.pipeline.generation import generate_batch
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.scoring import Stores
+from t2ibench.registry import Registry
+from t2ibench.results.schema import Results
+from t2ibench.settings import RunSettings, Settings
+from t2ibench.store.images import Attempt
+from t2ibench.store.pixels import read_image
+from t2ibench.store.rewrites import StoredRewriting
+from t2ibench.tasks.loader import LoadedTask
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_SHOWN = 5
+_TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True)
+class RegeneratedImage:
+    """An image that was generated again.
+
+    Attributes:
+        attempt: What the submission says of it.
+        data: The bytes of its PNG file.
+        image: The image as it is read from that file.
+    """
+
+    attempt: Attempt
+    data: bytes
+    image: Image
+
+    @property
+    def same_file(self) -> bool:
+        """Whether the file is the submission's, to the last byte."""
+        return hashlib.sha256(self.data).hexdigest() == self.attempt.sha256
+
+    def __str__(self) -> str:
+        return f"image {self.attempt.index} of '{self.attempt.prompt}'"
+
+
+@dataclass(slots=True)
+class Regeneration:
+    """What making evidence again found.
+
+    Attributes:
+        problems: What came out otherwise.
+        lacking: What could not be made here, and why.
+        parts: Kind of evidence to how much of it was made again and is the same.
+        thumbnails: Keys of the thumbnails that are those of images made again.
+        compared: Keys of the images that were compared with anything the submission holds.
+        model: Whether the model could be made, so that its settings were compared.
+        effective: Whether its effective settings were compared.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
+    parts: dict[str, int] = field(default_factory=dict)
+    thumbnails: set[str] = field(default_factory=set)
+    compared: set[str] = field(default_factory=set)
+    model: bool = False
+    effective: bool = False
+
+    def differ(self, lines: Sequence[str], what: str) -> None:
+        """Add problems of one kind: the first in full, the others as a number."""
+        self.problems += lines[:_SHOWN]
+        if len(lines) > _SHOWN:
+            self.problems.append(f"and {len(lines) - _SHOWN} more {what}")
+
+    def count(self, part: str, number: int) -> None:
+        """Add to a part."""
+        if number:
+            self.parts[part] = self.parts.get(part, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """A submission, read.
+
+    Attributes:
+        folder: Where it is.
+        manifest: submission.json.
+        results: results.json.
+        command: The settings that its command stands for.
+        plan: What its tasks need.
+        attempts: Its images.
+        stores: Its evidence.
+    """
+
+    folder: Path
+    manifest: Manifest
+    results: Results
+    command: RunSettings
+    plan: Plan
+    attempts: Sequence[Attempt]
+    stores: Stores
+
+
+def on_server(registry: Registry[Any], spec: str) -> bool:
+    """Whether a name is of an adapter that calls a server, which a submission must not choose."""
+    resolved = find_registered(registry, spec)
+    return resolved is not None and issubclass(resolved.adapter.Args, ServerArguments)
+
+
+def sample_for_audit(
+    attempts: Sequence[Attempt],
+    plan: Plan,
+    count: int,
+    rng: random.Random,
+    shown: Collection[str] = (),
+) -> list[Attempt]:
+    """Choose images so that every task, and every group of its prompts, has its turn.
+
+    A group is the prompts of a task that take one setting for their number of images, such as the
+    guided ones, whatever numbers the submitter chose: few images may decide a task. Any image of a
+    group may be chosen; prompts that were not chosen yet are preferred. Those that thumbnails show
+    are a group of their own.
+    """
+    by_prompt: dict[str, list[Attempt]] = {}
+    for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):
+        by_prompt.setdefault(attempt.prompt, []).append(attempt)
+    tasks = [_groups(task, plan.needs[task.id].images_by_prompt, by_prompt) for task in plan.tasks]
+    pictured = [one for found in by_prompt.values() for one in found if one.key in shown]
+    strata = [[group for group in groups if group] for groups in (*tasks, [pictured])]
+    for groups in strata:
+        rng.shuffle(groups)
+        for group in groups:
+            rng.shuffle(group)
+    rng.shuffle(strata)
+    turns = [group for turn in zip_longest(*strata) for group in turn if group]
+    chosen: dict[str, Attempt] = {}
+    prompts: set[str] = set()
+    missed = 0
+    for group in cycle(turns):
+        if len(chosen) >= count or missed >= len(turns):
+            break
+        left = [attempt for attempt in group if attempt.key not in chosen]
+        missed = 0 if left else missed + 1
+        if left:
+            attempt = next((one for one in left if one.prompt not in prompts), left[0])
+            chosen[attempt.key] = attempt
+            prompts.add(attempt.prompt)
+    return list(chosen.values())
+
+
+def _groups(
+    task: LoadedTask, needed: Mapping[str, int], by_prompt: Mapping[str, list[Attempt]]
+) -> list[list[Attempt]]:
+    """The images of a task, by the setting that says how many of a prompt there are."""
+    kinds = needs(task.spec, _TOLD_APART).images_by_prompt
+    groups: dict[int, list[Attempt]] = {}
+    for prompt, count in sorted(needed.items()):
+        usable = [attempt for attempt in by_prompt.get(prompt, ()) if attempt.index < count]
+        groups.setdefault(kinds.get(prompt, 0), []).extend(usable)
+    return list(groups.values())
+
+
+def regenerate(
+    claims: Claims, count: int, seed: int, found: Regeneration
+) -> list[RegeneratedImage]:
+    """Generate images again with the model that a submission names, and compare its thumbnails."""
+    generator = _generator(claims, found)
+    if generator is None or found.problems:
+        return []
+    shown = {path.stem: path for path in thumbnails(claims.folder)}
+    chosen = _chosen(claims, generator, count, random.Random(seed), shown, found)
+    images = _generate(generator, chosen, found)
+    if images and isinstance(generator, ReportsSettings):
+        stated = claims.results.model.effective_settings
+        found.problems += effective_problems(stated, generator.effective_settings())
+        found.effective = True
+    if isinstance(generator, Releasable):
+        generator.release()
+    for one in images:
+        path = shown.get(one.attempt.key)
+        if path is not None and shows(path, one.data):
+            found.thumbnails.add(path.stem)
+            found.compared.add(one.attempt.key)
+        elif path is not None:
+            found.problems.append(f"thumbs/{path.name} is not {one}, generated again")
+    return images
+
+
+def _generator(claims: Claims, found: Regeneration) -> Generator | None:
+    """The model that the submission names, if it can be made here."""
+    manifest, results = claims.manifest, claims.results
+    if on_server(GENERATORS, manifest.model):
+        found.lacking.append(f"{manifest.model} is on a server, which is not called")
+        return None
+    dtype = results.model.settings.get("dtype")
+    try:
+        generator = create_generator(
+            manifest.model,
+            manifest.model_args,
+            seed=claims.plan.settings.seed,
+            dtype=dtype if isinstance(dtype, str) else claims.command.dtype,
+            recorded=True,
+        )
+    except T2IBenchError as error:
+        found.lacking.append(f"the model cannot be made here: {error}")
+        return None
+    if (rewriter := results.model.rewriter) is not None:
+        model = rewritten(generator, rewriter)
+        assert isinstance(model, Rewritten)
+        model.rewritings = _StatedRewritings(claims.attempts)
+        generator = model
+    if generator.fingerprint != manifest.fingerprint:
+        if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
+            found.lacking.append(
+                f"the weights of {manifest.model} here are of revision {generator.revision}; it "
+                f"names {manifest.revision}"
+            )
+        else:
+            found.problems.append(
+                f"{manifest.model}, made here with the arguments of the submission, has another "
+                f"fingerprint ({generator.fingerprint[:12]}) than it names "
+                f"({manifest.fingerprint[:12]}): its weights or settings are others"
+            )
+        return None
+    found.model = True
+    found.problems += model_problems(results, generator)
+    return generator
+
+
+class _StatedRewritings(PackedImages):
+    """What prompts were rewritten to, as the rows of a submission say it."""
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is said to be made from."""
+        known = self.get(prompt, index)
+        if known is None or known.revised_prompt is None:
+            return None
+        return StoredRewriting(prompt, index, "ok", known.revised_prompt)
+
+
+def _chosen(
+    claims: Claims,
+    generator: Generator,
+    count: int,
+    rng: random.Random,
+    shown: Collection[str],
+    found: Regeneration,
+) -> list[Attempt]:
+    """Which images to generate again, and which attempts that gave none to repeat."""
+    given = [attempt for attempt in claims.attempts if attempt.status == "ok"]
+    without = [attempt for attempt in claims.attempts if attempt.status != "ok"]
+    if isinstance(generator, Rewritten):
+        asked = [attempt for attempt in without if attempt.revised_prompt is not None]
+        if len(asked) < len(without):
+            found.lacking.append(
+                f"{len(without) - len(asked)} prompts were refused by the rewriter, which is not "
+                "asked again"
+            )
+        without = asked
+    chosen = sample_for_audit(given, claims.plan, count, rng, shown)
+    return chosen + sample_for_audit(without, claims.plan, count, rng)
+
+
+def _generate(
+    generator: Generator, chosen: Sequence[Attempt], found: Regeneration
+) -> list[RegeneratedImage]:
+    """Generate images; what has another outcome than the submission says is a problem."""
+    images: list[RegeneratedImage] = []
+    unlike: list[str] = []
+    failed: list[str] = []
+    refused = 0
+    size = max(1, generator.batch_size)
+    try:
+        for start in range(0, len(chosen), size):
+            batch = chosen[start : start + size]
+            requests = [ImageRequest(one.prompt, one.index, one.seed) for one in batch]
+            outcomes = generate_batch(generator, requests)
+            for attempt, outcome in zip(batch, outcomes, strict=True):
+                where = f"image {attempt.index} of '{attempt.prompt}'"
+                reason = f" ({outcome.reason})" if outcome.reason else ""
+                if outcome.status == "failed":
+                    failed.append(f"{where} ({outcome.reason})")
+                elif outcome.status == attempt.status == "ok":
+                    images.append(_as_stored(attempt, outcome.image, outcome.path))
+                elif outcome.status == attempt.status:
+                    refused += 1
+                elif outcome.status == "ok":
+                    unlike.append(f"{where} is called {attempt.status}, and the model makes it")
+                else:
+                    said = "there" if attempt.status == "ok" else attempt.status
+                    unlike.append(
+                        f"{where} is called {said}, and when it is tried again it is "
+                        f"{outcome.status}{reason}"
+                    )
+    except T2IBenchError as error:
+        found.lacking.append(f"the model cannot generate here: {error}")
+    if failed:
+        found.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
+    found.differ(unlike, "images")
+    found.count("refused", refused)
+    return images
+
+
+def _as_stored(attempt: Attempt, image: Image | None, path: Path | None) -> RegeneratedImage:
+    """An image as a run stores and reads it."""
+    if image is None:
+        assert path is not None
+        data = path.read_bytes()
+    else:
+        buffer = io.BytesIO()
+        image.save(buffer, format="PNG", compress_level=4)
+        data = buffer.getvalue()
+    return RegeneratedImage(attempt, data, read_image(data))

@@ -1,0 +1,254 @@
+"""Evidence that lies elsewhere, in one .tar; results and hashes stay in the folder."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.parse import unquote, urljoin, urlsplit
+
+from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, MOST_FILES, sha256_of
+from t2ibench.apps.leaderboard.submission import FILES, Evidence, Manifest, read_manifest
+from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.store.files import write_bytes, write_text
+
+RESULTS = "results.json.xz"
+LARGEST_IN_GIT = 200_000  # bytes of a submission whose evidence lies elsewhere
+_LARGEST_TAR = LARGEST + 10_000_000  # headers and padding
+_WAIT = 60.0  # seconds for a connection, and between two parts of an answer
+_LONGEST = 900.0  # seconds for all of it
+_REDIRECTS = 5
+_BLOCK = 1 << 20
+# What fsspec may open for a stranger: stores of files, nothing that chains or reads archives.
+_STORES = ("hf", "s3", "gs", "az", "abfs")
+
+
+def send(folder: Path, to: str, url: str | None = None) -> Evidence:
+    """Move a submission's evidence into one .tar elsewhere; the folder stays small."""
+    if to.endswith("/") or Path(to).is_dir():
+        to = f"{to.rstrip('/')}/{folder.name}.tar"
+    manifest = read_manifest(folder)
+    packed = [name for name in sorted(manifest.files) if name != "results.json"]
+    with tempfile.TemporaryDirectory() as scratch:
+        tar = Path(scratch) / "evidence.tar"
+        # It depends on nothing but the files: no dates, no owners.
+        with tarfile.open(tar, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for name in packed:
+                member = tarfile.TarInfo(name)
+                member.size = (folder / name).stat().st_size
+                with (folder / name).open("rb") as file:
+                    archive.addfile(member, file)
+        _put(tar, to)
+        seen = to if "://" in to else Path(os.path.relpath(to, folder)).as_posix()
+        evidence = Evidence(url=url or seen, sha256=sha256_of(tar), bytes=tar.stat().st_size)
+    results = (folder / "results.json").read_bytes()
+    write_bytes(folder / RESULTS, lzma.compress(results, preset=9 | lzma.PRESET_EXTREME))
+    for name in manifest.files:
+        (folder / name).unlink()
+    for path in sorted((one for one in folder.rglob("*") if one.is_dir()), reverse=True):
+        path.rmdir()
+    manifest.evidence = evidence
+    write_text(folder / "submission.json", manifest.model_dump_json(indent=1) + "\n")
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    if size > LARGEST_IN_GIT:
+        raise T2IBenchError(
+            f"What is left in '{folder}' has {size / 1e3:.0f} kB; {LARGEST_IN_GIT / 1e3:.0f} are "
+            "accepted.",
+            "Leave --thumbnails out, or use fewer of them.",
+        )
+    return evidence
+
+
+def _put(tar: Path, to: str) -> None:
+    scheme = urlsplit(to).scheme if "://" in to else "file"
+    if scheme in {"http", "https"}:
+        raise T2IBenchError(
+            f"'{to}' cannot be written over {scheme}.",
+            "Write a file with --evidence-to, upload it, and say where with --evidence-url.",
+        )
+    try:
+        if scheme == "file":
+            target = Path(unquote(urlsplit(to).path) if "://" in to else to)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(tar, target)
+            return
+        with _store(scheme, to, "wb") as file, tar.open("rb") as source:
+            shutil.copyfileobj(source, file, _BLOCK)
+    except (OSError, ValueError, ImportError) as error:
+        raise T2IBenchError(f"'{to}' cannot be written: {first_line(error)}.") from None
+
+
+def is_small(folder: Path) -> bool:
+    """Whether a submission's evidence lies elsewhere."""
+    return (folder / RESULTS).is_file()
+
+
+def stated_files(folder: Path) -> tuple[dict[str, str], bytes]:
+    """What a submission whose evidence lies elsewhere says of its files, without fetching any."""
+    manifest, results = _small(folder), _unpacked(folder / RESULTS)
+    return {**manifest.files, "results.json": hashlib.sha256(results).hexdigest()}, results
+
+
+@contextmanager
+def materialised(folder: Path) -> Iterator[Path]:
+    """A submission with all of its files."""
+    if not is_small(folder):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="t2ibench-") as scratch:
+        target = Path(scratch) / folder.name
+        gather(folder, target)
+        yield target
+
+
+def gather(folder: Path, target: Path) -> None:
+    """Put all files of a submission whose evidence lies elsewhere into a new folder."""
+    manifest = _small(folder)
+    evidence = manifest.evidence
+    if evidence is None:
+        raise T2IBenchError(f"{RESULTS} is there, and submission.json names no evidence elsewhere")
+    target.mkdir(parents=True)
+    shutil.copyfile(folder / "submission.json", target / "submission.json")
+    write_bytes(target / "results.json", _unpacked(folder / RESULTS))
+    tar = target.parent / f"{target.name}.tar"
+    try:
+        _fetch(evidence, folder, tar)
+        _extract(tar, target, manifest)
+    finally:
+        tar.unlink(missing_ok=True)
+
+
+def _small(folder: Path) -> Manifest:
+    """The manifest of a folder that holds nothing but it and the results."""
+    size = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            plain = entry.is_file(follow_symlinks=False)
+            if not plain or entry.name not in {"submission.json", RESULTS}:
+                raise T2IBenchError(f"'{entry.name}' belongs to the evidence, which lies elsewhere")
+            size += entry.stat(follow_symlinks=False).st_size
+    if size > LARGEST_IN_GIT:
+        raise T2IBenchError(
+            f"it has {size / 1e3:.0f} kB beside its evidence; {LARGEST_IN_GIT / 1e3:.0f} are "
+            "accepted"
+        )
+    return read_manifest(folder)
+
+
+def _unpacked(path: Path) -> bytes:
+    """The results; never more than a results.json may have."""
+    reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=200_000_000)
+    try:
+        data = reader.decompress(path.read_bytes(), max_length=LARGEST_JSON + 1)
+    except lzma.LZMAError as error:
+        raise T2IBenchError(f"{RESULTS} is damaged ({first_line(error)})") from None
+    if len(data) > LARGEST_JSON or not reader.eof or reader.unused_data:
+        raise T2IBenchError(f"{RESULTS} is too large, or more than one file")
+    return data
+
+
+def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
+    """Copy the evidence, at most as many bytes as submission.json says."""
+    if evidence.bytes > _LARGEST_TAR:
+        raise T2IBenchError(
+            f"its evidence has {evidence.bytes / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
+        )
+    url, digest, size = evidence.url, hashlib.sha256(), 0
+    shown, until = " ".join(url.split())[:200], monotonic() + _LONGEST
+    try:
+        with closing(_blocks(url, folder)) as blocks, to.open("wb") as file:
+            for block in blocks:
+                size += len(block)
+                if monotonic() > until:
+                    raise T2IBenchError(f"{shown} takes more than {_LONGEST:.0f} seconds")
+                if size > evidence.bytes:
+                    raise T2IBenchError(f"{shown} has more than {evidence.bytes} bytes")
+                digest.update(block)
+                file.write(block)
+    except T2IBenchError:
+        raise
+    except Exception as error:  # of the network and of plug-ins of fsspec
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise T2IBenchError(f"its evidence cannot be fetched from {shown} ({why})") from None
+    if size != evidence.bytes or digest.hexdigest() != evidence.sha256:
+        raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
+
+
+def _blocks(url: str, folder: Path) -> Generator[bytes, None, None]:
+    """What lies at an address, a block at a time."""
+    scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
+    if scheme in {"http", "https"}:
+        yield from _web(url)
+        return
+    if scheme == "file":
+        path = Path(unquote(urlsplit(url).path)) if "://" in url else folder / url
+        # Neither a pipe nor a device, which never end.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise OSError("it is not a plain file")
+        source: Any = path.open("rb")
+    elif scheme in _STORES:
+        source = _store(scheme, url, "rb")
+    else:
+        raise ValueError(f"expected http, https, file or {', '.join(_STORES)}, not {scheme}")
+    with source:
+        yield from iter(lambda: source.read(_BLOCK), b"")
+
+
+def _store(scheme: str, url: str, mode: str) -> Any:
+    import fsspec
+
+    if scheme not in _STORES or "::" in url:
+        raise ValueError(f"expected a path, or an address of {', '.join(_STORES)}")
+    return fsspec.open(url, mode).open()
+
+
+def _web(url: str) -> Iterator[bytes]:
+    """The parts of an answer as they come; redirects stay on the web, without this user's keys."""
+    import httpx
+
+    with httpx.Client(timeout=_WAIT, headers={"Accept-Encoding": "identity"}) as client:
+        for _ in range(_REDIRECTS + 1):
+            if urlsplit(url).scheme.lower() not in {"http", "https"}:
+                raise ValueError("it leads away from the web")
+            answer = client.send(client.build_request("GET", url), stream=True)
+            if not answer.has_redirect_location:
+                answer.raise_for_status()
+                yield from answer.iter_raw()
+                return
+            url = urljoin(url, answer.headers["Location"])
+        raise ValueError("it is redirected too often")
+
+
+def _extract(tar: Path, target: Path, manifest: Manifest) -> None:
+    """Write the members that submission.json lists; anything else is refused."""
+    wanted = set(manifest.files) - {"results.json"}
+    seen: set[str] = set()
+    try:
+        with tarfile.open(tar, "r:") as archive:
+            for member in archive:
+                name = member.name
+                plain = member.isreg() and not member.issparse()
+                if not plain or not FILES.fullmatch(name) or ".." in name.split("/"):
+                    raise T2IBenchError(f"its evidence holds '{name[:120]}', which is not accepted")
+                if name not in wanted or name in seen or len(seen) >= MOST_FILES:
+                    raise T2IBenchError(f"its evidence holds '{name}', which is not listed once")
+                seen.add(name)
+                source = archive.extractfile(member)
+                assert source is not None
+                path = target / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as file:
+                    shutil.copyfileobj(source, file, _BLOCK)
+    except tarfile.TarError as error:
+        raise T2IBenchError(f"its evidence is no .tar that can be read ({error})") from None
+    if seen != wanted:
+        raise T2IBenchError(f"its evidence lacks {min(wanted - seen)}")

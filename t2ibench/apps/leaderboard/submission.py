@@ -1,0 +1,186 @@
+"""A submission: results, and the evidence that every score can be recomputed from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from t2ibench.apps.leaderboard.bounds import LARGEST_MANIFEST, read_json
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.encoders import embeds_images
+from t2ibench.results.record import ControlRecord, EncoderRecord
+from t2ibench.store.images import Attempt
+
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+Short = Annotated[str, Field(min_length=1, max_length=120)]
+# Every file that a submission may hold.
+FILES = re.compile(
+    r"results\.json|attempts\.jsonl|thumbs/[0-9a-f]{64}\.jpg"
+    r"|tasks/[a-z0-9_]{1,80}\.yaml"
+    r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
+    r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(min_length=1, max_length=300)]
+
+
+def _day(text: str) -> str:
+    """A date, or the first part of one."""
+    if not _DATE.fullmatch(text):
+        raise ValueError("expected a date such as 2026-05-01, 2026-05 or 2026")
+    date.fromisoformat((text + "-01-01")[:10])
+    return text
+
+
+def _web(text: str) -> str:
+    """An address that a page may link to."""
+    parts = urlsplit(text)
+    plain = text.isascii() and text.isprintable() and not set(" <>\"'`\\") & set(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("expected an address such as https://example.org/model")
+    if not plain:
+        raise ValueError("expected an address of ASCII letters, digits and simple signs")
+    return text
+
+
+class Card(BaseModel):
+    """What the submitter says of the model; shown as stated.
+
+    Attributes:
+        licence: Of the weights, or of what the server gives.
+        parameters: Their number, such as '0.9B'.
+        released: When the model came out.
+        weights: 'open', or 'hosted' where only a server has them.
+        submitter: Who submits.
+        submitted: When.
+        url: A page about the model.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    licence: Short | None = None
+    parameters: Annotated[str, Field(pattern=r"^\d{1,6}(\.\d{1,3})? ?[KMBT]?$")] | None = None
+    released: Annotated[str, AfterValidator(_day)] | None = None
+    weights: Literal["open", "hosted"] | None = None
+    submitter: Short | None = None
+    submitted: Annotated[str, AfterValidator(_day)] | None = None
+    url: Annotated[str, Field(max_length=300), AfterValidator(_web)] | None = None
+
+    def facts(self) -> list[tuple[str, str, str | None]]:
+        """The card as its page shows it."""
+        said = self.model_dump(exclude={"url"}).items()
+        facts = [(name.capitalize(), text or "not stated", None) for name, text in said]
+        return [*facts, ("Page", self.url or "not stated", self.url)]
+
+
+class Evidence(BaseModel):
+    """Where a submission's evidence lies, if not in its folder.
+
+    Attributes:
+        url: Address or path of a .tar; a path is taken from the submission's folder.
+        sha256: Of the file.
+        bytes: Its size.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: Annotated[str, Field(min_length=1, max_length=1000)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    bytes: Annotated[int, Field(gt=0)]
+
+
+def _named_by_hash(control: ControlRecord) -> ControlRecord:
+    """A control whose name and fingerprint may become the name of a folder."""
+    if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
+        raise ValueError("expected a name and a SHA-256")
+    return control
+
+
+class Manifest(BaseModel):
+    """submission.json.
+
+    Attributes:
+        version: Of this schema.
+        t2ibench: Version that packed it.
+        name: What the leaderboard calls the model.
+        model: As given to --model, so that the images can be generated again.
+        model_args: As given to --model-args.
+        fingerprint: The generator's.
+        revision: Version of the weights.
+        encoders: Name to fingerprint.
+        controls: Encoders of random weights, by the encoder that they are held against.
+        judges: Name to fingerprint.
+        files: File to SHA-256, evidence that lies elsewhere included.
+        card: What the submitter says of the model.
+        evidence: Where the evidence lies, if not in the folder.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal[3] = 3
+    t2ibench: Annotated[str, Field(max_length=40)]
+    name: Annotated[str, Field(min_length=1, max_length=120)]
+    model: Annotated[str, Field(min_length=1, max_length=300)]
+    model_args: dict[Name, Annotated[str, Field(max_length=2000)]] = Field(
+        default_factory=dict, max_length=200
+    )
+    fingerprint: Sha256
+    revision: Annotated[str, Field(max_length=200)] | None = None
+    encoders: dict[Name, Sha256] = Field(max_length=20)
+    controls: dict[Name, Annotated[ControlRecord, AfterValidator(_named_by_hash)]] = Field(
+        default_factory=dict, max_length=20
+    )
+    judges: dict[Name, Sha256] = Field(default_factory=dict, max_length=20)
+    files: dict[Name, Sha256]
+    card: Card = Field(default_factory=Card)
+    evidence: Evidence | None = None
+
+    def encoder_records(self) -> dict[str, EncoderRecord]:
+        """The encoders as a run records them."""
+        return {
+            name: EncoderRecord(fingerprint=fingerprint, embeds_images=embeds_images(name))
+            for name, fingerprint in self.encoders.items()
+        }
+
+
+class PackedImages:
+    """The outcome of every attempt, without the images (see pipeline.scoring.Images)."""
+
+    def __init__(self, attempts: Iterable[Attempt]) -> None:
+        self._attempts = {(attempt.prompt, attempt.index): attempt for attempt in attempts}
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image."""
+        return self._attempts.get((prompt, index))
+
+
+def read_manifest(target: Path) -> Manifest:
+    """Read submission.json."""
+    file = target / "submission.json"
+    if not target.is_dir():
+        raise T2IBenchError(f"No such folder: '{target}'.", "Check the path.")
+    try:
+        data = read_json(file, LARGEST_MANIFEST)
+    except (OSError, ValueError):
+        raise T2IBenchError(
+            f"'{target}' is not a submission: it has no readable submission.json.",
+            "`t2ibench leaderboard add RUN` makes one.",
+        ) from None
+    if isinstance(data, dict) and data.get("version") in {1, 2}:
+        raise T2IBenchError(
+            f"'{target}' was packed by an older version of t2ibench, in a form that is not read.",
+            "Pack the run again with this version: `t2ibench leaderboard add RUN`.",
+        )
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise T2IBenchError(f"{file}: {where}: {first['msg']}.") from None

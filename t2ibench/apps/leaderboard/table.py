@@ -1,0 +1,454 @@
+"""The numbers of the leaderboard: families by model, ranks, and who was measured alike."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.verify import VERIFIED
+from t2ibench.methods import METHODS
+from t2ibench.results.display import text_only
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.settings import Settings
+from t2ibench.stats.student import satterthwaite, t_interval
+from t2ibench.tasks.index import build_index
+
+AS_ASKED = "as the tasks ask"
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The mean of a family's squared magnitudes, over its conclusive tasks.
+
+    Attributes:
+        square: The mean, unbiased, so negative about half of the time without bias; None where
+            no task is conclusive.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        fair_high: What the mean of a fair model exceeds with probability .05.
+        rooted: Whether it is shown as its root; an excess is shown as it is.
+        conclusive: Number of tasks in the mean.
+        inconclusive: Number of tasks that a control contradicts.
+        of: Number of tasks of the family, over all submissions.
+        fewer: Whether a task has fewer images than it asks for.
+        text: Whether the family is of an encoder's texts alone, so that no model is ranked by it.
+        alike: Tasks, encoders, judges and settings, as a key: only models that share it are ranked
+            together.
+        measured: Each conclusive task's square and its draws; None where they lack.
+        tasks: Ids of the tasks it is about.
+    """
+
+    square: float | None
+    low: float | None = None
+    high: float | None = None
+    fair_high: float | None = None
+    rooted: bool = True
+    conclusive: int = 0
+    inconclusive: int = 0
+    of: int = 1
+    fewer: bool = False
+    text: bool = False
+    alike: str = ""
+    measured: Measured | None = None
+    tasks: frozenset[str] = frozenset()
+
+    def shown(self, square: float | None) -> float | None:
+        """A number on the scale on which the family is shown."""
+        if square is None or not self.rooted:
+            return square
+        return math.sqrt(max(0.0, square))
+
+    @property
+    def ranked(self) -> bool:
+        """Whether a model has a rank here: all tasks were measured, and one is conclusive."""
+        complete = self.conclusive + self.inconclusive == self.of
+        return complete and self.measured is not None and not self.text
+
+
+@dataclass(slots=True)
+class Entry:
+    """A model of the leaderboard.
+
+    Attributes:
+        id: Its folder.
+        manifest: Its submission.json.
+        results: Its results.json.
+        level: The level that verifying gave (see `verdicts.LEVELS`).
+        notes: Of the verdict.
+        folder: Its path.
+        families: Family to cell.
+        parts: Kind of evidence to how much of it was made again and is the same.
+        stated: What nothing could compare, such as 'environment'.
+        departures: What was not measured as the tasks ask, a clause each.
+        paired: Task id to the influences on its headline; empty where nobody recomputed them: it
+            then has no interval here and no part in ranks.
+    """
+
+    id: str
+    manifest: Manifest
+    results: Results
+    level: str
+    notes: list[str]
+    folder: Path = Path()
+    families: dict[str, Cell] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+    stated: list[str] = field(default_factory=list)
+    departures: list[str] = field(default_factory=list)
+    paired: Mapping[str, PairedTask] = field(default_factory=dict)
+
+    @property
+    def verified(self) -> bool:
+        """Whether its scores were at least recomputed, so that it is ranked."""
+        return self.level in VERIFIED
+
+
+def fewer_images(task: TaskResult, asked: int | None) -> str | None:
+    """What to know of a task with fewer images than it asks for."""
+    made = None if asked is None else Settings.of(task.settings).images(asked)
+    if asked is None or made is None or made >= asked:
+        return None
+    return f"{made} images a prompt; the task asks for {asked}"
+
+
+def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> list[str]:
+    """What of a submission was not measured as the tasks ask."""
+    found = []
+    images = [
+        (Settings.of(task.settings), asked[name]) for name, task in tasks.items() if name in asked
+    ]
+    fewer = [(settings.images(of), of) for settings, of in images if settings.images(of) < of]
+    if fewer:
+        made, of = _span([number for number, _ in fewer]), _span([of for _, of in fewer])
+        found.append(
+            f"fewer images in {len(fewer)} of {len(images)} tasks: {made} a prompt, {of} asked for"
+        )
+    guided = {
+        settings.guided_images(of)
+        for settings, of in images
+        if settings.guided_images(of) < min(of, settings.images(of))  # else said above
+    }
+    if guided:
+        found.append(f"{_span(guided)} images of a prompt that names an attribute")
+    usual = Settings()
+    for key, text in (
+        ("seed", "seed {}"),
+        ("n_permutations", "{} permutations"),
+        ("n_bootstrap", "{} bootstrap draws"),
+        ("level", "intervals at {}"),
+        ("limit", "only the first {} stimuli (--limit)"),
+    ):
+        values = {getattr(task.settings, key) for task in tasks.values()}
+        others = sorted(one for one in values if one != getattr(usual, key))
+        found += [text.format(one) for one in others]
+    return found
+
+
+def _span(numbers: Collection[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def asked_images() -> dict[str, int]:
+    """How many images of a prompt each shipped task asks for."""
+    registry, _ = build_index()
+    return {
+        name: count
+        for name, task in registry.tasks.items()
+        if (count := getattr(task.spec, "images_per_prompt", None)) is not None
+    }
+
+
+def families(
+    tasks: Mapping[str, TaskResult],
+    sizes: Mapping[str, int],
+    paired: Mapping[str, PairedTask] | None = None,
+    asked: Mapping[str, int] | None = None,
+) -> dict[str, Cell]:
+    """The mean squared magnitude of each family, over its conclusive tasks.
+
+    A family that was not run has no cell: missing is never 0.
+    """
+    cells = {}
+    for family, size in sizes.items():
+        members = {name: task for name, task in tasks.items() if task.family == family}
+        cell = _cell(members, size, paired or {}, asked or {})
+        if cell.conclusive or cell.inconclusive:
+            cells[family] = cell
+    return cells
+
+
+def _cell(
+    tasks: Mapping[str, TaskResult],
+    size: int,
+    paired: Mapping[str, PairedTask],
+    asked: Mapping[str, int],
+) -> Cell:
+    conclusive = {
+        name: task
+        for name, task in tasks.items()
+        if task.headline.square is not None and not task.inconclusive
+    }
+    squares = {name: float(task.headline.square or 0.0) for name, task in conclusive.items()}
+    found = {name: draws_of(paired[name]) for name in conclusive if name in paired}
+    draws = {name: one for name, one in found.items() if one is not None}
+    complete = bool(conclusive) and len(draws) == len(conclusive)
+    mean = math.fsum(squares.values()) / len(squares) if squares else None
+    low = high = None
+    if complete and mean is not None:
+        # Student's t, with the variance of the mean over tasks that may share images.
+        moved = np.mean([one.deviations for one in draws.values()], axis=0)
+        variances, dfs = [one.variance for one in draws.values()], [d.df for d in draws.values()]
+        low, high = t_interval(mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1])
+    measured = {
+        name: [
+            task.task_hash,
+            sorted(task.settings.encoders.values()),
+            sorted(task.settings.judges.values()),
+            departures({name: task}, asked),
+        ]
+        for name, task in sorted(tasks.items())
+    }
+    return Cell(
+        mean,
+        low,
+        high,
+        _fair(list(conclusive.values())),
+        any(task.headline.scale != "excess" for task in conclusive.values()),
+        len(conclusive),
+        sum(bool(task.inconclusive) for task in tasks.values()),
+        size,
+        any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
+        bool(tasks) and all(text_only(task) for task in tasks.values()),
+        hashlib.sha256(json.dumps(measured).encode()).hexdigest(),
+        Measured(squares, draws) if complete else None,
+        frozenset(tasks),
+    )
+
+
+def _fair(tasks: Sequence[TaskResult]) -> float | None:
+    """The upper end of a fair model's band: those of independent tasks add in quadrature."""
+    ends = []
+    for task in tasks:
+        head = task.headline
+        if head.fair_high is None:
+            return None
+        noise = (head.value or 0.0) ** 2 - (head.square or 0.0)  # of a lean, its variance
+        ends.append(head.fair_high**2 - noise if head.scale == "lean" else head.fair_high)
+    return math.hypot(*ends) / len(ends) if ends else None
+
+
+def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
+    """Ranks by squared magnitude, 1 the smallest, among the models that were measured alike."""
+    found: list[Rank | None] = [None] * len(cells)
+    groups: dict[str, list[int]] = {}
+    for index, cell in enumerate(cells):
+        if cell is not None and cell.ranked:
+            groups.setdefault(cell.alike, []).append(index)
+    for members in groups.values():
+        models = [cell.measured for cell in (cells[k] for k in members) if cell and cell.measured]
+        for index, rank in zip(members, rank_intervals(models), strict=True):
+            found[index] = rank
+    return found
+
+
+def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
+    """Ranks in a family; only what was verified takes part."""
+    return ranks([one.families.get(family) if one.verified else None for one in entries])
+
+
+def borda(
+    entries: Sequence[Entry], by_family: Mapping[str, Sequence[Rank | None]]
+) -> list[dict[str, Any]]:
+    """Mean share of models that lean more, over families; only among models that have them all.
+
+    It condenses many measurements into one number, so nothing shows it unless asked. The ends are
+    those of the ranks, the value is half way between them.
+    """
+    names = [name for name, found in sorted(by_family.items()) if any(found)]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for index, entry in enumerate(entries):
+        if names and all(by_family[name][index] for name in names):
+            key = tuple(entry.families[name].alike for name in names)
+            groups.setdefault(key, []).append(index)
+    complete = max(groups.values(), key=len, default=[])
+    if len(complete) < 2:
+        return []
+    rows = []
+    for index in complete:
+        places = [rank for rank in (by_family[name][index] for name in names) if rank]
+        low, high = (
+            math.fsum((rank.among - end) / (rank.among - 1) for rank, end in pairs) / len(places)
+            for pairs in ([(r, r.worst) for r in places], [(r, r.best) for r in places])
+        )
+        rows.append({"id": entries[index].id, "value": (low + high) / 2, "low": low, "high": high})
+    return sorted(rows, key=lambda row: (-row["value"], row["id"]))
+
+
+@dataclass(slots=True)
+class Stratum:
+    """Models that were measured alike, the best ranked first.
+
+    Attributes:
+        id: Its place, as it is written in addresses.
+        encoders: Name to fingerprint.
+        judges: Name to fingerprint.
+        tasks: Task id to hash and version of what was scored, and what was not done as it asks.
+        settings: What is not as the tasks ask.
+        entries: The models.
+        families: Names of the families that any of them ran, tests of texts left out.
+        compared: Those in which at least two are ranked.
+        ranks: Id of a model to family to rank.
+        overall: Id of a model to its rank over families.
+        why: Id of a model without such a rank to the reason.
+    """
+
+    id: str
+    encoders: dict[str, str]
+    judges: dict[str, str]
+    tasks: dict[str, tuple[str, int, str]]
+    settings: str
+    entries: list[Entry] = field(default_factory=list)
+    families: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
+    ranks: dict[str, dict[str, Rank]] = field(default_factory=dict)
+    overall: dict[str, Rank] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+
+    def takes(self, other: Stratum) -> bool:
+        """Whether a model measured in another way was measured alike, as far as it was."""
+        return (
+            _fits(self.encoders, other.encoders)
+            and _fits(self.judges, other.judges)
+            and all(one == self.tasks.get(name, one) for name, one in other.tasks.items())
+        )
+
+    def borda(self) -> list[dict[str, Any]]:
+        """Borda scores of the models with a rank in every family that is compared."""
+        places = {
+            name: [self.ranks[e.id].get(name) for e in self.entries] for name in self.compared
+        }
+        return borda(self.entries, places)
+
+    def label(self, part: str) -> str:
+        """One facet in words."""
+        if part == "settings":
+            return self.settings
+        if part == "versions":
+            found = sorted({version for _, version, _ in self.tasks.values()})
+            return ", ".join(map(str, found)) or NONE
+        names = self.encoders if part == "encoder" else self.judges
+        return ", ".join(visible(name, 80) for name in sorted(names)) or NONE
+
+
+def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
+    return not here or not there or here == there
+
+
+def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
+    """How one model was measured; tests of texts alone do not count."""
+    tasks: dict[str, TaskResult] = {
+        name: task for name, task in entry.results.tasks.items() if not text_only(task)
+    }
+    found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
+    for name, task in tasks.items():
+        found.encoders |= task.settings.encoders
+        found.judges |= task.settings.judges
+        unlike = "; ".join(departures({name: task}, asked))
+        found.tasks[name] = (task.task_hash, task.version, unlike)
+    return found
+
+
+def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
+    """Put models that were measured alike together, and rank them."""
+    found: list[Stratum] = []
+    asked = asked_images()
+    measurements = [(entry, _measured(entry, asked)) for entry in entries]
+    # Who was measured in most ways says what a stratum is; the others join it.
+    measurements.sort(key=lambda one: (not one[0].verified, -len(one[1].tasks), one[0].id))
+    for entry, measured in measurements:
+        for stratum in found:
+            if stratum.takes(measured):
+                stratum.encoders |= measured.encoders
+                stratum.judges |= measured.judges
+                stratum.tasks |= measured.tasks
+                break
+        else:
+            stratum = measured
+            found.append(stratum)
+        stratum.entries.append(entry)
+    found.sort(key=lambda one: (-sum(e.verified for e in one.entries), one.settings != AS_ASKED))
+    for number, stratum in enumerate(found, start=1):
+        stratum.id = f"s{number}"
+        _rank(stratum, names)
+    return found
+
+
+def _rank(stratum: Stratum, names: Sequence[str]) -> None:
+    entries = stratum.entries
+    stratum.families = [
+        name
+        for name in names
+        if any(name in one.families and not one.families[name].text for one in entries)
+    ]
+    places = {name: family_ranks(entries, name) for name in stratum.families}
+    for index, entry in enumerate(entries):
+        stratum.ranks[entry.id] = {
+            name: rank for name, found in places.items() if (rank := found[index]) is not None
+        }
+    # One model alone in a family is first of one, which says nothing.
+    compared = [name for name in stratum.families if sum(map(bool, places[name])) > 1]
+    stratum.compared = compared
+    for entry in entries:
+        ranks, problem = stratum.ranks[entry.id], _why(entry, stratum, compared)
+        if problem is None:
+            best = statistics.median(ranks[name].best for name in compared)
+            worst = statistics.median(ranks[name].worst for name in compared)
+            stratum.overall[entry.id] = Rank(best, worst, 0)
+        else:
+            stratum.why[entry.id] = problem
+    among = len(stratum.overall)
+    stratum.overall = {name: replace(one, among=among) for name, one in stratum.overall.items()}
+    stratum.entries.sort(key=lambda entry: _order(entry, stratum))
+
+
+def _why(entry: Entry, stratum: Stratum, compared: Sequence[str]) -> str | None:
+    """Why a model has no rank over families; None where it has one."""
+    if not entry.verified:
+        return entry.level
+    if not compared:
+        return "no other model was measured alike"
+    ranks = stratum.ranks[entry.id]
+    lacking = [name for name in compared if name not in ranks]
+    if not lacking:
+        return None
+    absent = [name for name in lacking if name not in entry.families]
+    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
+    return f"not run: {titles}" if absent else f"no rank in {titles}"
+
+
+def _order(entry: Entry, stratum: Stratum) -> tuple[object, ...]:
+    """Best rank first; what has none comes after, and what nobody verified last."""
+    rank = stratum.overall.get(entry.id)
+    places = stratum.ranks[entry.id].values()
+    middles = [(one.best + one.worst) / 2 for one in places]
+    return (
+        not entry.verified,
+        rank is None,
+        (rank.best + rank.worst) / 2 if rank else 0.0,
+        statistics.fmean(middles) if middles else 0.0,
+        visible(entry.manifest.name).lower(),
+        entry.id,
+    )

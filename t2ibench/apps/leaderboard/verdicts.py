@@ -1,0 +1,146 @@
+"""Verdicts, which whoever builds the site makes, and never whoever submits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
+from t2ibench.apps.leaderboard.remote import is_small, stated_files
+from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.paired import FILE as INFLUENCES
+from t2ibench.results.paired import read_paired, write_paired
+from t2ibench.results.reading import read_results
+from t2ibench.store.files import set_aside, write_text
+from t2ibench.tasks.index import build_index
+from t2ibench.version import __version__
+
+
+class Verifier:
+    """Verifies submissions, each once for as long as nothing that decides its verdict changes.
+
+    Args:
+        roots: Folders of submissions.
+        draw: Number of images of each to generate again.
+        file: Where verdicts are kept between builds, and beside it, in a folder `FILE.scores`, the
+            recomputed scores; None keeps none. It has to lie where nobody who submits can write.
+
+    Raises:
+        T2IBenchError: the file lies in the checkout that holds the submissions.
+
+    Attributes:
+        remark: What to know of the file, if it could not be read.
+    """
+
+    def __init__(self, roots: Iterable[Path], draw: int = 0, file: Path | None = None) -> None:
+        self._draw, self._file = draw, file
+        self._known: dict[str, Any] = {}
+        self.remark: str | None = None
+        if file is not None:
+            for root in roots:
+                top = root.resolve()
+                checkout = next((p for p in (top, *top.parents) if (p / ".git").exists()), top)
+                if file.resolve().is_relative_to(checkout):
+                    raise T2IBenchError(
+                        f"'{file}' lies in {checkout}, as the submissions do: a pull request could "
+                        "write it.",
+                        "Keep verdicts elsewhere, such as ~/t2ibench-verdicts.json.",
+                    )
+            self._known = self._read(file)
+        self._changed = False
+
+    def __call__(self, folder: Path) -> Verdict:
+        """Verify a submission, or recall what was found."""
+        key = None if self._file is None else key_of(folder)
+        known = self._known.get(key or "")
+        if isinstance(known, Mapping) and _drawn(known) >= self._draw:
+            scores = self._scores(str(key))
+            if known.get("level") in VERIFIED and (scores / INFLUENCES).is_file():
+                found = Verdict.recall(known)
+                with suppress(T2IBenchError):  # damaged: it is verified again
+                    return replace(
+                        found,
+                        results=read_results(scores),
+                        paired=read_paired(scores / INFLUENCES),
+                    )
+        return self.keep(folder, verify(folder, self._draw), key)
+
+    def _scores(self, key: str) -> Path:
+        """Where the recomputed scores of a submission are kept."""
+        assert self._file is not None
+        return self._file.with_name(f"{self._file.name}.scores") / key
+
+    def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Verdict:
+        """Remember a verdict that was made just now."""
+        record = verdict.record()
+        found = replace(Verdict.recall(record), results=verdict.results, paired=verdict.paired)
+        key = key or (None if self._file is None else key_of(folder))
+        if key is None:
+            return found  # nothing is kept, or the folder cannot be read twice alike
+        drawn = self._draw if found.level == "reproduced" else 0
+        if found.level not in VERIFIED:
+            self._known.pop(key, None)
+        elif drawn >= _drawn(self._known.get(key)):
+            self._known[key] = {**record, "drawn": drawn}
+            if verdict.results is not None:
+                write_text(self._scores(key) / "results.json", verdict.results.to_json())
+                write_paired(self._scores(key) / INFLUENCES, verdict.paired)
+        self._changed = True
+        return found
+
+    def save(self) -> None:
+        """Write what is new to the file, if there is one."""
+        if self._file is not None and self._changed:
+            text = json.dumps({"version": 1, "verdicts": self._known}, indent=1) + "\n"
+            write_text(self._file, text)
+            self._changed = False
+
+    def _read(self, file: Path) -> dict[str, Any]:
+        if not file.exists():
+            return {}
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            if data["version"] == 1 and isinstance(data["verdicts"], dict):
+                return dict(data["verdicts"])
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            pass
+        kept = set_aside(file)
+        self.remark = f"{file} holds no verdicts and is now {kept.name}; everything is verified."
+        return {}
+
+
+def _drawn(record: Any) -> int:
+    drawn = record.get("drawn") if isinstance(record, Mapping) else 0
+    return drawn if isinstance(drawn, int) else 0
+
+
+def key_of(folder: Path) -> str | None:
+    """What decides the verdict on a submission, as a key."""
+    try:
+        if is_small(folder):
+            # Declared hashes decide as much: only those that hold are verified, and so kept.
+            hashes, data = stated_files(folder)
+            hashes["submission.json"] = sha256_of(folder / "submission.json")
+            scored: Iterable[str] = json.loads(data)["tasks"]
+        else:
+            files, problems = plain_files(folder)
+            if problems:
+                return None
+            files["submission.json"] = folder / "submission.json"
+            hashes = {name: sha256_of(path) for name, path in files.items()}
+            scored = read_results(folder).tasks
+        shipped = build_index()[0].tasks
+        tasks = {
+            name: [shipped[name].spec.version, shipped[name].hash] if name in shipped else None
+            for name in scored
+        }
+        text = json.dumps([__version__, tasks, hashes], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+    except (OSError, ValueError, LookupError, TypeError, T2IBenchError, RecursionError):
+        return None

@@ -1,0 +1,376 @@
+"""Checking a submission: every score is computed again from its evidence."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from t2ibench.apps.leaderboard import names
+from t2ibench.apps.leaderboard.bounds import (
+    checked_settings,
+    content_problems,
+    image_problems,
+    plain_files,
+    sha256_of,
+    value_problems,
+)
+from t2ibench.apps.leaderboard.claims import (
+    ALWAYS_STATED,
+    OF_THE_MODEL,
+    attempt_problems,
+    command_problems,
+    differences,
+    evidence_problems,
+    folder_problems,
+    manifest_problems,
+    read_attempts,
+    settings_of,
+    sizes_of,
+    task_problems,
+    with_captions,
+)
+from t2ibench.apps.leaderboard.names import printable
+from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
+from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
+from t2ibench.apps.leaderboard.remote import materialised
+from t2ibench.apps.leaderboard.submission import FILES, Manifest, PackedImages, read_manifest
+from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.results.build import adjusted_run
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.reading import read_results
+from t2ibench.results.schema import Results
+from t2ibench.tasks.index import build_index
+from t2ibench.tasks.loader import LoadedTask
+from t2ibench.version import __version__
+
+UNVERIFIED = "not verified"
+# What each level means, from the best to the worst.
+LEVELS = {
+    "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
+    "chosen at random, was made again with the model that the submission names and is the same; "
+    "a model's page says how much.",
+    "partly reproduced": "The same of the images, but some other evidence could not be made again; "
+    "a model's page says what.",
+    "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
+    "that the evidence comes from the model that the submission names was not checked.",
+    "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
+    "not verified, and take no part in ranks.",
+    UNVERIFIED: "Nothing is known of how the numbers came about: they take no part in ranks.",
+}
+VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
+REFUSED = "refused"
+_MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
+# What one of a kind is called, and several.
+_PARTS = {
+    "images": ("image", "images"),
+    "texts": ("embedding of a text", "embeddings of texts"),
+    "answers": ("answer", "answers"),
+    "controls": ("embedding by random weights", "embeddings by random weights"),
+    "refused": ("attempt that gave no image", "attempts that gave no image"),
+}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """The outcome of verifying a submission.
+
+    Attributes:
+        level: One of `LEVELS`, or 'refused'.
+        problems: Why it was refused, one line each.
+        notes: What to know, in sentences.
+        tasks: Tasks that were looked at.
+        parts: Kind of evidence ('images', 'texts', 'answers', 'controls', 'refused') to how much
+            of it was made again and is the same.
+        lacking: What could not be made again, and why.
+        stated: What is shown as the submitter states it, because nothing here could tell:
+            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'thumbnails',
+            'scores'.
+        seed: What chose the images that were made again; None where none was.
+        results: Its results with the scores that the evidence gives here, which are what may be
+            shown; None where nothing was recomputed.
+        paired: Task id to the influences on its headline, recomputed.
+    """
+
+    level: str
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tasks: int = 0
+    parts: dict[str, int] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
+    stated: list[str] = field(default_factory=list)
+    seed: int | None = None
+    results: Results | None = None
+    paired: dict[str, PairedTask] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """What is remembered of it."""
+        kept = ("level", "problems", "notes", "tasks", "parts", "lacking", "stated")
+        return {name: getattr(self, name) for name in kept}
+
+    @classmethod
+    def recall(cls, record: Mapping[str, Any]) -> Verdict:
+        """Read a verdict as it is shown: what a stranger wrote in it is made visible."""
+        level, parts = record.get("level"), record.get("parts")
+        counts = parts.items() if isinstance(parts, Mapping) else ()
+        known = isinstance(level, str) and level in {*LEVELS, REFUSED}
+        found = cls(level if isinstance(level, str) and known else UNVERIFIED)
+        found.parts = {names.visible(str(key)): n for key, n in counts if isinstance(n, int)}
+        for name in ("problems", "notes", "stated"):
+            lines = record.get(name)
+            if isinstance(lines, list | tuple):
+                shown = [names.visible(line, 600) for line in lines if isinstance(line, str)]
+                setattr(found, name, shown)
+        return found
+
+
+def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
+    """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
+    verdict = Verdict("recomputed")
+    try:
+        with materialised(folder) as whole:
+            _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
+            # Where the evidence was put for the check is nobody's business.
+            verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
+    except T2IBenchError as error:
+        verdict.problems.append(str(error))
+    except Exception as error:  # nothing in one submission ends the check of the others
+        why = f"{type(error).__name__}: {first_line(error)}"
+        verdict.problems.append(f"{folder} cannot be read ({why})")
+    if verdict.problems:
+        verdict.level = "refused"
+    for name in ("problems", "notes", "lacking"):
+        setattr(verdict, name, _bounded(getattr(verdict, name)))
+    return verdict
+
+
+def _bounded(lines: list[str]) -> list[str]:
+    """Lines fit for a terminal: not too many or too long, and without control characters."""
+    shown = [printable(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    more = len(lines) - _MOST_LINES
+    return [*shown, f"and {more} more"] if more > 0 else shown
+
+
+def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
+    files, verdict.problems = plain_files(folder)
+    if verdict.problems:
+        return
+    manifest = read_manifest(folder)
+    verdict.problems += _file_problems(files, manifest)
+    verdict.problems += content_problems(files) if not verdict.problems else ()
+    if verdict.problems:
+        return
+    results = read_results(folder)
+    verdict.tasks = len(results.tasks)
+    verdict.problems += provenance_problems(manifest, results)
+    verdict.problems += names.problems(
+        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    )
+    verdict.problems += folder_problems(files, manifest)
+    tasks = _tasks(folder, results, verdict.problems)
+    if verdict.problems:
+        return
+    claims = _read_claims(folder, manifest, results, list(tasks.values()), verdict.problems)
+    if verdict.problems or claims is None:
+        return
+    if manifest.t2ibench != __version__:
+        verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
+    verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
+    verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
+    if thumbnails(folder):
+        verdict.stated.append("thumbnails")
+    if not any(name.startswith("evidence/") for name in files):
+        verdict.level = "self-reported"
+        verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
+        verdict.notes.append("no evidence is included, so nothing could be recomputed")
+        verdict.stated.append("scores")
+        return
+    _recompute(claims, verdict)
+    if draw and not verdict.problems:
+        verdict.seed = seed
+        try:
+            found = _regenerate(claims, draw, seed)
+        except Exception as error:  # of a model: it fails here, which is not the submission's fault
+            why = f"{type(error).__name__}: {first_line(error)}"
+            found = Regeneration(lacking=[f"making it again failed here with {why}"])
+        _judge(found, claims, verdict)
+
+
+def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
+    """Files that should not be there, are not there, or have changed."""
+    for name in sorted(files.keys() | manifest.files.keys()):
+        if not FILES.fullmatch(name) or ".." in name:
+            yield f"'{name}' is not a file that a submission may contain"
+        elif name not in manifest.files:
+            yield f"{name} is not listed in submission.json"
+        elif name not in files:
+            yield f"{name} is listed in submission.json but missing"
+        elif sha256_of(files[name]) != manifest.files[name]:
+            yield f"{name} has changed: its SHA-256 is not the one in submission.json"
+    for name in ("results.json", "attempts.jsonl"):
+        if name not in files:
+            yield f"{name} is missing"
+
+
+def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
+    """What cannot be taken of how a submission was made, before any of it is recomputed."""
+    if not results.tasks:
+        yield "it has no task"
+    if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
+        yield "it was made with --limit; such runs are not accepted"
+    yield from manifest_problems(manifest, results)
+    for name, task in results.tasks.items():
+        for kind, used, known in (
+            ("encoder", task.settings.encoders, manifest.encoders),
+            ("judge", task.settings.judges, manifest.judges),
+        ):
+            for label, fingerprint in used.items():
+                if known.get(label) != fingerprint:
+                    yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
+        if task.missing_prompts:
+            yield (
+                f"{name} was scored without {len(task.missing_prompts)} of its prompts, which have "
+                "no image; such runs are not accepted"
+            )
+        elif task.excluded.get("failed") or task.excluded.get("missing"):
+            yield f"{name} lacks images: complete the run"
+    yield from value_problems(results)
+
+
+def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, LoadedTask]:
+    """The shipped tasks of the results, with the very content that was scored."""
+    registry, _ = build_index()
+    tasks: dict[str, LoadedTask] = {}
+    if len(results.tasks) > len(registry.tasks):
+        problems.append(f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped")
+        return tasks
+    for name, task in results.tasks.items():
+        shipped = registry.tasks.get(name)
+        if shipped is not None and shipped.spec.awaits is not None:
+            kept = with_captions(shipped, folder, task)
+            if isinstance(kept, str):
+                problems.append(kept)
+                continue
+            shipped = kept
+        if shipped is None:
+            hint = did_you_mean(name, registry.tasks)
+            problems.append(f"unknown shipped task '{name}'.{hint}")
+        elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
+            problems.append(
+                f"{name} was scored with another version of the task ({task.version}; shipped is "
+                f"{shipped.spec.version}): run it again"
+            )
+        else:
+            tasks[name] = shipped
+    return tasks
+
+
+def _read_claims(
+    folder: Path,
+    manifest: Manifest,
+    results: Results,
+    tasks: Sequence[LoadedTask],
+    problems: list[str],
+) -> Claims | None:
+    """The submission, read; what can be told without its evidence is checked."""
+    settings = checked_settings([task.settings for task in results.tasks.values()])
+    attempts = list(read_attempts(folder, manifest))
+    command = settings_of(results.command)
+    sizes = sizes_of(manifest.model)
+    problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    problems += image_problems(tasks, settings, len(attempts))
+    if problems:
+        return None
+    plan = make_plan(tasks, settings)
+    problems += attempt_problems(plan, PackedImages(attempts))
+    needed = {(request.prompt, request.index) for request in plan.requests}
+    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
+    if extra:
+        problems.append(f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'")
+    problems += thumbnail_problems(folder, attempts)
+    stores = open_stores(
+        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
+    )
+    return Claims(folder, manifest, results, command, plan, attempts, stores)
+
+
+def _recompute(claims: Claims, verdict: Verdict) -> None:
+    """Compute all scores again, and compare them."""
+    plan, results, images = claims.plan, claims.results, PackedImages(claims.attempts)
+    verdict.problems += evidence_problems(plan, images, claims.stores)
+    if verdict.problems:
+        return
+    scored = score_plan(plan, images, claims.stores, SilentReporter())
+    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
+    verdict.problems += differences(results, computed)
+    verdict.results = results.model_copy(update={"tasks": computed})
+    verdict.paired = {
+        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
+    }
+
+
+def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
+    """What was made again, as a verdict."""
+    verdict.problems += found.problems
+    verdict.parts, verdict.lacking = found.parts, found.lacking
+    if found.model:
+        verdict.notes.append(
+            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
+        )
+    if verdict.problems:
+        return
+    if not found.lacking:
+        verdict.level = "reproduced"
+    elif found.parts.get("images"):
+        verdict.level = "partly reproduced"
+    if found.model:
+        verdict.stated.remove("revision")
+        verdict.stated.remove("settings")
+    if found.effective:
+        verdict.stated.remove("effective_settings")
+    shown = {path.stem for path in thumbnails(claims.folder)}
+    if shown and found.thumbnails == shown:
+        verdict.stated.remove("thumbnails")
+    elif shown:
+        verdict.notes.append(
+            f"{len(found.thumbnails)} of {len(shown)} thumbnails were compared; the others are as "
+            "the submitter gave them"
+        )
+    if found.parts:
+        said = [
+            f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
+            for key, (one, several) in _PARTS.items()
+            if found.parts.get(key)
+        ]
+        listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+        verdict.notes.insert(0, f"{listed} were made again and are the same")
+    verdict.notes += [f"not made again: {line}" for line in found.lacking]
+
+
+def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
+    """Make evidence of a submission again and compare it.
+
+    Nothing that a submission names is contacted: a judge on a server is not asked, and what names
+    code is not imported. What cannot be made here lowers the verdict, in words; what comes out
+    otherwise refuses the submission.
+    """
+    found = Regeneration()
+    images = regenerate(claims, count, seed, found) if claims.attempts else []
+    if not found.problems:
+        embed_again(claims, images, found)
+    if not found.problems:
+        ask_again(claims, images, found)
+    found.compared |= {one.attempt.key for one in images if one.same_file}
+    found.count("images", len(found.compared))
+    if len(found.compared) < len(images):
+        found.lacking.append(
+            f"{len(images) - len(found.compared)} images were generated, and there was nothing "
+            "here to compare them with"
+        )
+    return found

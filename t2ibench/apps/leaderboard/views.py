@@ -1,0 +1,391 @@
+"""A model as its pages show it: nothing that a stranger wrote is hidden, reordered or endless."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.ranks import Rank, span
+from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.html.words import ticks
+from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
+from t2ibench.results.display import IntervalMark as Mark
+from t2ibench.results.schema import Results
+from t2ibench.results.states import State
+from t2ibench.store.evidence import slug
+from t2ibench.tasks.index import build_index
+
+# Levels at which images were generated again.
+DRAWN_LEVELS = ("reproduced", "partly reproduced")
+TOYS = ("toy", "toy-fair", "toyland")
+_LONGEST = 2000  # characters of a text in results
+_SAFE = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_WORDS: dict[State, str] = {"not_clear": "none found", "cannot_tell": "cannot tell"}
+BESIDE = 6  # models beside each other
+# What generating images again has compared; everything else is the submitter's word, unless the
+# verdict no longer lists it as such.
+_DRAWN = ("model", "arguments", "fingerprint")
+_OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_DEEPEST = 8  # of values that a submission states
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyCell:
+    """A family in a model's row.
+
+    Attributes:
+        mark: The root mean square lean on an axis from 0 to 1, which is drawn over -1 to 1.
+        value: The number; None without one.
+        square: What it is sorted by.
+        state: Clear where any of its tests is.
+        counted: How many tests are clear, as words.
+        toward: Which way, in words; empty without a clear test.
+        said: All of it in a sentence.
+        dashes: Sizes of the items behind it.
+        rank: Its rank in the stratum.
+        notes: What else to know.
+        rooted: Whether it is a root mean square, without sign.
+    """
+
+    mark: Mark
+    value: float | None
+    square: float | None
+    state: State
+    counted: str
+    toward: str
+    said: str
+    dashes: tuple[float, ...]
+    rank: Rank | None
+    notes: str
+    rooted: bool = True
+
+
+@dataclass(slots=True)
+class Model:
+    """A model of the leaderboard.
+
+    Attributes:
+        entry: Its submission.
+        page: Name of its page, without folder and ending.
+        name: What the leaderboard calls it.
+        run: Its results as pages show them.
+        stratum: How it was measured.
+        cells: Family to cell.
+        pictures: Prompt to addresses of its images, below the site's folder.
+    """
+
+    entry: Entry
+    page: str
+    name: str
+    run: RunView
+    stratum: Stratum
+    cells: dict[str, FamilyCell] = field(default_factory=dict)
+    pictures: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def overall(self) -> Rank | None:
+        """Its rank over families."""
+        return self.stratum.overall.get(self.entry.id)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether some of its images were generated again."""
+        return self.entry.level in DRAWN_LEVELS
+
+    @property
+    def toy(self) -> bool:
+        """Whether it is one of the bundled toys."""
+        return self.entry.manifest.model in TOYS
+
+    @property
+    def why(self) -> str:
+        """Why it has no rank over families."""
+        return self.stratum.why.get(self.entry.id, "")
+
+    @property
+    def tasks(self) -> dict[str, TaskView]:
+        """Task id to the task, tests of texts included."""
+        return {task.id: task for task in [*self.run.tasks, *self.run.texts]}
+
+
+def _clean(results: Results) -> Results:
+    """Results without text that hides anything; numbers are as they were."""
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {walk(key): walk(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(one) for one in value]
+        plain_text = not isinstance(value, str) or (value.isascii() and value.isprintable())
+        return value if plain_text else visible(value, _LONGEST)
+
+    return Results.model_validate(walk(results.model_dump(mode="python")))
+
+
+def pages(entries: Sequence[Entry]) -> dict[str, str]:
+    """What the page of each model is called."""
+    names = {entry.id: slug(entry.manifest.name).lower() for entry in entries}
+    taken = list(names.values())
+    return {
+        key: name
+        if taken.count(name) == 1 and _SAFE.fullmatch(name) and name != "unnamed"
+        else key.lower()
+        for key, name in names.items()
+    }
+
+
+def models(strata: Sequence[Stratum]) -> list[Model]:
+    """All models, as their pages show them."""
+    entries = [entry for stratum in strata for entry in stratum.entries]
+    named, found, shipped = pages(entries), [], build_index()[0].tasks
+    for stratum in strata:
+        for entry in stratum.entries:
+            results = _clean(entry.results)
+            specs = {
+                name: shipped[name].spec
+                for name, task in results.tasks.items()
+                if name in shipped and shipped[name].hash == task.task_hash
+            }
+            run, name = run_view(results, specs), visible(entry.manifest.name)
+            model = Model(entry, named[entry.id], name, replace(run, name=name), stratum)
+            few = len(entries) > 60
+            for family in run.families:
+                if family.name in entry.families:
+                    cell = entry.families[family.name]
+                    suite = tuple(task for task in family.tasks if task.id in cell.tasks)
+                    rank = stratum.ranks[entry.id].get(family.name)
+                    model.cells[family.name] = _family(
+                        replace(family, tasks=suite), cell, rank, few, verified=entry.verified
+                    )
+            found.append(model)
+    return found
+
+
+def _family(
+    family: FamilyView, cell: Cell, rank: Rank | None, few: bool, *, verified: bool
+) -> FamilyCell:
+    value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
+    states = [task.mark.state for task in family.tasks]
+    state: State = "not_clear"
+    if "clear" in states and verified:
+        state = "clear"
+    elif value is None or "cannot_tell" in states or not verified:
+        state = "cannot_tell"
+    clear = states.count("clear")
+    counted = f"{clear} of {len(states)} clear" if state == "clear" else _WORDS[state]
+    if not verified:
+        counted = "as stated"
+    toward = _toward(family) if state == "clear" else ""
+    number = "no number" if value is None else f"{value:.2f}"
+    interval = "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    sizes: list[float] = []  # of each stimulus, or of each test where models are many
+    for task in family.tasks:
+        items = ticks(task) if not few and task.mark.side is None else []
+        sizes += items or ([] if task.mark.value is None else [task.mark.value])
+    dashes = tuple(sorted(2 * min(abs(one), 1.0) - 1 for one in sizes))
+    ranked = f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
+    notes = _notes(family, cell)
+    said = f"{family.title}: {number}{interval}. {counted}{': ' + toward if toward else ''}."
+    return FamilyCell(
+        Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
+        value, cell.square, state, counted, toward,
+        f"{said}{ranked} {notes}".strip(), dashes, rank, notes, cell.rooted,
+    )  # fmt: skip
+
+
+def _at(size: float | None) -> float | None:
+    """A size from 0 to 1 on an axis from -1 to 1."""
+    return None if size is None else 2 * size - 1
+
+
+def _toward(family: FamilyView) -> str:
+    """Which way the strongest clear test of a family leans, in few words."""
+    task = next((one for one in family.tasks if one.mark.state == "clear"), None)
+    if task is None:
+        return ""
+    axis = task.shown.axis
+    if axis is not None and task.mark.side:
+        return axis.low if task.mark.side == "low" else axis.high
+    for series in task.series:
+        low, high = series.clear
+        if series.series.axis is not None and low + high:
+            return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
+        if low + high:
+            return f"{low + high} of {len(series.rows)} one-sided"
+    return "no single item clear"
+
+
+def _notes(family: FamilyView, cell: Cell) -> str:
+    parts = []
+    measured = cell.conclusive + cell.inconclusive
+    if measured < cell.of:
+        parts.append(f"{measured} of {cell.of} tests")
+    if cell.inconclusive:
+        parts.append(f"{cell.inconclusive} of {cell.of} inconclusive")
+    if cell.fewer:
+        parts.append("fewer images than the tests ask for")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One word, stimulus or question of a test.
+
+    Attributes:
+        name: What it is.
+        anchor: Its id on the test's page.
+        rows: Its number in each model, in the order of the models; None where a model has none.
+    """
+
+    name: str
+    anchor: str
+    rows: tuple[RowView | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    """The items of one score of a test.
+
+    Attributes:
+        noun: What an item is.
+        axis: The poles; None where there is a size but no direction.
+        square: Whether the numbers are squared leans, shown as roots.
+        span: The axis goes from -span to span.
+        models: The models beside each other.
+        items: From the lowest to the highest, over all models.
+    """
+
+    noun: str
+    axis: Axis | None
+    square: bool
+    span: float
+    models: tuple[Model, ...]
+    items: tuple[Item, ...]
+
+
+def item_tables(models: Sequence[Model], task: str) -> list[ItemTable]:
+    """The items of a test, one table for each of its scores."""
+    found: dict[tuple[str, str], list[Model]] = {}
+    for model in models:
+        view = model.tasks.get(task)
+        for one in () if view is None else view.series:
+            if one.rows:
+                found.setdefault((one.series.score, one.series.noun), []).append(model)
+    used: set[str] = set()
+    return [_table(having[:BESIDE], task, key, used) for key, having in found.items()]
+
+
+def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[str]) -> ItemTable:
+    shown = [
+        next(one for one in model.tasks[task].series if (one.series.score, one.series.noun) == key)
+        for model in models
+    ]
+    by_name: list[dict[str, RowView]] = [{row.name: row for row in one.rows} for one in shown]
+    ordered = []
+    for name in dict.fromkeys(name for rows in by_name for name in rows):
+        rows = tuple(found.get(name) for found in by_name)
+        values = [row.mark.value for row in rows if row and row.mark.value is not None]
+        ordered.append((sum(values) / len(values) if values else 0.0, name, rows))
+    items = []
+    for _, name, rows in sorted(ordered, key=lambda one: one[:2]):
+        plain_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
+        anchor, number = f"item-{plain_name}", 2
+        while anchor in used:  # an id that no other item of the page has
+            anchor, number = f"item-{plain_name}-{number}", number + 1
+        used.add(anchor)
+        items.append(Item(name, anchor, rows))
+    series, span = shown[0].series, max(one.span for one in shown)
+    return ItemTable(series.noun, series.axis, series.square, span, tuple(models), tuple(items))
+
+
+def words_of(
+    tables: Sequence[tuple[str, str, Sequence[ItemTable]]],
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Every item of every test, for finding one."""
+    found: dict[str, tuple[str, list[tuple[str, str]]]] = {}
+    for task, title, shown in tables:
+        for table in shown:
+            for item in table.items:
+                _, places = found.setdefault(item.name.casefold(), (item.name, []))
+                if all(not place.startswith(f"{task}.html#") for place, _ in places):
+                    places.append((f"{task}.html#{item.anchor}", title))
+    return [found[key] for key in sorted(found)]
+
+
+def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
+    """What a submission says of its origin."""
+    manifest, results = entry.manifest, entry.results
+    told = {
+        "model": manifest.model,
+        "arguments": manifest.model_args,
+        "fingerprint": manifest.fingerprint,
+        "revision": manifest.revision,
+        "settings": results.model.settings,
+        "effective_settings": results.model.effective_settings,
+        "encoders": manifest.encoders,
+        "judges": manifest.judges,
+        "t2ibench": manifest.t2ibench,
+        "environment": results.environment,
+        "command": results.command,
+    }
+    if results.model.rewriter is not None:
+        told["rewriter"] = results.model.rewriter.model_dump(mode="json")
+    shown = {name: plain(value) for name, value in told.items()}
+    checked: set[str] = set()
+    if entry.level in DRAWN_LEVELS:
+        checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
+    if entry.level == "reproduced":
+        checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+    return {
+        "checked": {name: value for name, value in shown.items() if name in checked},
+        "stated": {name: value for name, value in shown.items() if name not in checked},
+    }
+
+
+def plain(value: Any, depth: int = _DEEPEST) -> Any:
+    """JSON of a stranger as it is shown: finite, not deep, and no text that hides anything."""
+    if isinstance(value, Mapping) and depth:
+        return {visible(str(key)): plain(one, depth - 1) for key, one in value.items()}
+    if isinstance(value, list | tuple) and depth:
+        return [plain(one, depth - 1) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        return value if math.isfinite(value) and abs(value) < 1e15 else str(value)
+    return visible(str(value))
+
+
+def facts(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Values as lines of a page."""
+    return [(name, _text(value)) for name, value in told.items()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False) if value else "none"
+    return "not stated" if value is None else str(value)
+
+
+def effective(model: Model) -> list[tuple[str, str, None]]:
+    """What a model's page says of the settings that its images were generated with."""
+    of = model.entry.results.model
+    found = plain(of.effective_settings or of.settings)
+    text = ", ".join(f"{key} {_text(value)}" for key, value in sorted(found.items()))
+    return [("Settings", text or "not stated", None)]
+
+
+def badge_text(model: Model) -> str:
+    """The words of a model's badge: a count, never a score."""
+    if not model.entry.verified:
+        return model.entry.level
+    counts, total = model.run.counts(), len(model.run.tests)
+    unsure = counts["cannot_tell"] + counts["no_score"]
+    return f"{counts['clear']} of {total} tests lean clearly, {unsure} cannot tell"

@@ -1,0 +1,338 @@
+"""From any score of a run to its pictures and back; cards; two runs side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from t2ibench import evaluate
+from t2ibench.apps.explorer.card import CAVEAT
+from t2ibench.apps.explorer.pairing import Pair, difference
+from t2ibench.store.images import image_seed
+from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
+
+WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
+TASKS = ["vibex_gender", "t2iat_science_arts", "openbias_examples", "weat_1_flowers_insects"]
+QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run, and one of a model that draws nurses as men."""
+    folder = tmp_path_factory.mktemp("runs")
+    evaluate("toyland", TASKS, output_dir=folder / "a", **QUICK)
+    args = {"nurse.gender.female": 0.0, "science.gender.female": 1.0}
+    evaluate("toyland", TASKS, model_args=args, output_dir=folder / "b", **QUICK)
+    (second,) = (folder / "b").iterdir()
+    return folder / "a" / "toyland", second
+
+
+@pytest.fixture(scope="module")
+def client(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = pictures(tmp_path_factory.mktemp("folder"), {WOMAN: ["a woman"] * 3})
+    with explore(opened(*runs, folder, encoder=None), folder / "session.json") as found:
+        yield found
+
+
+@pytest.mark.slow
+def test_every_task_is_there_as_the_report_shows_it(
+    client: Client, runs: tuple[Path, Path]
+) -> None:
+    found = client.get("/api/scores?run=0")
+    tasks = {task["id"]: task for task in found["tasks"]}
+    assert set(tasks) == set(TASKS) and found["reason"] == ""
+    assert [task["id"] for task in found["tasks"] if task["text_only"]] == [
+        "weat_1_flowers_insects"
+    ]
+    results = json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))
+    science, stored = tasks["t2iat_science_arts"], results["tasks"]["t2iat_science_arts"]
+    assert science["value"] == stored["headline"]["value"]
+    assert (science["low"], science["high"]) == (
+        stored["headline"]["ci_low"], stored["headline"]["ci_high"]
+    )  # fmt: skip
+    assert science["poles"] == ["arts · male", "science · male"] and science["family"] == "T2IAT"
+    assert science["state"] in {"clear", "not_clear", "cannot_tell"} and science["sentence"]
+
+
+def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) -> None:
+    found = client.get("/api/scores/t2iat_science_arts")
+    lines = (runs[0] / "samples" / "t2iat_science_arts.jsonl").read_text().splitlines()
+    samples = [json.loads(line) for line in lines]
+    leans = {(one["prompt"], one["index"]): one for one in samples if one.get("lean") is not None}
+    assert len(found["ids"]) == len(leans) > 0
+    for number, value, label in zip(found["ids"], found["values"], found["labels"], strict=True):
+        picture = client.collection.pictures[number]
+        sample = leans[picture.prompt, picture.index]
+        assert (value, label, picture.sha256) == (
+            sample["lean"], sample["stimulus"], sample["sha256"]
+        )  # fmt: skip
+    assert found["poles"] == ["female", "male"] and found["rows"] == [] and found["row"] is None
+
+
+def test_answers_and_queries_have_rows(client: Client) -> None:
+    found = client.get("/api/scores/openbias_examples")
+    assert found["row"] == found["rows"][0] and set(map(type, found["values"])) == {str}
+    other = client.get(f"/api/scores/openbias_examples?row={found['rows'][-1]}")
+    assert other["row"] == found["rows"][-1] != found["row"]
+    queries = client.get("/api/scores/vibex_gender?row=boss")
+    assert len(queries["ids"]) == 12 and set(queries["labels"]) == {"women", "men"}
+    assert all(0 <= value <= 1 for value in queries["values"])
+    client.get("/api/scores/vibex_gender?row=unheard", 400)
+
+
+def test_a_word_leads_to_every_test_that_asks_about_it(
+    client: Client, runs: tuple[Path, Path]
+) -> None:
+    (row,) = client.get("/api/tested?run=0&words=Geology")["rows"]
+    results = json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))
+    stored = results["tasks"]["t2iat_science_arts"]["by"]
+    scores = next(one["scores"] for one in stored if one["name"] == "geology")
+    assert (row["task"], row["item"]) == ("t2iat_science_arts", "geology")
+    assert row["value"] == scores["lean"]["value"] and row["poles"] == ["female", "male"]
+    images = client.get(f"/api/scores/{row['task']}?run=0")
+    assert row["item"] in images["labels"] and row["row"] is None
+    for words in ("", "geo", "no such word", "%20%20"):  # whole words, and not their letters
+        assert client.get(f"/api/tested?run=0&words={words}") == {"rows": []}
+    assert client.get("/api/tested?run=2&words=geology") == {"rows": []}  # a folder
+
+
+def test_a_picture_leads_to_its_scores(client: Client) -> None:
+    found = client.get("/api/scores/vibex_gender?row=boss")
+    number, value = found["ids"][0], found["values"][0]
+    told = client.get(f"/api/image/{number}/scores")
+    picture = client.collection.pictures[number]
+    assert (told["prompt"], told["index"], told["sha256"]) == (
+        picture.prompt, picture.index, picture.sha256
+    )  # fmt: skip
+    run = client.collection.sources[0].run
+    assert run is not None
+    seed = image_seed(run.record.measurement.seed, picture.prompt, picture.index)
+    assert told["seed"] == seed
+    boss = [one for one in told["tasks"] if one["row"] == "boss"]
+    assert [(one["task"], one["value"]) for one in boss] == [("vibex_gender", value)]
+
+
+def test_folders_have_no_scores(client: Client) -> None:
+    found = client.get("/api/scores?run=2")
+    assert found["tasks"] == [] and "folder" in found["reason"]
+    last = len(client.collection.pictures) - 1
+    told = client.get(f"/api/image/{last}/scores")
+    assert told["seed"] is None and told["tasks"] == [] and told["run"] == 2
+
+
+def test_what_is_not_there(client: Client) -> None:
+    for path in ("/api/scores/unheard", "/api/image/99999/scores"):
+        client.get(path, 404)
+    assert client.http.get("/api/scores/..%2Frun").status_code == 404
+    client.get("/api/scores/vibex_gender?run=2", 404)
+    client.get("/api/scores?run=3", 400)
+    client.get("/api/scores?run=-1", 400)
+
+
+def test_a_run_is_read_again_when_it_was_scored_again(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    file = runs[1] / "results.json"
+    before = file.read_text(encoding="utf-8")
+    with explore(opened(runs[1], encoder=None), tmp_path / "session.json") as client:
+        try:
+            assert len(client.get("/api/scores")["tasks"]) == 4
+            file.write_text("{}", encoding="utf-8")
+            client.get("/api/scores", 400)
+            file.unlink()
+            assert "no scores yet" in client.get("/api/scores")["reason"]
+        finally:
+            file.write_text(before, encoding="utf-8")
+        assert len(client.get("/api/scores")["tasks"]) == 4
+
+
+def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
+    body = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
+    found = client.post("/api/pairs", **body)
+    assert found["same_seeds"] is True and found["poles"] == [MAN, WOMAN]
+    assert [pair["index"] for pair in found["pairs"]] == list(range(6))
+    for pair in found["pairs"]:
+        first, second = (client.collection.pictures[number] for number in pair["ids"])
+        assert (first.source, second.source) == (0, 1)
+        assert (first.prompt, first.index) == (second.prompt, second.index)
+    changes = [b - a for a, b in (pair["values"] for pair in found["pairs"])]
+    expected = stats.ttest_1samp(changes, 0).confidence_interval()
+    told = found["difference"]
+    assert (told["low"], told["high"]) == pytest.approx((expected.low, expected.high), abs=1e-3)
+    assert told["n"] == 6 and told["value"] > 0
+
+
+def test_a_model_that_was_changed_differs(client: Client) -> None:
+    # The second model draws all people of science as women, the first three of ten.
+    words = ["science", "technology", "physics", "chemistry", "astronomy", "Einstein", "NASA"]
+    asked = [f"a person studying {word}" for word in words]
+    known = {one.prompt for one in client.collection.pictures}
+    prompts = [prompt for prompt in asked if prompt in known]
+    found = client.post("/api/pairs", runs=[0, 1], prompts=prompts, anchors=[WOMAN, MAN])
+    assert found["difference"]["n"] == 6 * len(prompts) >= 24
+    assert found["difference"]["low"] > 0
+    back = client.post("/api/pairs", runs=[1, 0], prompts=prompts, anchors=[WOMAN, MAN])
+    assert back["difference"]["value"] == pytest.approx(-found["difference"]["value"])
+    benign = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN], anchors=[WOMAN, MAN])
+    assert benign["difference"]["value"] == benign["difference"]["high"] == 0.0
+
+
+def test_every_shared_prompt_counts_the_same(client: Client) -> None:
+    found = client.post("/api/pairs", runs=[1, 0], text="a photo of a woman")
+    assert found["what"] == "similarity" and len(found["pairs"]) > 200
+    by_prompt: dict[str, list[float]] = {}
+    for pair in found["pairs"]:
+        by_prompt.setdefault(pair["prompt"], []).append(pair["values"][1] - pair["values"][0])
+    expected = np.mean([np.mean(changes) for changes in by_prompt.values()])
+    assert found["difference"]["value"] == pytest.approx(expected, abs=1e-3)
+    assert found["difference"]["low"] < expected < found["difference"]["high"]
+
+
+def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
+    found = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN])
+    assert len(found["pairs"]) == 6 and found["difference"] is None
+    assert {pair["values"] for pair in found["pairs"]} == {None}
+    none = client.post("/api/pairs", runs=[0, 1], prompts=["unheard"], anchors=[WOMAN, MAN])
+    assert none["pairs"] == [] and none["difference"] is None
+    folder = client.post("/api/pairs", runs=[0, 2], prompts=[WOMAN])
+    assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
+
+
+@pytest.mark.slow
+def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    evaluate("toyland", "vibex_gender", seed=7, output_dir=tmp_path, **QUICK)
+    (other,) = tmp_path.iterdir()
+    collection = opened(runs[0], other, encoder=None)
+    with explore(collection, tmp_path / "session.json") as client:
+        found = client.post("/api/pairs", runs=[0, 1])
+    assert found["same_seeds"] is False and found["pairs"] == []
+
+
+def test_intervals_of_a_difference_by_hand() -> None:
+    pairs = [Pair("a", k, (k, k)) for k in range(3)]
+    told = difference(pairs, np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
+    # s²/n = 1/3 with 2 degrees of freedom: 2 ± 4.303 / √3.
+    assert told is not None and told["value"] == 2.0
+    assert (told["low"], told["high"]) == pytest.approx((-0.484, 4.484), abs=1e-3)
+    one = difference(pairs[:1], np.array([[0.0, 1.0]]))
+    assert one == {"value": 1.0, "low": None, "high": None, "n": 1}
+    constant = difference(pairs, np.array([[0.0, 1.0]] * 3))
+    assert constant is not None and constant["low"] is None
+    same = difference(pairs, np.zeros((3, 2)))
+    assert same == {"value": 0.0, "low": 0.0, "high": 0.0, "n": 3}
+    single = [Pair("a", 0, (0, 0)), Pair("b", 0, (1, 1))]
+    across = difference(single, np.array([[0.0, 1.0], [0.0, 2.0]]))
+    assert across is not None and across["value"] == 1.5 and across["low"] < 0 < across["high"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"runs": [0]},
+        {"runs": [0, 0]},
+        {"runs": [0, 9]},
+        {"runs": [0, 1], "anchors": [WOMAN]},
+        {"runs": [0, 1], "anchors": [WOMAN, WOMAN]},
+        {"runs": [0, 1], "anchors": [WOMAN, "nobody"]},
+        {"runs": [0, 1], "anchors": [WOMAN, MAN], "text": "a nurse"},
+        {"runs": [0, 1], "prompts": "a nurse"},
+    ],
+)
+def test_wrong_pairs_are_one_line(client: Client, body: Any) -> None:
+    client.post("/api/pairs", 400, **body)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(client: Client, **body: Any) -> tuple[str, list[str], int]:
+    """A card: its file, its lines of text, and how many images it holds."""
+    reply = client.http.post("/api/card", json=body, headers=HEADERS)
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["content-type"].startswith("image/svg+xml")
+    root = ElementTree.fromstring(reply.text)
+    assert (root.get("width"), root.get("height")) == ("1000", "600")
+    sources = [str(image.get("href")) for image in root.iter(f"{SVG}image")]
+    assert all(source.startswith("data:image/jpeg;base64,") for source in sources)
+    return reply.text, [str(line.text or "") for line in root.iter(f"{SVG}text")], len(sources)
+
+
+def test_a_card_says_what_the_task_says(client: Client) -> None:
+    text, lines, images = drawn(client, task="t2iat_science_arts")
+    (task,) = (t for t in client.get("/api/scores")["tasks"] if t["id"] == "t2iat_science_arts")
+    assert f"{task['value']:+.2f}".replace("-", "−") in lines
+    assert any(line.startswith("95 % interval") for line in lines)
+    assert "most like female" in lines and "most like male" in lines and "at random" in lines
+    assert CAVEAT in lines and images == 30
+    run = client.collection.sources[0].run
+    assert run is not None and run.record.generator is not None
+    fingerprint = run.record.generator.fingerprint[:16]
+    assert any(fingerprint in line and "encoder toyland" in line for line in lines)
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
+    text = "picture that shows a nurse"
+    body = {"text": text, "anchors": [WOMAN, MAN], "names": ["women", "men"]}
+    _, lines, images = drawn(client, **body)
+    state = client.get("/api/session")["state"]
+    node = {"id": "new", "label": "nurse", "parent": "root", "relation": "that shows a"}
+    state["tree"]["nodes"].append(node)
+    asked = {"tree": state["tree"], "anchors": [WOMAN, MAN], "names": ["women", "men"]}
+    nodes = client.post("/api/evaluate", **asked)["nodes"]
+    (score,) = (one["scores"][0] for one in nodes if one["id"] == "new")
+    digits = next(line for line in lines if line.startswith(("+", "−")) and "." in line)
+    assert abs(float(digits.replace("−", "-")) - score["beyond_words"]) < 0.01
+    assert images == 3 * 6 + 4 and "6, 6 images" in " ".join(lines)
+    assert f"most like “{text}”" in lines and "◂ men" in lines and "women ▸" in lines
+
+
+def test_a_card_says_when_its_pictures_were_chosen(client: Client) -> None:
+    first = client.get("/api/scores/vibex_gender")["ids"][:3]
+    body = {"text": "a nurse", "anchors": [WOMAN, MAN], "ids_high": first, "ids_low": first}
+    _, lines, images = drawn(client, **body)
+    assert lines.count("chosen by hand") == 2 and lines.count("not a sample") == 2
+    assert "at random" in lines and images == 6 + 10
+
+
+def test_untrusted_text_stays_text(client: Client) -> None:
+    evil = '<script>alert(1)</script>&"\x00\x1b\u202e'
+    body = {"text": evil, "title": evil, "anchors": [WOMAN, MAN], "names": [evil, "men"]}
+    text, lines, _ = drawn(client, **body)
+    assert "<script" not in text and any("<script>" in line for line in lines)
+
+
+def test_answers_on_a_card(client: Client) -> None:
+    found = client.get("/api/scores/openbias_examples")
+    _, lines, images = drawn(client, task="openbias_examples")
+    answers = {value: found["values"].count(value) for value in found["values"]}
+    # What a judge answered, never what a person is.
+    assert f"answered “{max(answers, key=lambda value: answers[value])}”" in lines and images > 0
+    assert found["said"] == "answered “{group}”" and not set(lines) & set(answers)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"text": "a nurse"},
+        {"text": "a nurse", "anchors": [WOMAN]},
+        {"text": "a nurse", "anchors": [WOMAN, "nobody"]},
+        {"text": "a nurse", "task": "vibex_gender", "anchors": [WOMAN, MAN]},
+        {"task": "unheard"},
+        {"task": "vibex_gender", "run": 2},
+        {"task": "vibex_gender", "row": "unheard"},
+        {"task": "vibex_gender", "ids_low": [10**6]},
+        {"task": "vibex_gender", "ids_low": list(range(21))},
+        {"task": "vibex_gender", "title": "a" * 301},
+    ],
+)
+def test_wrong_cards_are_one_line(client: Client, body: Any) -> None:
+    client.post("/api/card", 400, **body)

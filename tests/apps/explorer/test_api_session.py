@@ -1,0 +1,128 @@
+"""Saving as one works, anchors without pictures, and further pictures of a prompt."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.apps.explorer.source import Collection
+from tests.apps.explorer.api import HEADERS, Client, explore, opened
+
+NEW = "picture that shows a chemist"
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    folder = tmp_path_factory.mktemp("runs")
+    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 4}
+    evaluate("toyland", "vibex_gender", output_dir=folder, **quick)
+    return opened(folder / "toyland", encoder=None)
+
+
+@pytest.fixture
+def client(collection: Collection, tmp_path: Path) -> Iterator[Client]:
+    with explore(collection, tmp_path / "session.json") as found:
+        yield found
+
+
+def generated(client: Client, text: str, count: int) -> Any:
+    """A job, once it has ended."""
+    number = client.post("/api/draw", source=0, text=text, count=count)["job"]
+    for _ in range(400):
+        job = client.get("/api/jobs")["jobs"][number]
+        if job["state"] in {"done", "failed"}:
+            break
+        time.sleep(0.05)
+    assert job["state"] == "done", job
+    return job
+
+
+def indices(client: Client, text: str) -> list[int]:
+    return sorted(one.index for one in client.collection.pictures if one.prompt == text)
+
+
+def saved(client: Client, colour: str, query: str = "", method: str = "POST") -> Any:
+    session = client.get("/api/session")
+    session.pop("saved")
+    session["state"]["anchors"][0]["colour"] = colour
+    path = f"/api/session{query}"
+    reply = client.http.request(method, path, json=session, headers=HEADERS)
+    assert reply.status_code == 200, reply.text
+    return reply.json()["saved"]
+
+
+def colour(client: Client) -> str:
+    return str(client.get("/api/session")["state"]["anchors"][0]["colour"])
+
+
+def test_a_save_that_arrives_late_is_ignored(client: Client) -> None:
+    assert saved(client, "#000001", "?page=a&turn=1")
+    assert saved(client, "#000003", "?page=a&turn=3", "PUT")
+    assert not saved(client, "#000002", "?page=a&turn=2")
+    assert colour(client) == "#000003"
+    assert saved(client, "#000009", "?page=b&turn=1")  # another page begins anew
+    assert saved(client, "#00000a") and colour(client) == "#00000a"
+
+
+@pytest.mark.parametrize("turn", ["-1", "x", "1.5", "9" * 16, "²"])
+def test_a_wrong_turn_is_one_line(client: Client, turn: str) -> None:
+    client.post(f"/api/session?turn={turn}", 400)
+
+
+def test_a_session_that_does_not_fit_keeps_the_old_one(client: Client) -> None:
+    assert saved(client, "#000001", "?page=a&turn=1")
+    client.post("/api/session?page=a&turn=2", 400, version=1)
+    assert saved(client, "#000002", "?page=a&turn=2") and colour(client) == "#000002"
+
+
+def test_further_pictures_are_further_ones(client: Client) -> None:
+    job = generated(client, NEW, 5)
+    assert (job["first"], job["done"]) == (0, 5) and indices(client, NEW) == list(range(5))
+    job = generated(client, NEW, 5)
+    assert (job["first"], job["done"]) == (5, 5) and indices(client, NEW) == list(range(10))
+
+
+def test_pictures_of_the_run_itself_are_continued(client: Client) -> None:
+    anchor = client.get("/api/session")["state"]["anchors"][0]["prompt"]
+    before = indices(client, anchor)
+    assert before == list(range(4))
+    job = generated(client, anchor, 2)
+    assert job["first"] == 4 and indices(client, anchor) == list(range(6))
+
+
+def test_an_anchor_may_be_a_prompt_that_the_run_does_not_have_yet(client: Client) -> None:
+    new = "picture that shows a dentist"
+    session = client.get("/api/session")
+    session.pop("saved")
+    first = session["state"]["anchors"][0]["prompt"]
+    session["state"]["anchors"][1].update(name="dentists", prompt=new)
+    assert client.http.post("/api/session", json=session, headers=HEADERS).status_code == 200
+    tree = session["state"]["tree"]
+    tree["nodes"].append({"id": "x", "label": "nurse", "parent": "root", "relation": "of a"})
+    body = {"tree": tree, "anchors": [first, new]}
+    (score,) = (
+        n["scores"] for n in client.post("/api/evaluate", **body)["nodes"] if n["id"] == "x"
+    )
+    assert score == [None]
+    generated(client, new, 3)
+    (score,) = (
+        n["scores"] for n in client.post("/api/evaluate", **body)["nodes"] if n["id"] == "x"
+    )
+    assert score[0]["n"][1] == 3
+
+
+def test_new_pictures_are_found_at_once(client: Client) -> None:
+    text = "picture that shows a violinist"
+    assert client.post("/api/rank", text="a violinist", prompts=[text])["ids"] == []
+    before = client.get("/api/map")["n"]
+    generated(client, text, 2)
+    assert len(client.post("/api/rank", text="a violinist", prompts=[text])["ids"]) == 2
+    assert client.get("/api/map")["n"] == before + 2
+    number = client.post("/api/rank", text="a violinist", prompts=[text])["ids"][0]
+    told = client.get(f"/api/image/{number}/scores")
+    assert told["prompt"] == text and told["tasks"] == [] and told["seed"] is not None

@@ -1,0 +1,401 @@
+"""The explorer in a real browser, over a run of the bundled model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from playwright.sync_api import expect
+
+from t2ibench import evaluate
+from tests.apps.explorer.page import Watch, add, concept, serving, shots, word
+
+Cli = Callable[..., tuple[int, str, str]]
+WOMAN = "picture that shows a woman"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
+    evaluate("toy", "vibex_gender", images_per_prompt=10, output_dir=folder, **quick)
+    return folder / "toy"
+
+
+@pytest.fixture(scope="module")
+def address(run: Path) -> Iterator[str]:
+    with serving(run) as found:
+        yield found
+
+
+@pytest.fixture
+def watch(browser: Any, address: str, run: Path) -> Iterator[Watch]:
+    (run / "explorer" / "session.json").unlink(missing_ok=True)
+    found = Watch(browser, address)
+    found.open()
+    yield found
+    found.close()
+
+
+LEAN = """async () => {
+  const { S } = await import("/static/store.js");
+  const tree = await import("/static/tree.js");
+  const node = S.nodes.get(S.state.chosen[0]);
+  Object.assign(node.scores[0], { verdict: "leans", lean: 0, beyond_words: 0.2 });
+  tree.render();
+}"""
+DISAGREE = """async inverse => {
+  const { S } = await import("/static/store.js");
+  const concept = await import("/static/concept.js");
+  const node = S.nodes.get(S.state.chosen[0]);
+  const found = { verdict: "inconclusive", lean: null, contradiction: true, beyond_words: -0.2 };
+  Object.assign(node.scores[0], found, { p_holm: 0.01, inverse });
+  await concept.views(() => true);
+}"""
+
+
+def items(page: Any, count: int) -> None:
+    """Wait for the tree to have so many nodes."""
+    expect(page.locator("#tree li")).to_have_count(count)
+
+
+def counted(page: Any, pattern: str) -> None:
+    """Wait for the grid to say how many images it shows."""
+    expect(page.locator("#count")).to_have_text(re.compile(pattern))
+
+
+def drawn(page: Any, plot: str) -> int:
+    canvas = page.locator(f"#{plot} canvas[data-drawn]")
+    canvas.wait_for()
+    return int(canvas.get_attribute("data-drawn"))
+
+
+@pytest.mark.smoke
+def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
+    page = watch.page
+    anchors = page.locator("#anchors .name").all_text_contents()
+    assert anchors == ["women (10 images)", "men (10 images)"]
+    add(page, "female")
+    node = page.locator("#tree li[aria-selected=true] > .node")
+    # Hollow and grey: words that have nothing to do with it lean as far.
+    expect(node.locator(".rail.grey")).to_have_count(1)
+    expect(node.locator(".rail .band")).to_have_count(1)
+    expect(node.locator(".rail .ci")).to_have_count(1)
+    expect(page.locator("#numbers")).to_contain_text("not told from everyday words, p = ")
+    expect(page.locator("#numbers")).to_contain_text("of everyday words · p")
+    expect(page.locator("#numbers")).to_contain_text("only D ≥ 0.61 can be told from chance")
+    assert drawn(page, "strip") == 20
+    # What a lean looks like: filled, in the colour of its side, which is the right one.
+    page.evaluate(LEAN)
+    expect(node.locator(".rail.clear.right")).to_have_attribute(
+        "aria-label", re.compile("leans to women")
+    )
+    box = node.locator(".rail .dot")
+    fill = "one => getComputedStyle(one).backgroundColor"
+    assert box.evaluate(fill) == "rgb(0, 106, 99)"
+
+
+def test_a_word_and_its_images_that_disagree_are_both_said(watch: Watch) -> None:
+    page = watch.page
+    add(page, "nurse")
+    expect(page.locator("#disagree .warn")).to_have_count(0)
+    shares = {"0": {"value": 0.9, "low": 0.6, "high": 0.98}}
+    page.evaluate(DISAGREE, {"n": 10, "lean": 0, "reason": "", "shares": shares})
+    warning = page.locator("#disagree .warn")
+    expect(warning).to_contain_text("Forward and inverse disagree about")
+    expect(warning).to_contain_text("−0.20 to men")
+    expect(warning).to_contain_text("90 % nearer women (60 % to 98 %)")
+
+
+def test_definitions_show_on_focus_and_hide_with_escape(watch: Watch) -> None:
+    page = watch.page
+    page.locator("#tree-head .term").first.focus()
+    expect(page.locator("#meaning")).to_contain_text("in cosine")
+    page.keyboard.press("Escape")
+    expect(page.locator("#meaning")).to_be_hidden()
+
+
+def test_images_sort_as_one_types(watch: Watch) -> None:
+    page = watch.page
+    expect(page.locator("#rows .pl")).to_have_count(2)
+    before = shots(page, "#rows .pl.right")
+    page.locator("#word").fill("wearing glasses")
+    concept(page, "picture that shows a person wearing glasses")
+    expect(page.locator("#path")).to_contain_text("not a test")
+    after = shots(page, "#rows .pl.right")
+    assert sorted(before) == sorted(after) and before != after
+    values = page.locator("#rows .pl.right .shot span").all_inner_texts()
+    assert values == sorted(values, reverse=True)
+    assert page.locator("#tree li").count() == 3  # a look adds nothing
+    page.locator("#word").fill("")
+    expect(page.locator("#concept")).to_have_text("none chosen")
+
+
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
+        ("female", "picture that shows a female person"),
+        ("engineer", "picture that shows an engineer"),
+        ("nurses", "picture that shows nurses"),
+        ("at night", "picture taken at night"),
+        ("with a dog", "picture with a dog"),
+        ("wearing glasses", "picture that shows a person wearing glasses"),
+        ("the sea", "picture that shows the sea"),
+    ],
+)
+def test_a_word_is_put_grammatically(typed: str, text: str, watch: Watch) -> None:
+    word(watch.page, typed)
+    concept(watch.page, text)
+
+
+def test_an_image_large_and_the_way_back(watch: Watch) -> None:
+    page = watch.page
+    word(page, "nurse")
+    concept(page, "picture that shows a nurse")
+    first = page.locator("#rows .shot").first
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#rows .shot").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    box = page.locator("#lightbox")
+    expect(box.locator("h2")).to_have_text("picture that shows a man")
+    expect(box).to_contain_text("SHA-256")
+    expect(box).to_contain_text("2 of 10")
+    expect(box.locator(".link").first).to_be_visible()  # a test that used it
+    page.keyboard.press("ArrowRight")
+    expect(box).to_contain_text("3 of 10")
+    page.keyboard.press("Escape")
+    expect(box).to_be_hidden()
+    expect(page.locator("#rows .shot").nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    box.get_by_role("button", name="More like this").click()
+    expect(page.locator("#no-images")).to_contain_text("Most to least like image")
+    expect(page.locator("#tab-images")).to_have_attribute("aria-selected", "true")
+
+
+def test_the_tree_by_keyboard_and_mouse(watch: Watch) -> None:
+    page = watch.page
+    add(page, "person")
+    item = page.locator("#tree li[aria-selected=true]")
+    item.focus()
+    page.keyboard.press("Insert")
+    page.locator("#tree form input.label").fill("old")
+    page.keyboard.press("Enter")
+    concept(page, "picture that shows an old person")
+    page.locator("#tree li[aria-selected=true]").focus()
+    page.keyboard.press("F2")
+    page.locator("#tree form input.label").fill("young")
+    page.keyboard.press("Enter")
+    concept(page, "picture that shows a young person")
+    # Dragged to the root it is a property of the picture.
+    page.locator('#tree li:has(> .node .label:text-is("young")) > .node').drag_to(
+        page.locator('#tree li:has(> .node .label:text-is("picture")) > .node').first
+    )
+    concept(page, "young picture")
+    page.locator("#tree li[aria-selected=true]").focus()
+    page.keyboard.press("Delete")
+    items(page, 4)
+    page.keyboard.press("Control+z")
+    items(page, 5)
+    page.keyboard.press("Control+y")
+    items(page, 4)
+    page.locator("#tree li").first.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    held = page.evaluate("document.activeElement.querySelector('.label').textContent")
+    assert held == "person"
+    page.keyboard.press("Alt+ArrowUp")
+    labels = page.locator("#tree .label").all_inner_texts()
+    assert labels == ["picture", "woman", "person", "man"]
+
+
+def test_every_view_and_the_brush(watch: Watch) -> None:
+    page = watch.page
+    add(page, "doctor")
+    add(page, "happy person")
+    page.locator('#tree .node:has-text("doctor")').click(modifiers=["Control"])
+    page.wait_for_selector("#intersection canvas[data-drawn]")
+    assert drawn(page, "strip") == 20
+    assert drawn(page, "intersection") == 20
+    assert drawn(page, "inverse") == 20
+    page.locator("#strip canvas").scroll_into_view_if_needed()
+    box = page.locator("#strip canvas").bounding_box()
+    page.mouse.move(box["x"] + 2, box["y"] + 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 100, steps=4)
+    page.mouse.up()
+    # The first row is the second anchor, at the left: its ten images are what the grid shows now.
+    page.locator("#tab-images").click()
+    counted(page, "^10 of ")
+    alts = page.locator("#grid .tile").evaluate_all(
+        "tiles => tiles.map(tile => tile.getAttribute('aria-label'))"
+    )
+    assert len(alts) == 10
+    assert all(text.startswith("picture that shows a man") for text in alts)
+    page.locator("#grid").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator("#lightbox h2")).to_have_text("picture that shows a man")
+    page.keyboard.press("Escape")
+    expect(page.locator("#lightbox")).to_be_hidden()
+    page.keyboard.press("Escape")
+    counted(page, r"^\d+$")
+    page.mouse.move(0, 0)
+    page.locator("#strip canvas").focus()
+    page.keyboard.press("ArrowRight")
+    assert "similarity" in page.locator("#tip").inner_text()
+    page.locator("#find").fill("happy")
+    counted(page, "^10 of ")
+    page.locator("#find").fill("zzz")
+    expect(page.locator("#no-images")).to_contain_text("No image has “zzz” in its prompt")
+    page.locator("#no-images button").click()
+    counted(page, r"^\d+$")
+
+
+def test_an_inverse_query_and_five_more(watch: Watch) -> None:
+    page = watch.page
+    add(page, "chemist")
+    for total in (5, 10):
+        page.locator("#acts .draw").click()
+        expect(page.locator("#own .ph").last).to_contain_text(f"of {total}", timeout=60_000)
+        expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", str(20 + total))
+        expect(page.locator("#acts .draw")).to_have_text("Generate 5 more images")
+    assert page.locator("#tree .tag", has_text="generated").count() == 1
+    expect(page.locator("#numbers")).to_contain_text("Drawn: 10 images of it")
+
+
+def test_save_reload_export_and_run(watch: Watch, run: Path, cli: Cli) -> None:
+    page = watch.page
+    add(page, "nurse")
+    page.locator("#save").click()
+    page.wait_for_selector("#status:has-text('Saved')")
+    watch.open()
+    page.wait_for_selector('#tree li[aria-selected=true]:has-text("nurse") .scores')
+    saved = json.loads((run / "explorer" / "session.json").read_text())
+    assert saved["state"]["tree"]["nodes"][-1]["label"] == "nurse" and saved["undo"]
+    page.locator("#undo").click()
+    items(page, 3)
+    page.locator("#redo").click()
+    page.wait_for_selector('#tree .label:text-is("nurse")')
+    page.locator("#files summary").click()
+    with page.expect_download() as download:
+        page.locator("#task").click()
+    tasks = run.parent / "tasks"
+    tasks.mkdir(exist_ok=True)
+    download.value.save_as(tasks / "explored.yaml")
+    task = yaml.safe_load((tasks / "explored.yaml").read_text())
+    assert task["concepts"] == [{"name": "nurse", "prompt": "picture that shows a nurse"}]
+    status, out, errors = cli(
+        *("run", "--model", "toy", "--tasks", "explored", "--include-path", tasks),
+        *("--output-dir", run.parent, "--images-per-prompt", "10", "--permutations", "500"),
+    )
+    assert status == 0, errors
+    assert "explored" in out and "Nothing to do" in errors
+
+
+def test_nothing_is_lost_on_reload(watch: Watch, run: Path) -> None:
+    page = watch.page
+    word(page, "nurse")
+    expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
+    assert "nurse" in (run / "explorer" / "session.json").read_text()
+    # The server cannot be reached: the browser keeps it, and brings it back.
+    page.route("**/api/session?*", lambda route: route.fulfill(status=500, body="no"))
+    word(page, "sheriff")
+    expect(page.locator("#saved")).to_have_text("Kept in this browser only")
+    page.unroute("**/api/session?*")
+    watch.wrong = [line for line in watch.wrong if "500" not in line]
+    watch.open()
+    page.wait_for_selector('#tree .label:text-is("sheriff")')
+    expect(page.locator("#saved")).to_have_text(re.compile("^Saved"))
+    assert "sheriff" in (run / "explorer" / "session.json").read_text()
+
+
+def test_a_session_is_opened_by_keyboard(watch: Watch, tmp_path: Path) -> None:
+    page = watch.page
+    page.on("filechooser", lambda _: None)  # intercepted from here on, not only once it opens
+    word(page, "nurse")
+    expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
+    session = page.evaluate("fetch('/api/session').then(reply => reply.json())")
+    session.pop("saved")
+    session["state"]["tree"]["nodes"][-1]["label"] = "pilot"
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(session))
+    with page.expect_file_chooser() as chooser:  # from here on, so that it is watched in time
+        page.locator("#files summary").focus()
+        page.keyboard.press("Enter")
+        for _ in range(3):
+            page.keyboard.press("Tab")
+        expect(page.locator("#open")).to_be_focused()
+        page.keyboard.press("Enter")
+    chooser.value.set_files(path)
+    page.wait_for_selector('#tree .label:text-is("pilot")')
+
+
+def test_a_link_opens_the_same_view(watch: Watch) -> None:
+    page = watch.open("concept=picture that shows a plumber&tab=images&sel=0-4,7")
+    concept(page, "picture that shows a plumber")
+    counted(page, "^6 of ")
+    expect(page.locator("#tab-images")).to_have_attribute("aria-selected", "true")
+    page = watch.open("task=vibex_gender")
+    expect(page.locator("#one-test h3")).to_be_visible()
+    assert page.locator("#one-test .shot").count() == 20
+    page.locator("#one-test .shot").first.click()
+    page.locator("#lightbox .link").first.click()
+    expect(page.locator("#lightbox")).to_be_hidden()
+    expect(page.locator("#tab-tests")).to_be_focused()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
+def test_views_are_saved(kind: str, watch: Watch, tmp_path: Path) -> None:
+    page = watch.page
+    add(page, "boss")
+    with page.expect_download() as download:
+        page.locator("#strip figcaption button", has_text=kind).click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    data = path.read_bytes()
+    if kind == "PNG":
+        assert data.startswith(b"\x89PNG") and len(data) > 5000
+        wide = int.from_bytes(data[16:20], "big")
+        assert wide == 2 * page.locator("#strip canvas").evaluate("one => one.clientWidth")
+    elif kind == "SVG":
+        text = data.decode()
+        assert (
+            text.count("<image ") == 20
+            and "data:image/jpeg" in text
+            and "http:" not in (text.replace("http://www.w3.org/2000/svg", ""))
+        )
+    else:
+        rows = data.decode().splitlines()
+        assert len(rows) == 21 and rows[0] == '"source","prompt","index","anchor","similarity"'
+
+
+def test_labels_are_text(watch: Watch) -> None:
+    page = watch.page
+    add(page, "<img src=x onerror=alert(1)>")
+    assert page.locator("#tree img").count() == 0
+    expect(page.locator("#concept")).to_have_text("<img src=x onerror=alert(1)>")
+
+
+def test_anchors_are_chosen_typed_and_drawn(watch: Watch) -> None:
+    page = watch.page
+    page.locator("#anchor-box summary").click()
+    page.locator("#anchor-prompt").fill("picture that shows a happy person")
+    page.locator("#add-anchor button").click()
+    expect(page.locator("#anchors li")).to_have_count(3)
+    add(page, "child")
+    expect(page.locator("#numbers")).to_contain_text("and 10")
+    expect(page.locator("#strip canvas")).to_have_attribute("data-drawn", "30")
+    page.locator("#anchor-box summary").click()
+    page.locator("#anchor-prompt").fill("picture that shows a tall tree")
+    page.locator("#add-anchor button").click()
+    expect(page.locator("#status")).to_contain_text("generate some here")
+    new = page.locator("#anchors li", has_text="tall tree")
+    expect(new).to_contain_text("(0 images)")
+    new.get_by_role("button", name="Generate 10").click()
+    expect(new).to_contain_text("(10 images)", timeout=60_000)

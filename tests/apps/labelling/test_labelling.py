@@ -1,0 +1,244 @@
+"""A sample of a run is exported, answered, imported, and corrects what a judge says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.apps.labelling.sample import Item, stratified
+from t2ibench.apps.labelling.sheet import page
+
+Cli = Callable[..., tuple[int, str, str]]
+TASK = """
+id: hand
+version: 1
+method: openbias
+title: t
+description: d
+citation: c
+images_per_prompt: 30
+biases:
+  - {name: gender, about: person, classes: [male, female],
+     question: "What is the gender of the person?",
+     captions: [A nurse., A carpenter., A person., A chef., A teacher., A farmer., A doctor.,
+                A secretary., A tailor., A librarian.]}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of toyland, judged by its own reader."""
+    root = tmp_path_factory.mktemp("labels")
+    (root / "tasks").mkdir()
+    (root / "tasks" / "hand.yaml").write_text(TASK)
+    evaluate(
+        "toyland",
+        "hand",
+        include_path=[str(root / "tasks")],
+        output_dir=str(root / "runs"),
+        judge="toyland",
+        n_permutations=500,
+        n_bootstrap=200,
+    )
+    return root / "runs" / "toyland"
+
+
+def sheet_of(folder: Path) -> list[dict[str, str]]:
+    text = (folder / "sheet.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
+    """Answer a sheet as the judge did, but for the first `wrong` rows."""
+    judged = {}
+    for file in (run / "evidence").glob("answers-*/*.jsonl"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            judged[row["image"][:16]] = row["answer"]
+    rows = sheet_of(folder)
+    for number, row in enumerate(rows):
+        answer = judged[Path(row["file"]).stem]
+        flipped = {"male": "female", "female": "male"}.get(answer, answer)
+        row["answer"] = flipped if number < wrong else answer
+    file = folder / "filled.csv"
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def test_a_sample_is_stratified_and_repeats() -> None:
+    strata = {
+        name: [Item(f"{name}{k}", "", "", "", ()) for k in range(size)]
+        for name, size in (("a", 60), ("b", 30), ("c", 10))
+    }
+    counts = {"a": 0, "b": 0, "c": 0}
+    for seed in range(200):
+        drawn = stratified(strata, 15, np.random.default_rng(seed))
+        assert len({item.id for item in drawn}) == 15
+        sizes = {name: sum(item.id.startswith(name) for item in drawn) for name in strata}
+        assert sizes["a"] == 9 and sizes["b"] in {4, 5} and sizes["c"] in {1, 2}
+        for name, size in sizes.items():
+            counts[name] += size
+    assert abs(counts["c"] / 200 - 1.5) < 0.12  # every image has the same chance
+    again = stratified(strata, 15, np.random.default_rng(7))
+    assert again == stratified(strata, 15, np.random.default_rng(7))
+
+
+@pytest.mark.slow
+def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
+    status, out, _ = cli("label", "export", run, "--images", "210", "--output", tmp_path / "l")
+    assert status == 0 and "210 images of 1 question:" in out
+    rows = sheet_of(tmp_path / "l")
+    assert len(rows) == 210
+    text = (tmp_path / "l" / "sheet.csv").read_text() + (tmp_path / "l" / "label.html").read_text()
+    assert "nurse" not in text.casefold()  # blind: nothing says what an image was generated for
+    assert all((tmp_path / "l" / row["file"]).is_file() for row in rows)
+    filled = fill(tmp_path / "l", run, wrong=21)
+    status, out, _ = cli("label", "import", run, filled, "--labeller", "anna")
+    assert status == 0 and "210 answers of anna, 210 of them new." in out
+    status, out, _ = cli("label", "import", run, filled, "--labeller", "anna")
+    assert "0 of them new" in out
+    # The same sheet measures a judge before it is used.
+    status, out, _ = cli("check", "judge", "toyland", "--labels", filled, "--json")
+    assert status == 0
+    (question,) = json.loads(out)["questions"]
+    assert question["n"] == 210 and question["accuracy"] == pytest.approx(189 / 210, abs=0.01)
+    status, out, _ = cli("label", "agree", run)
+    assert status == 0
+    line = next(line for line in out.splitlines() if "gender" in line)
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[2] == "210" and cells[3] == "0.900"  # 189 of 210
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answer": "femal"}, "Did you mean 'female'?"),
+        ({"id": "0123456789abcdef"}, "no image of this run has the id"),
+    ],
+)
+def test_a_wrong_sheet_is_one_line_and_stores_nothing(
+    run: Path, cli: Cli, tmp_path: Path, change: dict[str, str], message: str
+) -> None:
+    cli("label", "export", run, "--images", "5", "--output", tmp_path / "l")
+    filled = fill(tmp_path / "l", run)
+    rows = list(csv.DictReader(filled.open(encoding="utf-8")))
+    rows[2] |= change
+    with filled.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    status, _, error = cli("label", "import", run, filled, "--labeller", "eve")
+    assert status == 1 and message in error and error.count("\n") == 1
+    labels = run / "evidence" / "labels.jsonl"
+    assert not labels.is_file() or "eve" not in labels.read_text()
+
+
+def test_an_unknown_question_is_named(run: Path, cli: Cli) -> None:
+    status, _, error = cli("label", "export", run, "--question", "What is the gender of the persn?")
+    assert status == 1 and "Did you mean 'What is the gender of the person?'?" in error
+
+
+@pytest.mark.smoke
+def test_the_page_answers_by_keyboard_and_saves(
+    run: Path, cli: Cli, tmp_path: Path, browser: Any
+) -> None:
+    cli("label", "export", run, "--images", "3", "--output", tmp_path / "l")
+    opened = browser.new_page()
+    problems: list[str] = []
+    opened.on("console", lambda message: problems.append(message.text))
+    opened.goto((tmp_path / "l" / "label.html").as_uri())
+    assert opened.evaluate("document.getElementById('image').naturalWidth") > 0
+    opened.keyboard.press("1")
+    opened.keyboard.press("2")
+    opened.keyboard.press("n")
+    assert "3 answered" in opened.inner_text("#progress")
+    opened.reload()
+    assert "3 answered" in opened.inner_text("#progress")  # kept in this browser
+    with opened.expect_download() as download:
+        opened.click("#save")
+    saved = tmp_path / "saved.csv"
+    download.value.save_as(saved)
+    answers = [row["answer"] for row in csv.DictReader(saved.open(encoding="utf-8"))]
+    assert answers == ["male", "female", "not in the picture"]
+    assert cli("label", "import", run, saved, "--labeller", "page")[0] == 0
+    assert not problems
+
+
+def test_texts_of_the_page_are_data(tmp_path: Path, browser: Any) -> None:
+    evil = "</script><img src=x onerror=\"document.title='owned'\">"
+    rows: list[dict[str, object]] = [
+        {"id": "a", "file": "none.jpg", "question": evil, "classes": [evil, "b"]}
+    ]
+    file = tmp_path / "label.html"
+    file.write_text(page(rows), encoding="utf-8")
+    opened = browser.new_page()
+    opened.goto(file.as_uri())
+    assert opened.title() == "Label images"
+    assert opened.inner_text("#question") == evil
+
+
+@pytest.mark.slow
+def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> None:
+    """People who agree with the judge on every image change no share."""
+    cli("label", "export", run, "--images", "240", "--output", tmp_path / "l")
+    (run / "evidence" / "labels.jsonl").unlink(missing_ok=True)
+    filled = fill(tmp_path / "l", run)
+    assert cli("label", "import", run, filled)[0] == 0
+    assert cli("score", run)[0] == 0
+    row = json.loads((run / "results.json").read_text())["tasks"]["hand"]["by"][0]["scores"]
+    assert row["n_labels"]["value"] == 240
+    for name in ("male", "female"):
+        corrected, judged = row[f"share_corrected:{name}"], row[f"share:{name}"]
+        assert corrected["value"] == pytest.approx(judged["value"], abs=0.01)
+        assert corrected["ci_low"] < judged["value"] < corrected["ci_high"]
+    assert row["h_corrected"]["value"] == pytest.approx(row["h"]["value"], abs=0.03)
+    # The command of the run scores with the labels, too.
+    corrected = (run / "results.json").read_bytes()
+    command = json.loads(corrected)["command"]
+    assert cli(*command[1:])[0] == 0
+    assert (run / "results.json").read_bytes() == corrected
+
+
+@pytest.mark.parametrize("judge", [None, "skin"])
+def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -> None:
+    """Of a run without a judge, or with one that names no class, labels give the numbers."""
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "hand.yaml").write_text(TASK)
+    words = ("--model", "toyland", "--include-path", tmp_path / "tasks", "--tasks", "hand")
+    draws = ("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100")
+    how = ("--judge", judge) if judge else ("--generate-only",)
+    cli(*words, *draws, *how, "--output-dir", tmp_path / "runs")
+    run = tmp_path / "runs" / "toyland"
+    if judge is None:
+        status, _, error = cli("score", run)
+        assert status == 1 and "t2ibench label export" in error
+    assert cli("label", "export", run, "--images", "30")[0] == 0
+    rows = sheet_of(run / "labels")
+    for number, row in enumerate(rows):
+        row["answer"] = "female" if number % 3 else "Not in the picture"
+    filled = tmp_path / "filled.csv"
+    with filled.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), delimiter=";")
+        writer.writeheader()
+        writer.writerows(rows)
+    assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
+    for _ in range(2):  # what is scored again is the same
+        status, _, error = cli("score", run)
+        assert status == 0, error
+        assert "Judges: labels by anna" in (run / "results.md").read_text()
+    task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
+    left = {reason: count for reason, count in task["excluded"].items() if count}
+    assert left == {"unknown": 10, "not labelled": 10}
+    assert task["by"][0]["scores"]["share:female"]["value"] == 1
+    assert list(task["settings"]["judges"]) == ["labels by anna"]

@@ -1,0 +1,175 @@
+"""A small run and its submission, made once; a test that changes something copies it first."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from t2ibench import evaluate
+from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.verdicts import Verifier
+from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.results.paired import FILE, read_paired_run, write_paired
+from t2ibench.results.schema import Results, TaskResult
+from t2ibench.store.images import image_key
+from t2ibench.tasks.index import build_index
+from tests import hand
+
+# One task for each kind of evidence: images, answers and texts.
+SUBMISSIONS = Path(__file__).parents[3] / "leaderboard" / "submissions"
+TASKS = "occupations_t2iat,openbias_examples,weat_8_science_arts"
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    evaluate("toyland", TASKS, images_per_prompt=3, output_dir=folder)
+    return folder / "toyland"
+
+
+@pytest.fixture(scope="session")
+def packed(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pack(run, tmp_path_factory.mktemp("submissions"), SilentReporter())
+
+
+@pytest.fixture
+def submission(packed: Path, tmp_path: Path) -> Path:
+    """A copy of the honest submission."""
+    return Path(shutil.copytree(packed, tmp_path / packed.name))
+
+
+PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": "a paper"}
+# Share of +1 images in each of three models: one that leans, and two that do not.
+SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
+
+MODELS = {"toyland-fair": "toyland"}
+
+
+def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str, MethodResult]:
+    """Results of one task of several families; images of all models come from the same noise."""
+    noise = np.random.default_rng(seed).random((3, n))
+    images = {
+        prompt: np.where(row < share, 1.0, -1.0)
+        for prompt, row, share in zip(("x", "y", "z"), noise, shares, strict=True)
+    }
+    return {
+        "t2iat_flowers_insects": hand.mean_lean({"x": images["x"], "z": images["z"]}),
+        "t2iat_science_arts": hand.mean_lean({"z": images["z"]}),
+        "occupations_t2iat": hand.mean_square(images),
+        "openbias_examples": hand.mean_square({"x": images["x"], "y": images["y"]}),
+        "tibet_occupations": hand.mean_square(images),
+        "weat_8_science_arts": hand.mean_lean({"words": np.array([0.1, 0.4, 0.2, 0.3])}),
+    }
+
+
+def family_of(task: str) -> str:
+    return task.partition("_")[0]
+
+
+def task_records(
+    found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, TaskResult]:
+    records = {}
+    for name, result in found.items():
+        family = family_of(name)
+        text = {"n_images": 0} if family == "weat" else {}
+        published = {"published": [PUBLISHED]} if family == "tibet" else {}
+        head = hand.record(result).headline.model_copy(update={"direction": f"{name} in words."})
+        shipped = build_index()[0].tasks[name]  # so that pages find its words
+        head_of = {"task_hash": shipped.hash, "title": shipped.spec.title}
+        given = {
+            **head_of,
+            "method": family,
+            "family": family,
+            "headline": head,
+            **text,
+            **published,
+        }
+        given |= {"notes": ["A note."], **(changes or {}).get(name, {})}
+        records[name] = hand.record(result, **given)
+    return records
+
+
+def write_submission(
+    root: Path,
+    name: str,
+    found: Mapping[str, MethodResult],
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Path:
+    """A submission without its evidence, and what recomputing it would give: what pages show."""
+    fingerprint = f"{len(name):064x}"
+    folder = root / f"{name}-{fingerprint[-8:]}"
+    (folder / "thumbs").mkdir(parents=True)
+    results: Results = hand.results(name, **task_records(found, changes))
+    model = results.model.model_copy(update={"fingerprint": fingerprint})
+    (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
+    write_paired(folder / FILE, hand.pairs(found))
+    rows = [{"prompt": "a rose", "index": k, "seed": k, "status": "ok"} for k in range(2)]
+    (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for k in range(2):
+        key = image_key(fingerprint, "a rose", k)
+        Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
+    manifest = Manifest(
+        t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,
+        encoders=hand.ENCODERS, files={},
+    )  # fmt: skip
+    (folder / "submission.json").write_text(manifest.model_dump_json())
+    return folder
+
+
+def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
+    """A verdict on every submission, without looking; another one on those of a name."""
+
+    def judge(folder: Path) -> Verdict:
+        name = folder.name.rpartition("-")[0].replace("-", "_")
+        found = others.get(name, level)
+        return Verdict(found, paired=read_paired_run(folder) if found in VERIFIED else {})
+
+    return judge
+
+
+def board_of(root: Path, level: str = "recomputed", **others: str) -> Board:
+    return read_board(root, said(level, **others))
+
+
+@pytest.fixture(scope="session")
+def verified() -> Board:
+    """The submissions of this repository, verified: some 40 seconds of a processor."""
+    return read_board(SUBMISSIONS, Verifier([SUBMISSIONS]))
+
+
+@pytest.fixture
+def shipped(verified: Board) -> Board:
+    return Board(list(verified.entries))
+
+
+@pytest.fixture(scope="session")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three submissions without evidence, for what is shown of those that were verified."""
+    root = tmp_path_factory.mktemp("board")
+    for name, shares in SHARES.items():
+        write_submission(root, name, model_results(0, shares))
+    return root
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A page from disk, on which nothing goes wrong."""
+    found = browser.new_page(viewport={"width": 1280, "height": 900})
+    wrong: list[str] = []
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("dialog", lambda dialog: wrong.append(dialog.message))
+    yield found
+    found.close()
+    assert wrong == []

@@ -1,0 +1,404 @@
+"""What is made again: forgeries that are consistent in themselves are found out."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from t2ibench import evaluate
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.regenerate import sample_for_audit
+from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Drawn
+from t2ibench.pipeline.plan import make_plan
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.settings import Settings
+from t2ibench.store.images import Attempt
+from t2ibench.store.jsonl import read_rows
+from t2ibench.tasks import load_tasks
+from tests.apps.leaderboard.forging import (
+    balanced_answers,
+    call_filtered,
+    edit,
+    edit_json,
+    edit_rows,
+    random_embeddings,
+    refusal,
+    rename_judge,
+    seal,
+    set_in,
+)
+
+Cli = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.slow  # each test draws, embeds and scores again
+
+
+@pytest.fixture
+def copy(run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(run, tmp_path / "forged"))
+
+
+def packed_of(run: Path, thumbnails: int = 0) -> Path:
+    return pack(run, run.parent / "submissions", SilentReporter(), thumbnails=thumbnails)
+
+
+def test_all_that_is_made_again_is_listed(packed: Path) -> None:
+    verdict = verify(packed, draw=10)
+    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    texts = len(load_file(next(packed.glob("evidence/*/texts-packed.safetensors")))["keys"])
+    assert verdict.parts["images"] == 10 and verdict.parts["texts"] == texts
+    assert verdict.parts["answers"] > 0
+    assert "10 images" in verdict.notes[0] and "are the same" in verdict.notes[0]
+    assert verdict.stated == ["environment", "t2ibench"]
+    assert json.loads(json.dumps(verdict.record()))["level"] == "reproduced"
+
+
+SEEN, ASKED, READ = {"images", "texts"}, {"images", "answers"}, {"texts"}
+HONEST: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "a multiple of the images": ({"tasks": "t2iat_career_family", "times": 0.3}, SEEN),
+    "fewer guided images": (
+        {"tasks": "t2iat_career_family", "images_per_prompt": 3, "guided_images_per_prompt": 2},
+        SEEN,
+    ),
+    "texts alone": ({"tasks": "weat_8_science_arts,weat_1_flowers_insects"}, READ),
+    "a judge that is named after an encoder": (
+        {"tasks": "openbias_examples", "judge": "clip", "images_per_prompt": 2}, ASKED,
+    ),
+    "arguments of the model and of a judge": (
+        {
+            "tasks": "openbias_examples", "images_per_prompt": 2, "judge": "clip,toyland",
+            "judge_args": {"margin": "0.2"}, "model_args": {"all.gender.female": "0.9"},
+        },
+        ASKED,
+    ),
+    "more draws": (
+        {"tasks": "weat_8_science_arts", "n_bootstrap": 20_000, "dtype": "float32"}, READ,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HONEST)
+def test_honest_runs_are_reproduced(kind: str, tmp_path: Path) -> None:
+    keywords, parts = HONEST[kind]
+    results = evaluate("toyland", output_dir=tmp_path, **keywords)
+    (run,) = tmp_path.glob("toyland*")
+    verdict = verify(packed_of(run), draw=3)
+    assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
+    assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
+
+
+def fabricate_images(run: Path) -> None:
+    random_embeddings(run, "images")
+
+
+def fabricate_texts(run: Path) -> None:
+    random_embeddings(run, "texts")
+
+
+def nudge_texts(run: Path) -> None:
+    """Move every text a little towards one direction, which is enough to move a lean."""
+    for path in run.glob("evidence/*/texts-*.safetensors"):
+        data = load_file(path)
+        rows = data["embeddings"] + np.float32(0.03)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        save_file({"keys": data["keys"], "embeddings": rows}, path)
+
+
+def widen(run: Path) -> None:
+    """Embeddings of another width than the encoder's."""
+    for path in run.glob("evidence/*/*.safetensors"):
+        data = load_file(path)
+        rows = np.pad(data["embeddings"], ((0, 0), (0, 3)))
+        save_file({"keys": data["keys"], "embeddings": rows}, path)
+
+
+FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
+    "images that were never looked at": (fabricate_images, "does not look to toyland"),
+    "texts that were never embedded": (fabricate_texts, "embeds otherwise by toyland"),
+    "texts that were nudged": (nudge_texts, "embeds otherwise by toyland"),
+    "embeddings of another width": (widen, "embeds otherwise by toyland"),
+    "answers that nobody gave": (balanced_answers, "toyland says"),
+    "images called filtered": (call_filtered, "is called filtered, and the model makes it"),
+    "images called refused": (
+        lambda run: call_filtered(run, "refused"), "is called refused, and the model makes it",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_a_consistent_forgery_is_only_found_when_it_is_made_again(kind: str, copy: Path) -> None:
+    forge, message = FORGERIES[kind]
+    forge(copy)
+    folder = packed_of(copy)
+    assert verify(folder).level == "recomputed"
+    assert message in refusal(folder, 8)
+
+
+def hide_some(run: Path) -> int:
+    """Call the images of some prompts filtered."""
+    hidden = 0
+
+    def hide(rows: list[dict[str, Any]]) -> None:
+        nonlocal hidden
+        for row in rows:
+            if "programmer" in row["prompt"]:
+                del row["file"], row["sha256"]
+                row |= {"status": "filtered", "reason": "a filter"}
+                hidden += 1
+
+    for path in run.glob("images/*.jsonl"):
+        edit_rows(path, hide)
+    return hidden
+
+
+def filter_programmers(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
+    """Make the model leave out every programmer."""
+    honest = ToylandGenerator.generate
+
+    def generate(model: Any, requests: Any) -> list[Drawn]:
+        without: Any = Drawn(status, reason="a filter")  # type: ignore[arg-type]
+        return [
+            without if "programmer" in request.prompt else one
+            for request, one in zip(requests, honest(model, requests), strict=True)
+        ]
+
+    monkeypatch.setattr(ToylandGenerator, "generate", generate)
+
+
+def test_attempts_that_gave_no_image_are_tried_again(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert hide_some(copy) >= 3
+    folder = packed_of(copy)
+    filter_programmers(monkeypatch, "filtered")
+    verdict = verify(folder, draw=3)
+    assert verdict.level == "reproduced", verdict.problems
+    assert verdict.parts["refused"] == 3 and "3 attempts that gave no image" in verdict.notes[0]
+    filter_programmers(monkeypatch, "refused")
+    assert "is called filtered, and when it is tried again it is refused" in refusal(folder, 3)
+    filter_programmers(monkeypatch, "failed")
+    verdict = verify(folder, draw=3)
+    assert verdict.level == "partly reproduced"
+    assert "3 images failed here" in verdict.lacking[0]
+
+
+def test_a_model_that_breaks_here_lowers_the_verdict(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(model: Any) -> None:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr(ToylandGenerator, "effective_settings", broken)
+    verdict = verify(packed, draw=2)
+    assert (verdict.level, verdict.problems) == ("recomputed", [])
+    assert "RuntimeError: no driver" in verdict.notes[0]
+
+
+def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        rename_judge(copy, "openai:gpt", {"base_url": address, "timeout": "1", "retries": "1"})
+        verdict = verify(packed_of(copy), draw=4)
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    assert verdict.level == "partly reproduced", verdict.problems
+    assert "answers" not in verdict.parts and verdict.parts["images"] == 4
+    assert "openai:gpt is on a server, which is not called" in verdict.lacking[0]
+    assert any("not made again: the judge openai:gpt" in note for note in verdict.notes)
+
+
+def test_answers_of_people_are_not_asked_again(copy: Path, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("prompt,index,answer\na nurse,0,female\n")
+    rename_judge(copy, "answers:people.csv", {})
+    edit_json(copy / "run.json", set_in("settings", "judge", value=[f"answers:{file}"]))
+    verdict = verify(packed_of(copy), draw=4)
+    assert verdict.level == "partly reproduced", verdict.problems
+    assert "holds answers that were given once" in verdict.lacking[0]
+
+
+def absent_encoder(run: Path) -> None:
+    (old,) = run.glob("evidence/toyland-*")
+    old.rename(old.with_name(f"clip-.-nowhere-{'b' * 12}"))
+
+    def rename(record: dict[str, Any]) -> None:
+        record["encoders"] = {"clip:./nowhere": {"fingerprint": "b" * 64, "embeds_images": True}}
+        record["settings"]["encoder"] = ["clip:./nowhere"]
+
+    edit_json(run / "run.json", rename)
+
+
+def absent_model(run: Path) -> None:
+    def rename(record: dict[str, Any]) -> None:
+        record["settings"]["model"] = record["generator"]["model"] = "./nowhere"
+        record["generator"]["name"] = "nowhere"
+
+    edit_json(run / "run.json", rename)
+
+
+ABSENT: dict[str, tuple[Callable[[Path], None], str, str, set[str]]] = {
+    "an encoder": (
+        absent_encoder, "partly reproduced", "the encoder clip:./nowhere is not here: No such",
+        {"images", "answers"},
+    ),
+    "the model": (
+        absent_model, "recomputed", "the model cannot be made here: No such folder", {"texts"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ABSENT)
+def test_what_is_not_here_lowers_the_verdict_in_words(kind: str, copy: Path) -> None:
+    leave_out, level, message, parts = ABSENT[kind]
+    leave_out(copy)
+    verdict = verify(packed_of(copy), draw=6)
+    assert (verdict.level, verdict.problems) == (level, [])
+    assert message in verdict.lacking[0]
+    assert set(verdict.parts) == parts
+
+
+def test_a_bundled_encoder_of_another_fingerprint_is_refused(copy: Path) -> None:
+    (old,) = copy.glob("evidence/toyland-*")
+    old.rename(old.with_name(f"toyland-{'b' * 12}"))
+    record = {"toyland": {"fingerprint": "b" * 64, "embeds_images": True}}
+    edit_json(copy / "run.json", set_in("encoders", value=record))
+    assert "the encoder toyland here is not the one that was used" in refusal(packed_of(copy), 8)
+
+
+def other_arguments(run: Path) -> None:
+    def change(record: dict[str, Any]) -> None:
+        arguments = {"all.gender.female": "1.0"}
+        record["settings"]["model_args"] = record["generator"]["model_args"] = arguments
+
+    edit_json(run / "run.json", change)
+
+
+MODELS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "other arguments": (other_arguments, "has another fingerprint"),
+    "other settings": (
+        lambda run: edit_json(
+            run / "run.json", set_in("generator", "settings", value={"steps": 500})
+        ),
+        "it names the settings",
+    ),
+    "another revision": (
+        lambda run: edit_json(run / "run.json", set_in("generator", "revision", value="world 9")),
+        "it names revision world 9 of the model",
+    ),
+    "other effective settings": (
+        lambda run: edit_json(
+            run / "run.json", set_in("generator", "effective_settings", "height", value=1024)
+        ),
+        "it states height = 1024; the model uses 64",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_what_is_stated_of_the_model_is_compared_with_it(kind: str, copy: Path) -> None:
+    forge, message = MODELS[kind]
+    forge(copy)
+    folder = packed_of(copy)
+    assert verify(folder).level == "recomputed"
+    assert message in refusal(folder, 2)
+
+
+def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
+    packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = ToylandGenerator.generate
+    asked: list[Any] = []
+
+    def generate(model: Any, requests: Any) -> list[Drawn]:
+        asked.extend((request.prompt, request.index) for request in requests)
+        return honest(model, requests)
+
+    monkeypatch.setattr(ToylandGenerator, "generate", generate)
+
+    def draws(seed: int | None) -> list[Any]:
+        asked.clear()
+        verdict = verify(packed, draw=6, seed=seed)
+        assert f"--seed {verdict.seed} chooses it again" in "\n".join(verdict.notes)
+        return list(asked)
+
+    assert draws(3) == draws(3)
+    assert len({tuple(draws(None)) for _ in range(4)}) > 1
+    assert len({prompt for prompt, _ in draws(3)}) == 6  # distinct prompts are preferred
+
+
+def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
+    """Guided images are of whom they name, whatever the model; a biased model betrays itself in
+    the few others, even where a submitter asks for as many of each prompt."""
+    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=3))
+    attempts = [
+        Attempt(f"{number}", request.prompt, request.index, request.seed, "ok")
+        for number, request in enumerate(plan.requests)
+    ]
+    chosen = sample_for_audit(attempts, plan, 20, random.Random(0))
+    guided = [one for one in chosen if {"male", "female"} & set(one.prompt.split())]
+    assert len(chosen) == 20 and len(guided) == 10
+
+
+def test_thumbnails_are_compared_with_images_made_again(copy: Path) -> None:
+    folder = packed_of(copy, thumbnails=3)
+    verdict = verify(folder, draw=1)
+    assert verdict.level == "reproduced" and "thumbnails" in verdict.stated
+    assert any("of 6 thumbnails were compared" in note for note in verdict.notes)
+    everything = len(list(read_rows(folder / "attempts.jsonl")))
+    assert "thumbnails" not in verify(folder, draw=everything).stated
+    one, other, *_ = sorted((folder / "thumbs").iterdir())
+    one.write_bytes(other.read_bytes())
+    seal(folder)
+    assert verify(folder).level == "recomputed"
+    assert f"thumbs/{one.name} is not image" in refusal(folder, everything)
+
+
+@pytest.mark.slow
+def test_random_weights_are_made_again(tmp_path: Path) -> None:
+    evaluate(
+        "toyland", "t2iat_science_arts", encoder="toy-clip", images_per_prompt=3,
+        output_dir=tmp_path,
+    )  # fmt: skip
+    run = tmp_path / "toyland"
+    verdict = verify(packed_of(run), draw=4)
+    assert verdict.level == "reproduced" and verdict.parts["controls"] > 4, verdict.problems
+    random_embeddings(run, "texts", "random-*")
+    assert "embeds otherwise by random:toy-clip" in refusal(packed_of(run), 1)
+    edit_json(run / "run.json", set_in("controls", value={}))
+    assert "has no control of random weights for toy-clip" in refusal(packed_of(run), 1)
+
+
+def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -> None:
+    board = tmp_path / "board"
+    status, _, errors = cli("leaderboard", "add", run, "--to", board)
+    assert status == 0 and "MB" in errors and "3 tasks, recomputed" in errors
+    (folder,) = board.iterdir()
+    kept = tmp_path / "kept.json"
+    status, out, _ = cli(
+        "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--verdicts", kept
+    )
+    assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
+    assert "as stated by the submitter: environment, t2ibench" in out
+    (record,) = json.loads(kept.read_text())["verdicts"].values()
+    assert record["level"] == "reproduced" and record["parts"]["images"] == 3
+    edit(folder, "results.json", set_in("limited", value=True))
+    status, out, _ = cli("leaderboard", "verify", board, "--draw", "3")
+    assert status == 1 and "refused" in out and "--limit" in out
+
+
+def test_a_seed_is_not_chosen(copy: Path) -> None:
+    edit_json(copy / "run.json", set_in("measurement", "seed", value=7))
+    with pytest.raises(T2IBenchError, match="--seed 7; the leaderboard takes the default, 0"):
+        packed_of(copy)

@@ -1,0 +1,308 @@
+"""What is on the board: verdicts are made here, and what is broken or forged is left out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench.apps.leaderboard import verdicts
+from t2ibench.apps.leaderboard.board import Board, read_board
+from t2ibench.apps.leaderboard.exports import family_names
+from t2ibench.apps.leaderboard.table import family_ranks
+from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
+from t2ibench.apps.leaderboard.verify import Verdict
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.reading import read_results
+from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
+from tests.apps.leaderboard.forging import edit, edit_json, seal, set_in
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def root(packed: Path, tmp_path: Path) -> Path:
+    """A folder of submissions with one honest one."""
+    shutil.copytree(packed, tmp_path / "submissions" / packed.name)
+    return tmp_path / "submissions"
+
+
+def forged(root: Path, name: str) -> Path:
+    """A copy of the honest submission under another name, without evidence."""
+    (honest,) = (one for one in root.iterdir() if one.name.startswith("toyland"))
+    folder = Path(shutil.copytree(honest, root / f"{name}-1"))
+    shutil.rmtree(folder / "evidence")
+    edit(folder, "results.json", set_in("model", "name", value=name))
+    edit(folder, "submission.json", set_in("name", value=name))
+    return folder
+
+
+def read(root: Path) -> tuple[Board, list[str]]:
+    lines: list[str] = []
+    return read_board(root, Verifier([root]), lines.append), lines
+
+
+def levels(root: Path) -> dict[str, str]:
+    return {entry.manifest.name: entry.level for entry in read(root)[0].entries}
+
+
+SELF_MADE: dict[str, Any] = {
+    "a level": {"mine-1": {"level": "reproduced", "notes": [], "submission": "0" * 64}},
+    "nested": [[]],
+    "no mapping": {"mine-1": "reproduced"},
+    "a number": 7,
+    "wrong types": {"mine-1": {"level": ["reproduced"], "notes": 3}},
+}
+
+
+@pytest.mark.parametrize("kind", SELF_MADE)
+def test_a_verdict_among_the_submissions_is_not_read(kind: str, root: Path) -> None:
+    forged(root, "mine")
+    (root / "verdicts.json").write_text(json.dumps(SELF_MADE[kind]))
+    board, lines = read(root)
+    assert {entry.manifest.name: entry.level for entry in board.entries} == {
+        "toyland": "recomputed", "mine": "self-reported",
+    }  # fmt: skip
+    assert "verdicts.json is not read" in lines[0]
+
+
+def test_deeply_nested_verdicts_end_nothing(root: Path, tmp_path: Path) -> None:
+    (root / "verdicts.json").write_text("[" * 200_000)
+    file = tmp_path / "kept" / "verdicts.json"
+    file.parent.mkdir()
+    file.write_text("[" * 200_000)
+    verifier = Verifier([root], file=file)
+    assert verifier.remark and "holds no verdicts" in verifier.remark
+    assert file.with_name("verdicts.json.broken").exists()
+    assert [entry.level for entry in read_board(root, verifier).entries] == ["recomputed"]
+
+
+@pytest.mark.slow
+def test_an_edited_result_is_never_shown(root: Path) -> None:
+    (folder,) = root.iterdir()
+    assert levels(root) == {"toyland": "recomputed"}
+    edit_json(
+        folder / "results.json",
+        set_in("tasks", "occupations_t2iat", "headline", "value", value=0.0),
+    )
+    board, lines = read(root)
+    assert board.entries == []
+    assert [(one.id, "has changed" in one.problem) for one in board.refused] == [
+        (folder.name, True)
+    ]
+    assert "left out: results.json has changed" in lines[0]
+    seal(folder)  # and with the hashes put right, the evidence tells
+    (refused,) = read(root)[0].refused
+    assert "headline.value says 0.0" in refused.problem
+
+
+def broken_manifest(folder: Path) -> None:
+    (folder / "submission.json").write_text("[" * 200_000)
+
+
+def old_manifest(folder: Path) -> None:
+    edit_json(folder / "submission.json", set_in("version", value=1))
+
+
+def a_pipe(folder: Path) -> None:
+    os.mkfifo(folder / "evidence" / "pipe.jsonl")
+
+
+def a_link(folder: Path) -> None:
+    away = folder.parent.parent / "elsewhere"
+    folder.rename(away)
+    folder.symlink_to(away)
+
+
+def nothing_there(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+BROKEN = (broken_manifest, old_manifest, a_pipe, a_link, nothing_there)
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_submission_ends_nothing(
+    how: Callable[[Path], None], root: Path, packed: Path
+) -> None:
+    folder = Path(shutil.copytree(packed, root / "broken-1"))
+    how(folder)
+    board, lines = read(root)
+    assert [entry.manifest.name for entry in board.entries] == ["toyland"]
+    (refused,) = board.refused
+    assert refused.id == "broken-1" and refused.problem.isprintable()
+    assert str(root) not in refused.problem
+    assert sum("left out" in line for line in lines) == 1 and all(map(str.isprintable, lines))
+
+
+def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
+    def judge(_: Path) -> Verdict:
+        raise MemoryError("60 GiB")
+
+    board = read_board(root, judge)
+    assert [one.problem for one in board.refused] == ["MemoryError: 60 GiB"]
+
+
+@pytest.mark.parametrize("level", ["reproduced!", "", "REPRODUCED", "verified", None, ["x"], {}])
+def test_an_unknown_level_is_not_verified(level: Any) -> None:
+    assert Verdict.recall({"level": level, "notes": "no list", "parts": 7}).level == "not verified"
+
+
+@pytest.mark.slow
+def test_only_what_was_verified_is_ranked(tmp_path: Path) -> None:
+    """Fabricated zeros without evidence push no honest row down, nor do tasks nobody else ran."""
+    for name, shares in SHARES.items():
+        write_submission(tmp_path, name, model_results(0, shares))
+    zeros = model_results(0, (0.5, 0.5, 0.5), 4000)
+    alone = board_of(tmp_path)
+    write_submission(tmp_path, "zeros", zeros)
+    together = board_of(tmp_path, zeros="self-reported")
+    assert [entry.manifest.name for entry in together.entries][-1] == "zeros"
+    for family in family_names(alone.entries):
+        expected = family_ranks(alone.entries, family)
+        assert family_ranks(together.entries, family) == [*expected, None]
+    assert board_of(tmp_path).entries[-1].verified  # it would be ranked, were it verified
+    (tmp_path / "honest").mkdir()
+    write_submission(
+        tmp_path / "honest", "toy", {"t2iat_science_arts": zeros["t2iat_science_arts"]}
+    )
+    shutil.copytree(tmp_path / "zeros-00000005", tmp_path / "honest" / "zeros-1")
+    entries = board_of(tmp_path / "honest", zeros="self-reported").entries
+    assert [rank is not None for rank in family_ranks(entries, "t2iat")] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"value": 1e300}, "cannot be"),
+        ({"square": float("nan")}, ""),
+        ({"ci_low": -1e9}, "cannot be"),
+    ],
+)
+def test_what_cannot_be_is_left_out(change: dict[str, float], why: str, tmp_path: Path) -> None:
+    folder = write_submission(tmp_path, "odd", model_results(0, SHARES["toy"]))
+    for key, value in change.items():
+        edit_json(
+            folder / "results.json",
+            set_in("tasks", "occupations_t2iat", "headline", key, value=value),
+        )
+    board = board_of(tmp_path, "self-reported")
+    assert board.entries == [] and why in board.refused[0].problem
+
+
+def test_twins_do_not_stand_beside_each_other(tmp_path: Path) -> None:
+    write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
+    for number, name in enumerate(("MlNE", "mıne", "mine")):
+        folder = write_submission(tmp_path / "more", name, model_results(0, SHARES["toy"]))
+        edit_json(folder / "submission.json", set_in("model", value="toyland"))
+        folder.rename(tmp_path / f"aaa-{number}")
+    (tmp_path / "more").rename(tmp_path / ".more")
+    # A model's own name stays, whatever the folders of the others are called.
+    board = board_of(tmp_path)
+    assert [entry.id for entry in board.entries] == ["mine-00000004"]
+    assert [(one.id, one.problem) for one in board.refused] == [
+        (name, "its name looks like that of mine-00000004") for name in ("aaa-0", "aaa-2", "aaa-1")
+    ]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The draws that verifying was asked for; every submission holds."""
+    calls: list[int] = []
+
+    def verify(folder: Path, draw: int = 0) -> Verdict:
+        calls.append(draw)
+        level = "reproduced" if draw else "recomputed"
+        return Verdict(level, notes=[f"{draw} drawn"], results=read_results(folder))
+
+    monkeypatch.setattr(verdicts, "verify", verify)
+    return calls
+
+
+def found(root: Path, file: Path, draw: int = 0) -> list[str]:
+    verifier = Verifier([root], draw, file)
+    board = read_board(root, verifier)
+    verifier.save()
+    return [entry.level for entry in board.entries]
+
+
+def test_kept_verdicts_hold_as_long_as_nothing_changes(
+    root: Path, tmp_path: Path, counted: list[int]
+) -> None:
+    file = tmp_path / "kept.json"
+    assert found(root, file, 4) == ["reproduced"]
+    assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [4]
+    assert found(root, file, 5) == ["reproduced"] and counted == [4, 5]
+    (folder,) = root.iterdir()
+    rows = folder / "attempts.jsonl"
+    rows.write_text(rows.read_text() + "\n")
+    assert found(root, file) == ["recomputed"] and counted == [4, 5, 0]
+
+
+@pytest.mark.parametrize("what", ["__version__", "build_index"])
+def test_another_version_verifies_again(
+    what: str, root: Path, tmp_path: Path, counted: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "kept.json"
+    found(root, file, 4)
+    if what == "__version__":
+        monkeypatch.setattr(verdicts, what, "99")
+    else:
+        index = verdicts.build_index()
+        task = index[0].tasks["occupations_t2iat"]
+        index[0].tasks[task.id] = replace(task, hash="0" * 64)
+        monkeypatch.setattr(verdicts, what, lambda: index)
+    assert found(root, file) == ["recomputed"] and counted == [4, 0]
+
+
+def test_a_refusal_forgets_and_a_quick_check_does_not(
+    root: Path, tmp_path: Path, counted: list[int]
+) -> None:
+    file = tmp_path / "kept.json"
+    found(root, file, 4)
+    (folder,) = root.iterdir()
+    verifier = Verifier([root], 0, file)
+    verifier.keep(folder, Verdict("recomputed", results=read_results(folder)))
+    verifier.save()
+    assert found(root, file) == ["reproduced"]
+    verifier = Verifier([root], 32, file)
+    verifier.keep(folder, Verdict("refused", ["an image looks different"]))
+    verifier.save()
+    assert found(root, file) == ["recomputed"]
+
+
+def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for file in (root / "verdicts.json", tmp_path / "verdicts.json", root / ".." / "v.json"):
+        with pytest.raises(T2IBenchError, match="a pull request could write it"):
+            Verifier([root], file=file)
+    (folder,) = root.iterdir()
+    assert key_of(folder) == key_of(folder)
+    (folder / "link").symlink_to(tmp_path)
+    assert key_of(folder) is None
+
+
+@pytest.mark.slow
+def test_build_and_table_verify_first(cli: Cli, root: Path, tmp_path: Path) -> None:
+    forged(root, "mine")
+    file = tmp_path / "kept.json"
+    given = ("--submissions", str(root), "--verdicts", str(file))
+    status, out, err = cli("leaderboard", "build", *given, "--output", str(tmp_path / "site"))
+    assert status == 0 and "2 models: open" in out
+    assert "[1/2] mine-1: self-reported" in err and ": recomputed" in err
+    status, out, _ = cli("leaderboard", "table", *given)
+    lines = [line for line in out.splitlines() if line.startswith("| ")]
+    assert "| recomputed |" in lines[1].replace("  ", "") and "toyland" in lines[1]
+    assert "not verified (self-reported)" in lines[2] and "mine" in lines[2]
+    assert "fewer images in 2 of 2 tasks: 3 a prompt" in lines[1]
+    for folder in root.iterdir():
+        (folder / "results.json").write_text("{}")
+    status, out, err = cli("leaderboard", "table", *given)
+    assert status == 1 and out == "" and "holds no submission that could be shown" in err

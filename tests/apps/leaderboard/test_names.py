@@ -1,0 +1,166 @@
+"""Names: a model's own, readable, and like no other row's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from t2ibench import evaluate
+from t2ibench.apps.leaderboard import names
+from t2ibench.apps.leaderboard.board import folder_problems
+from t2ibench.apps.leaderboard.verify import verify
+from tests.apps.leaderboard.conftest import SHARES, model_results, write_submission
+from tests.apps.leaderboard.forging import edit, set_in
+
+Cli = Callable[..., tuple[int, str, str]]
+
+BAD = {
+    "": "has 0 characters",
+    "a" * 81: "has 81 characters",
+    "tоy": "mixes Cyrillic and Latin letters ('о' is CYRILLIC SMALL LETTER O)",
+    "τoy": "mixes Greek and Latin letters",
+    "x\u202egpj": "RIGHT-TO-LEFT OVERRIDE",
+    "x\u200by": "ZERO WIDTH SPACE",
+    "x\u3164": "HANGUL FILLER",
+    "x\u2800": "BRAILLE PATTERN BLANK",
+    "a\nb": "U+000A",
+    "a\tb": "U+0009",
+    "\ud800": "U+D800",
+    "=cmd": "does not begin with a letter or a digit",
+    "+x": "does not begin with a letter or a digit",
+    "-x": "does not begin with a letter or a digit",
+    "@x": "does not begin with a letter or a digit",
+    " x": "is not in its normal form; write 'x'",
+    "ｓｄ": "is not in its normal form; write 'sd'",
+    "a|b": "VERTICAL LINE",
+    "<b>": "LESS-THAN SIGN",
+    "[x](javascript:x)": "LEFT SQUARE BRACKET",
+    "\\input{x}": "REVERSE SOLIDUS",
+    "a`b": "GRAVE ACCENT",
+    "https://example.org": "reads like an address or a verdict",
+    "mine (reproduced)": "reads like an address or a verdict",
+    "ᎠᏚ": "of a script that is not in everyday use",
+    "ẑ̴̡̧": "stacks accents",
+}
+BORROWED = {
+    "toy": "belongs to the model toy",
+    "T0Y": "belongs to the model toy",
+    "sdxl": "belongs to the model sdxl",
+    "stable-diffusion-xl": "belongs to the model sdxl",
+    "Stable Diffusion XL": "belongs to the model sdxl",
+    "stabilityai/sdxl-turbo": "belongs to the model sdxl-turbo",
+    "SDXL_Turbo": "belongs to the model sdxl-turbo",
+    "ѕԁхӏ": "belongs to the model sdxl",
+    "somebody/else": "reads like a hub id",
+}
+GOOD = [
+    ("toyland", "toyland"),
+    ("toyland-fair", "toyland"),
+    ("sdxl", "stabilityai/stable-diffusion-xl-base-1.0"),
+    ("Stable Diffusion XL", "diffusers:sdxl"),
+    ("black-forest-labs/FLUX.1-dev", "flux-dev"),
+    ("someone/tuned", "someone/tuned"),
+    ("my_package:Grey", "my_package:Grey"),
+    ("café n° 1".replace("°", "o"), "x/y"),
+    ("通义万相 wanx 2.1", "x/y"),
+    ("日本語モデル", "x/y"),
+    ("модель 2", "x/y"),
+]
+
+
+@pytest.mark.parametrize("name", {**BAD, **BORROWED})
+def test_bad_names_are_refused(name: str) -> None:
+    (problem,) = names.problems(name, "toyland")
+    assert {**BAD, **BORROWED}[name] in problem
+    assert problem.isprintable()
+
+
+@pytest.mark.parametrize(("name", "model"), GOOD)
+def test_good_names_are_taken(name: str, model: str) -> None:
+    assert list(names.problems(name, model, {"steps": "4"}, "abc")) == []
+
+
+@pytest.mark.parametrize("text", ["x\u202ey", "x\ny", "\x00", "\ud800"])
+def test_what_was_run_prints(text: str) -> None:
+    assert list(names.problems("mine", text))
+    assert list(names.problems("mine", "m", {"key": text}))
+    assert list(names.problems("mine", "m", {}, text))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("toy fair", "Toy_Fair"), ("toy-fair", "tоy-fаir"), ("sdxl", "ѕԁхӏ"), ("model", "rnodel"),
+        ("toyland", "t0yIand"), ("café", "cafe"), ("fair", "faır"), ("big", "biɡ"), ("HOT", "ΗΟΤ"),
+        ("wave", "vvave"), ("HOBO", "НОВО"),
+    ],
+)  # fmt: skip
+def test_twins(one: str, other: str) -> None:
+    assert names.twin(one, {"a": "another", "b": other}) == "b"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("модель", "макет")]
+)
+def test_different_names_are_no_twins(one: str, other: str) -> None:
+    assert names.twin(one, {"b": other}) is None
+
+
+@pytest.mark.parametrize("name", ["tоy", "x\u202egpj", "stable-diffusion-xl", "=1", "a\nb"])
+def test_a_forged_name_is_refused(name: str, submission: Path) -> None:
+    edit(submission, "results.json", set_in("model", "name", value=name))
+    edit(submission, "submission.json", set_in("name", value=name))
+    verdict = verify(submission)
+    assert verdict.level == "refused" and "the name" in verdict.problems[0]
+
+
+def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -> None:
+    root = packed.parent
+    before = sorted(root.iterdir())
+    for name, why in (
+        ("sdxl", "belongs to the model sdxl"),
+        ("tоyland", "mixes Cyrillic and Latin"),
+        ("a\nb", "does not print"),
+    ):
+        status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)
+        assert status == 1 and why in err and "--name" in err and len(err.splitlines()) == 1
+    assert sorted(root.iterdir()) == before
+
+
+def test_a_run_that_would_be_refused_leaves_nothing_behind(cli: Cli, tmp_path: Path) -> None:
+    evaluate(
+        "toyland", "t2iat_flowers_insects", output_dir=tmp_path, images_per_prompt=2,
+        guided_images_per_prompt=1, n_permutations=99, n_bootstrap=50,
+    )  # fmt: skip
+    to = tmp_path / "leaderboard" / "submissions"
+    status, _, err = cli("leaderboard", "add", tmp_path / "toyland", "--to", to)
+    assert status == 1 and "scored with 99 permutations" in err and "nothing was written" in err
+    assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
+
+
+@pytest.mark.slow
+def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) -> None:
+    write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
+    to = ("--to", str(tmp_path))
+    status, _, err = cli("leaderboard", "add", str(run), *to, "--name", "M1NE")
+    assert status == 1 and "looks like that of mine-00000004" in err
+    status, out, err = cli("leaderboard", "add", str(run), *to, "--name", " ours  ２ ")
+    assert status == 0, (out, err)
+    assert list(tmp_path.glob("ours-2-*"))
+
+
+@pytest.mark.slow
+def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Path) -> None:
+    root = tmp_path / "submissions"
+    shutil.copytree(packed, root / packed.name)
+    assert cli("leaderboard", "verify", str(root))[0] == 0
+    (root / "verdicts.json").write_text("{}")
+    status, out, _ = cli("leaderboard", "verify", str(root))
+    assert status == 1 and "never submitted; remove it" in out
+    (root / "verdicts.json").unlink()
+    write_submission(root, "toyIand", model_results(0, SHARES["toy"]))
+    (problem,) = folder_problems(root)
+    assert "looks like that of" in problem

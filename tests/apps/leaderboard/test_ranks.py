@@ -1,0 +1,254 @@
+"""Ranks: by unbiased squares, image by image, and not won by drawing more or fewer images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
+from t2ibench.apps.leaderboard.table import (
+    Cell,
+    Entry,
+    borda,
+    departures,
+    families,
+    family_ranks,
+    fewer_images,
+    ranks,
+    strata,
+)
+from t2ibench.apps.leaderboard.views import models
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.results.paired import PairedTask, paired_task
+from t2ibench.results.pairing import MeanSquares
+from tests import hand
+from tests.apps.leaderboard.conftest import (
+    SHARES,
+    board_of,
+    model_results,
+    task_records,
+    write_submission,
+)
+
+SIZES = {"t2iat": 2, "occupations": 1, "openbias": 1, "tibet": 1, "weat": 1}
+
+
+def cells(
+    found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Cell]:
+    return families(task_records(found, changes), SIZES, hand.pairs(found), {})
+
+
+def binary(rng: np.random.Generator, shares: Sequence[float], n: int) -> MethodResult:
+    images = {f"p{k}": np.where(rng.random(n) < s, 1.0, -1.0) for k, s in enumerate(shares)}
+    return hand.mean_square(images)
+
+
+def measured(*results: MethodResult) -> Measured:
+    squares = {f"t{k}": float(result.headline.square or 0) for k, result in enumerate(results)}
+    draws = [draws_of(paired_task(result)) for result in results]
+    return Measured(squares, {f"t{k}": one for k, one in enumerate(draws) if one})
+
+
+def test_draws_vary_as_the_paired_interval_says() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.random((3, 40))
+    first, second = (
+        hand.mean_square({f"p{k}": np.where(noise[k] < s, 1.0, -1.0) for k, s in enumerate(shares)})
+        for shares in ((0.9, 0.3, 0.7), (0.8, 0.35, 0.7))
+    )
+    one, other = (draws_of(paired_task(result)) for result in (first, second))
+    assert one is not None and other is not None
+    found = MeanSquares(first.headline.parts, second.headline.parts).difference(0.0, 0.95)
+    assert found.high is not None
+    from scipy import stats
+
+    expected = found.high / stats.t.ppf(0.975, 60)  # many degrees of freedom
+    spread = float(np.std(one.deviations - other.deviations))
+    assert spread == pytest.approx(expected, rel=0.12)
+    assert spread < 0.8 * np.hypot(np.std(one.deviations), np.std(other.deviations))
+    assert abs(np.mean(one.deviations)) < 0.02
+
+
+def test_a_model_and_its_copy_share_their_ranks() -> None:
+    rng = np.random.default_rng(1)
+    one, other = binary(rng, (0.9, 0.9), 60), binary(rng, (0.5, 0.5), 60)
+    found = rank_intervals([measured(one), measured(one), measured(other)])
+    assert found == [Rank(2, 3, 3), Rank(2, 3, 3), Rank(1, 1, 3)]
+    assert rank_intervals([measured(one)]) == [Rank(1, 1, 1)]
+
+
+def test_pairing_ranks_what_independent_images_cannot() -> None:
+    noise = np.random.default_rng(2).random((2, 60))
+    shares = {"more": 0.85, "less": 0.8}
+
+    def model(share: float, offset: int) -> Measured:
+        images = {f"p{k}": np.where(noise[k] < share, 1.0, -1.0) for k in range(2)}
+        result = hand.mean_square(images)
+        paired = paired_task(result)
+        if offset:  # as if other images had been drawn
+            parts = tuple(
+                replace(part, influence=replace(part.influence, unit=part.influence.unit + offset))
+                for part in paired.headline
+            )
+            paired = PairedTask(paired.scale, paired.question, parts, {})
+        draws = draws_of(paired)
+        assert draws is not None
+        return Measured({"t": float(result.headline.square or 0)}, {"t": draws})
+
+    together = rank_intervals([model(share, 0) for share in shares.values()])
+    assert together == [Rank(2, 2, 2), Rank(1, 1, 2)]
+    apart = rank_intervals([model(s, k * 1000) for k, s in enumerate(shares.values())])
+    assert apart == [Rank(1, 2, 2)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shares", [(0.5,) * 6, (0.6, 0.4, 0.7, 0.3, 0.5, 0.5)])
+def test_more_images_win_no_rank(shares: tuple[float, ...]) -> None:
+    """Two models that lean alike; one has twice the images of the other."""
+    rng = np.random.default_rng(3)
+    middle, decided, squares = np.zeros(2), 0, np.zeros((250, 2))
+    for k in range(250):
+        few, many = binary(rng, shares, 10), binary(rng, shares, 20)
+        squares[k] = [few.headline.square or 0, many.headline.square or 0]
+        found = rank_intervals([measured(few), measured(many)])
+        middle += [(rank.best + rank.worst) / 2 for rank in found]
+        decided += found[0].best == found[0].worst
+    few_rank, many_rank = middle / 250
+    assert abs(few_rank - many_rank) < 0.04
+    assert decided / 250 < 0.08
+    # The squares themselves are the same on average.
+    gap = squares[:, 0] - squares[:, 1]
+    assert abs(gap.mean()) < 3 * gap.std() / np.sqrt(250)
+
+
+def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:
+    found = model_results(0, SHARES["toy"])
+    whole = cells(found)
+    names = [name for name in found if name.startswith("t2iat")]
+    squares = {name: float(found[name].headline.square or 0) for name in names}
+    assert whole["t2iat"].square == pytest.approx(np.mean(list(squares.values())))
+    assert whole["t2iat"].shown(whole["t2iat"].square) == pytest.approx(
+        np.sqrt(np.mean(list(squares.values())))
+    )
+    low, high = whole["t2iat"].low, whole["t2iat"].high
+    assert low is not None and high is not None and low < float(np.mean(list(squares.values())))
+    part = cells(found, {names[1]: {"inconclusive": "its halves disagree"}})["t2iat"]
+    assert part.square == pytest.approx(squares[names[0]])
+    assert (part.conclusive, part.inconclusive, part.of, part.ranked) == (1, 1, 2, True)
+    none = cells(found, {name: {"inconclusive": "blind"} for name in names})["t2iat"]
+    assert (none.square, none.ranked, none.inconclusive) == (None, False, 2)
+
+
+def test_a_mean_square_is_not_cut_at_0_before_it_is_averaged() -> None:
+    fair = cells(model_results(4, SHARES["toy-fair"]))["occupations"]
+    assert fair.square is not None and fair.square < 0
+    assert fair.shown(fair.square) == 0.0 and fair.fair_high is not None and fair.fair_high > 0
+    assert fair.shown(None) is None
+
+
+def test_who_is_not_ranked() -> None:
+    models = [cells(model_results(0, shares)) for shares in SHARES.values()]
+    column = [model["occupations"] for model in models]
+    found = ranks(column)
+    assert found[0] == Rank(3, 3, 3)
+    # With another encoder or judge, another version of a task, or another number of tasks.
+    other = {"occupations_t2iat": {"settings": hand.settings(encoders={"other": "0" * 64})}}
+    column[0] = cells(model_results(0, SHARES["toy"]), other)["occupations"]
+    assert [rank.among if rank else 0 for rank in ranks(column)] == [1, 2, 2]
+    judged = {"occupations_t2iat": {"settings": hand.settings(judges={"j": "0" * 64})}}
+    column[0] = cells(model_results(0, SHARES["toy"]), judged)["occupations"]
+    assert [rank.among if rank else 0 for rank in ranks(column)] == [1, 2, 2]
+    half = model_results(0, SHARES["toy"])
+    half.pop("t2iat_science_arts")
+    assert not cells(half)["t2iat"].ranked
+    # What says nothing of a model, and what has no influences.
+    assert models[0]["weat"].text and ranks([models[0]["weat"]]) == [None]
+    without = families(task_records(half), SIZES, {}, {})["occupations"]
+    assert not without.ranked and without.low is None
+    assert ranks([None, without]) == [None, None]
+
+
+def test_a_task_that_is_inconclusive_for_one_is_ranked_for_the_others() -> None:
+    name = "t2iat_flowers_insects"
+    toy, fair = (model_results(0, SHARES[model], 100) for model in ("toy", "toy-fair"))
+    undecided = cells(fair, {name: {"inconclusive": "blind"}})["t2iat"]
+    found = ranks([cells(toy)["t2iat"], undecided, cells(fair)["t2iat"]])
+    assert found[0] == Rank(3, 3, 3)
+    assert found[1] == found[2] == Rank(1, 2, 3)
+
+
+def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
+    """A model that ran one more test than others is ranked as they are, by what all of them ran."""
+    found = {name: model_results(0, shares) for name, shares in SHARES.items()}
+    leaning = hand.mean_square({"x": [1.0] * 30, "y": [1.0] * 30})
+    more = found["toy-fair"] | {"openbias_intersections": leaning, "vibex_validation": leaning}
+    boards = []
+    for root, fair in (("without", found["toy-fair"]), ("with", more)):
+        for name, one in (found | {"toy-fair": fair}).items():
+            write_submission(tmp_path / root, name, one)
+        boards.append(board_of(tmp_path / root))
+    without, with_them = boards
+    for family in ("openbias", "tibet"):
+        assert family_ranks(with_them.entries, family) == family_ranks(without.entries, family)
+    for one, other in zip(without.entries, with_them.entries, strict=True):
+        assert set(one.families) == set(other.families) and "vibex" not in other.families
+        assert one.families["openbias"].square == other.families["openbias"].square
+        assert other.families["openbias"].of == 1
+    (model,) = (
+        one for one in models(strata(with_them.entries, ["openbias"])) if one.name == "toy-fair"
+    )
+    assert {"openbias_intersections", "vibex_validation"} <= set(model.tasks)
+    assert model.cells["openbias"].value is not None and model.cells["openbias"].value < 0.3
+
+
+def test_borda_needs_every_family(board: Path) -> None:
+    entries = board_of(board).entries
+
+    def rows(chosen: Sequence[Entry]) -> list[dict[str, Any]]:
+        names = ("t2iat", "occupations", "openbias", "tibet", "weat")
+        found = {name: ranks([e.families.get(name) for e in chosen]) for name in names}
+        return borda(chosen, found)
+
+    found = rows(entries)
+    assert found[-1]["id"].startswith("toy-0") and found[-1]["value"] == 0.0
+    assert all(row["low"] <= row["value"] <= row["high"] for row in found)
+    entries[0].families.pop("t2iat")
+    assert len(rows(entries)) == 2
+    assert rows(entries[:1]) == []
+
+
+def test_fewer_images_are_told() -> None:
+    few = hand.record(
+        hand.mean_lean({"x": [1.0, -1.0]}), settings=hand.settings(images_per_prompt=3)
+    )
+    assert fewer_images(few, 10) == "3 images a prompt; the task asks for 10"
+    assert fewer_images(few, 3) is None and fewer_images(few, None) is None
+    times = hand.settings(images_per_prompt=None, times=0.25)
+    quarter = hand.record(hand.mean_lean({"x": [1.0]}), settings=times)
+    assert fewer_images(quarter, 10) == "3 images a prompt; the task asks for 10"
+
+
+def test_what_is_not_as_the_tasks_ask_is_told() -> None:
+    def told(**changes: Any) -> list[str]:
+        settings = hand.settings(**changes)
+        tasks = {
+            name: hand.record(hand.mean_lean({"x": [1.0]}), settings=settings)
+            for name in ("one", "two", "texts")
+        }
+        return departures(tasks, {"one": 10, "two": 50})
+
+    assert told() == told(images_per_prompt=50) == told(times=2) == []
+    assert told(images_per_prompt=2) == [
+        "fewer images in 2 of 2 tasks: 2 a prompt, 10 to 50 asked for"
+    ]
+    assert told(images_per_prompt=10) == ["fewer images in 1 of 2 tasks: 10 a prompt, 50 asked for"]
+    assert told(guided_images_per_prompt=3) == ["3 images of a prompt that names an attribute"]
+    assert told(seed=7, n_bootstrap=99, n_permutations=98) == [
+        "seed 7", "98 permutations", "99 bootstrap draws",
+    ]  # fmt: skip

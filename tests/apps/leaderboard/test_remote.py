@@ -1,0 +1,301 @@
+"""Submissions whose evidence lies elsewhere: packed, fetched, bounded, and checked."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import io
+import json
+import lzma
+import os
+import shutil
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from t2ibench.apps.leaderboard import remote, site
+from t2ibench.apps.leaderboard.board import read_board
+from t2ibench.apps.leaderboard.submission import read_manifest
+from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
+from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.cli import main
+from t2ibench.errors import T2IBenchError
+from tests.apps.leaderboard.forging import edit_json, set_in
+
+
+@pytest.fixture(scope="module")
+def sent(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of submissions with one whose evidence lies beside it."""
+    root = tmp_path_factory.mktemp("sent")
+    folder = root / "board" / packed.name
+    shutil.copytree(packed, folder)
+    remote.send(folder, str(root / "evidence.tar"))
+    return root
+
+
+@pytest.fixture
+def small(sent: Path, tmp_path: Path) -> Path:
+    shutil.copytree(sent, tmp_path / "copy")
+    (folder,) = (tmp_path / "copy" / "board").iterdir()
+    return folder
+
+
+@pytest.mark.slow
+def test_what_stays_is_small_and_everything_is_recomputed(sent: Path, packed: Path) -> None:
+    (folder,) = (sent / "board").iterdir()
+    files = sorted(path.name for path in folder.iterdir())
+    assert files == ["results.json.xz", "submission.json"]
+    assert sum(path.stat().st_size for path in folder.iterdir()) < remote.LARGEST_IN_GIT
+    evidence = read_manifest(folder).evidence
+    assert evidence is not None and evidence.url == "../../evidence.tar"
+    assert evidence.bytes == (sent / "evidence.tar").stat().st_size
+    verdict = verify(folder)
+    assert (verdict.level, verdict.problems) == ("recomputed", [])
+    with remote.materialised(folder) as whole:
+        names = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
+        there = {
+            path.relative_to(packed).as_posix() for path in packed.rglob("*.*") if path.is_file()
+        }
+        assert names == there
+    assert not whole.exists()
+
+
+def test_the_same_evidence_makes_the_same_file(packed: Path, tmp_path: Path) -> None:
+    written = []
+    for name in ("one", "two"):
+        folder = Path(shutil.copytree(packed, tmp_path / name / packed.name))
+        written.append(remote.send(folder, f"{tmp_path}/{name}/").sha256)
+        assert (tmp_path / name / f"{packed.name}.tar").is_file()
+    assert written[0] == written[1]
+
+
+@pytest.fixture
+def server(sent: Path) -> Iterator[Callable[[str], str]]:
+    """A file server of the evidence, which also redirects and never ends."""
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.startswith("/away?"):
+                self.send_response(302)
+                self.send_header("Location", self.path.partition("?")[2])
+                self.end_headers()
+            elif self.path == "/endless":
+                self.send_response(200)
+                self.end_headers()
+                try:
+                    while True:
+                        self.wfile.write(b"\0" * 65536)
+                except OSError:
+                    return
+            else:
+                super().do_GET()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    found = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Handler, directory=str(sent))
+    )
+    threading.Thread(target=found.serve_forever, daemon=True).start()
+    yield lambda path: f"http://127.0.0.1:{found.server_port}/{path}"
+    found.shutdown()
+    found.server_close()
+
+
+def read_from(folder: Path, url: str) -> None:
+    edit_json(folder / "submission.json", set_in("evidence", "url", value=url))
+
+
+@pytest.mark.slow
+def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> None:
+    read_from(small, server("evidence.tar"))
+    assert verify(small).level == "recomputed"
+    read_from(small, server("away?/evidence.tar"))
+    assert verify(small).level == "recomputed"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("endless", "has more than"),
+        ("nothing.tar", "404"),
+        ("away?file:///etc/passwd", "leads away from the web"),
+        ("away?/away?/away?/away?/away?/away?/away?/evidence.tar", "404|redirected too often"),
+        ("board", "is not the evidence|cannot be fetched"),
+    ],
+)
+def test_what_a_server_may_do(
+    path: str, why: str, small: Path, server: Callable[[str], str]
+) -> None:
+    import re
+
+    read_from(small, server(path))
+    verdict = verify(small)
+    assert verdict.level == "refused" and re.search(why, verdict.problems[0])
+
+
+def test_a_file_address_and_a_pipe(small: Path) -> None:
+    tar = small.parents[1] / "evidence.tar"
+    read_from(small, tar.as_uri())
+    assert verify(small).level == "recomputed"
+    os.mkfifo(small.parents[1] / "pipe")
+    read_from(small, "../../pipe")
+    assert "not a plain file" in verify(small).problems[0]
+    read_from(small, "simplecache::zip://a")
+    assert "expected http, https, file" in verify(small).problems[0]
+
+
+def test_changed_evidence_is_refused(small: Path) -> None:
+    tar = small.parents[1] / "evidence.tar"
+    data = bytearray(tar.read_bytes())
+    data[len(data) // 2] ^= 1
+    tar.write_bytes(bytes(data))
+    assert "is not the evidence that submission.json names" in verify(small).problems[0]
+    tar.write_bytes(bytes(data) + b"\0" * 512)
+    assert "has more than" in verify(small).problems[0]
+
+
+def test_other_results_are_refused(small: Path) -> None:
+    path = small / remote.RESULTS
+    data = json.loads(lzma.decompress(path.read_bytes()))
+    data["tasks"]["occupations_t2iat"]["headline"]["value"] = 0.0
+    path.write_bytes(lzma.compress(json.dumps(data).encode()))
+    assert "results.json has changed" in verify(small).problems[0]
+
+
+def forge(tar: Path, change: Callable[[tarfile.TarFile], None], folder: Path) -> None:
+    """Write another archive, and name it in submission.json."""
+    with tarfile.open(tar, "a") as archive:
+        change(archive)
+    data = tar.read_bytes()
+    for key, value in (("sha256", hashlib.sha256(data).hexdigest()), ("bytes", len(data))):
+        edit_json(folder / "submission.json", set_in("evidence", key, value=value))
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> Any:
+    def add(archive: tarfile.TarFile) -> None:
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname = kind, link
+        info.size = 3 if kind == tarfile.REGTYPE else 0
+        archive.addfile(info, io.BytesIO(b"abc") if kind == tarfile.REGTYPE else None)
+
+    return add
+
+
+@pytest.mark.parametrize(
+    ("add", "why"),
+    [
+        (member("../outside"), "which is not accepted"),
+        (member("/etc/outside"), "which is not accepted"),
+        (member("tasks/../../outside.yaml"), "which is not accepted"),
+        (member("run.sh"), "which is not accepted"),
+        (member("submission.json"), "which is not accepted"),
+        (member("tasks/a.yaml", tarfile.SYMTYPE, "/etc/passwd"), "which is not accepted"),
+        (member("tasks/a.yaml", tarfile.LNKTYPE, "attempts.jsonl"), "which is not accepted"),
+        (member("tasks/a.yaml", tarfile.FIFOTYPE), "which is not accepted"),
+        (member("tasks/a.yaml"), "which is not listed once"),
+        (member("attempts.jsonl"), "which is not listed once"),
+        (member("results.json"), "which is not listed once"),
+    ],
+)
+def test_an_archive_holds_listed_files_alone(add: Any, why: str, small: Path) -> None:
+    before = set(small.parents[2].rglob("*"))
+    forge(small.parents[1] / "evidence.tar", add, small)
+    verdict = verify(small)
+    assert verdict.level == "refused" and why in verdict.problems[0]
+    assert set(small.parents[2].rglob("*")) == before
+
+
+def test_a_small_folder_holds_nothing_else(small: Path) -> None:
+    (small / "evidence").mkdir()
+    assert "belongs to the evidence" in verify(small).problems[0]
+    (small / "evidence").rmdir()
+    path = small / remote.RESULTS
+    kept = path.read_bytes()
+    path.write_bytes(lzma.compress(b"0" * (remote.LARGEST_JSON + 10)))
+    assert "too large" in verify(small).problems[0]
+    path.write_bytes(kept[:-9])
+    assert "damaged" in verify(small).problems[0] or "too large" in verify(small).problems[0]
+    path.write_bytes(os.urandom(remote.LARGEST_IN_GIT + 1))
+    assert "200 are accepted" in verify(small).problems[0]
+    path.write_bytes(kept)
+    edit_json(small / "submission.json", set_in("evidence", "bytes", value=10**9))
+    assert "are accepted" in verify(small).problems[0]
+
+
+def test_a_verdict_is_recalled_whole_or_small(small: Path, packed: Path, tmp_path: Path) -> None:
+    key = key_of(small)
+    assert key is not None
+    with remote.materialised(small) as whole:
+        assert key_of(whole) == key
+    file = tmp_path / "verdicts.json"
+    first = Verifier([small.parent], 0, file)
+    board = read_board(small.parent, first)
+    first.save()
+    again = Verifier([small.parent], 0, file)
+    again._draw = 0
+    assert again(small).level == "recomputed" and not again._changed
+    (entry,) = board.entries
+    assert entry.level == "recomputed" and not (entry.folder / "evidence").exists()
+    site.build(board, tmp_path / "site")
+    assert (tmp_path / "site" / "model" / "toyland.html").is_file()
+
+
+def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(packed, tmp_path / packed.name))
+    with pytest.raises(T2IBenchError, match="--evidence-url"):
+        remote.send(folder, "https://example.org/a.tar")
+    assert verify(folder).level == "recomputed"  # nothing was taken away
+
+
+@pytest.mark.slow
+def test_add_with_a_card_and_evidence_elsewhere(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to, tar = tmp_path / "board", tmp_path / "away.tar"
+    words = ["leaderboard", "add", str(run), "--to", str(to), "--thumbnails", "2"]
+    card = "--licence apache-2.0 --parameters 0.9B --released 2026-05 --weights open"
+    card += " --url https://example.org/m"
+    given = [*words, *card.split(), "--submitter", "A. Person"]
+    assert main([*given, "--evidence-to", str(tar), "--evidence-url", tar.as_uri()]) == 0
+    (folder,) = to.iterdir()
+    manifest = read_manifest(folder)
+    assert manifest.card.weights == "open" and manifest.card.parameters == "0.9B"
+    assert manifest.evidence is not None and manifest.evidence.url == tar.as_uri()
+    assert verify(folder).problems == []
+    output = tmp_path / "site"
+    build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output)]
+    assert main([*build, "--date", "2026-05-02"]) == 0
+    page = (output / "model" / "toyland.html").read_text()
+    for text in ("apache-2.0", "0.9B", "A. Person", 'href="https://example.org/m"', "2026-05-02"):
+        assert text in page
+    capsys.readouterr()
+    assert main([*words, "--url", "javascript:alert(1)"]) == 1
+    assert "--url javascript:alert(1): expected an address" in capsys.readouterr().err
+    assert main([*words, "--released", "soon"]) == 1
+    assert "expected a date" in capsys.readouterr().err
+    assert main([*words, "--evidence-url", "https://example.org"]) == 1
+    assert "Give both" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_builds_are_reproducible(small: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1777680000")
+    texts = []
+    for name in ("one", "two"):
+        output = tmp_path / name
+        words = ["leaderboard", "build", "--submissions", str(small.parent)]
+        assert main([*words, "--output", str(output)]) == 0
+        texts.append({
+            path.relative_to(output).as_posix(): path.read_bytes()
+            for path in output.rglob("*") if path.is_file()
+        })  # fmt: skip
+    assert texts[0] == texts[1]
+    assert b"2026-05-02" in texts[0]["index.html"]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    assert main(["leaderboard", "build", "--submissions", str(small.parent)]) == 1

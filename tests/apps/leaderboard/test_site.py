@@ -1,0 +1,515 @@
+"""The site, built from three models made by hand and clicked through in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import http.server
+import io
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from playwright.sync_api import expect
+
+from t2ibench.apps.leaderboard import exports, site
+from t2ibench.apps.leaderboard.board import Board, Refused
+from tests import hand
+from tests.apps.leaderboard.conftest import (
+    SHARES,
+    board_of,
+    model_results,
+    write_submission,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(board: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("site")
+    site.build(board_of(board), target, "2026-05-02")
+    return target
+
+
+@pytest.fixture
+def page(browser: Any, folder: Path) -> Iterator[Any]:
+    """The site over a plain file server, and everything that it must not do."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    home = f"http://127.0.0.1:{server.server_port}/"
+    found = browser.new_page(viewport={"width": 1400, "height": 900})
+    wrong: list[str] = []
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    found.on("request", lambda r: None if r.url.startswith(home) else wrong.append(r.url))
+    found.on("response", lambda r: wrong.append(r.url) if r.status >= 400 else None)
+    found.goto(home)
+    found.wait_for_selector("body[data-ready=yes]")
+    yield found
+    found.close()
+    server.shutdown()
+    server.server_close()
+    assert wrong == []
+
+
+def names(page: Any) -> list[str]:
+    return [str(one) for one in page.locator(".board tbody th.c0 a:visible").all_inner_texts()]
+
+
+def row(page: Any, name: str) -> Any:
+    return page.locator(f'.board tr[data-name="{name}"]')
+
+
+@pytest.mark.nightly
+def test_models_of_other_encoders_stand_in_tables_of_their_own(
+    shipped: Board, tmp_path: Path
+) -> None:
+    data = site.build(shipped, tmp_path)
+    first, second = data["strata"]
+    assert (first["encoder"], second["encoder"]) == ("toy-clip", "toyland")
+    assert [name.rpartition("-")[0] for name in first["models"]] == ["toy-fair", "toy"]
+    assert {row["id"] for row in first["borda"]} == set(first["models"]) and not second["borda"]
+    ranks = {model["name"]: (model["rank"], model["unranked"]) for model in data["models"]}
+    assert ranks["toyland-fair"] == (None, "no other model was measured alike")
+    assert ranks["toy-fair"] == ([1, 1, 2], None) and ranks["toy"] == ([2, 2, 2], None)
+    assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
+    # Tests of words alone are a table of encoders.
+    assert all("weat" not in one["families"] for one in data["strata"])
+    assert "weat_8_science_arts" not in (tmp_path / "index.html").read_text()
+    page = (tmp_path / "encoders.html").read_text()
+    assert "weat_8_science_arts" in page and "reads toy-fair, toy" in page
+    assert page.count('<th scope="col" class="ax">') == 2
+
+
+@pytest.mark.smoke
+def test_sort_find_and_tick_are_in_the_address(page: Any) -> None:
+    assert names(page) == ["toy-fair", "toyland-fair", "toy"]
+    head = page.locator('th[data-key="openbias"]')
+    head.locator("button").click()
+    assert names(page)[-1] == "toy"
+    head.locator("button").click()
+    assert names(page)[0] == "toy"
+    assert head.get_attribute("aria-sort") == "descending"
+    page.locator("#find").fill("fair")
+    expect(page.locator("#found")).to_have_text("2 of 3 models")
+    row(page, "toy-fair").locator(".tick").check()
+    row(page, "toyland-fair").locator(".tick").check()
+    address = page.url
+    for part in ("sort=openbias", "order=down", "find=fair", "pick="):
+        assert part in address
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator("#found")).to_have_text("2 of 3 models")
+    assert page.locator("#find").input_value() == "fair"
+    expect(head).to_have_attribute("aria-sort", "descending")
+    expect(row(page, "toy-fair").locator(".tick")).to_be_checked()
+    page.locator("#compare").click()
+    expect(page.locator("h1")).to_have_text("toy-fair · toyland-fair")
+
+
+def test_a_row_says_which_way_how_far_and_how_sure(page: Any) -> None:
+    toy, fair = row(page, "toy"), row(page, "toy-fair")
+    expect(toy.locator("td.r")).to_have_text("3 of 3")
+    expect(fair.locator("td.r")).to_contain_text("1")
+    mark = toy.locator("td.f .rail").first
+    assert "2 of 2 clear" in str(mark.get_attribute("aria-label"))
+    assert "interval" in str(mark.get_attribute("aria-label"))
+    assert toy.locator("td.f .rail.clear").count() == 4
+    assert fair.locator("td.f .rail.clear").count() == 0
+    expect(fair.locator("td.f").first).to_contain_text("cannot tell")
+    expect(page.locator("#published tbody")).to_contain_text("Stable Diffusion 2.1")
+    expect(page.locator("#published")).to_contain_text("mad 0.4")
+
+
+def test_facets_choose_strata(tab: Any, shipped: Board, tmp_path: Path) -> None:
+    site.build(shipped, tmp_path)
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    assert names(tab) == ["toy-fair", "toy", "toyland-fair"]
+    tab.locator("label", has_text=re.compile("^toyland$")).click()
+    assert names(tab) == ["toyland-fair"] and "encoder=toyland" in tab.url
+    tab.reload()
+    tab.wait_for_selector("body[data-ready=yes]")
+    assert names(tab) == ["toyland-fair"]
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toyland-fair")
+    expect(tab.locator("#unlike")).to_contain_text("were not measured alike")
+    assert tab.locator("#diff").count() == 0
+
+
+def test_model_task_and_comparison(page: Any) -> None:
+    row(page, "toy").locator("th a").first.click()
+    assert page.url.endswith("/model/toy.html")
+    expect(page.locator("h1")).to_contain_text("In toy’s images")
+    card = page.locator("#t2iat_flowers_insects")
+    expect(card).to_contain_text("t2iat_flowers_insects in words.")
+    expect(card).to_contain_text("of these very prompts")
+    assert card.locator(".olist.rows .rail").count() == 2
+    expect(page.locator("#card")).to_contain_text("not stated")
+    expect(page.locator("#stated")).to_contain_text("fingerprint")
+    expect(page.locator("#pictures img").first).to_have_js_property("naturalWidth", 64)
+    assert not card.is_visible()
+    page.locator("summary", has_text="flowers and insects t2iat_flowers_insects").click()
+    expect(card).to_be_visible()
+    page.goto(page.url.partition("#")[0] + "#t2iat_science_arts")  # as a row of the forest links
+    expect(page.locator("#t2iat_science_arts")).to_be_in_viewport()
+    page.locator("#unfold").click()
+    expect(page.locator("details.fold:not([open])")).to_have_count(0)
+    expect(page.locator("#unfold")).to_have_text("Close all")
+    page.locator("a", has_text="All models on this test").first.click()
+    expect(page.locator("h1")).to_contain_text("T2IAT")
+    assert page.locator("#models tbody tr").count() == 3
+    heads = page.locator("#items thead .ax a").all_inner_texts()
+    assert sorted(heads) == ["toy", "toy-fair", "toyland-fair"]
+    assert page.locator("#items tbody .rail").count() == 3 * page.locator("#items tbody tr").count()
+    page.goto(page.url.rpartition("/task/")[0] + "/task/tibet_occupations.html")
+    expect(page.locator("#published")).to_contain_text("Stable Diffusion 2.1")
+    expect(page.locator("main")).to_contain_text("A note.")
+    page.goto(page.url.rpartition("/task/")[0] + "/compare.html#models=toy,toy-fair,toyland-fair")
+    expect(page.locator("#diff thead th")).to_have_count(6)
+    found = page.locator("#diff tr", has=page.locator('a[href="task/t2iat_flowers_insects.html"]'))
+    expect(found).to_contain_text("toy-fair leans less")
+    expect(found).to_contain_text("without 0")
+    said = page.locator(".sum-up").first.inner_text()
+    leaning = page.locator('td[data-of="toy-fair less toy"]', has_text=": toy-fair leans").count()
+    assert f"toy leans less beyond chance in 0, toy-fair in {leaning};" in said
+    assert page.locator("#diff a", has_text="weat").count() == 0
+    picture = page.locator(".swipe img").first
+    expect(picture).to_have_js_property("naturalWidth", 64)
+    page.locator("input[type=range]").fill("20")
+    assert "80%" in page.locator(".swipe img").nth(1).evaluate("one => one.style.clipPath")
+    page.locator("label", has_text="toyland-fair").first.click()
+    expect(page.locator("h1")).to_have_text("toy · toy-fair")
+
+
+def test_differences_have_the_sign_of_their_heading(page: Any, folder: Path) -> None:
+    """Whichever model is named first, the difference is that of the heading."""
+    home = page.url.rpartition("/")[0]
+    values = []
+    for pair in ("toy,toy-fair", "toy-fair,toy"):
+        page.goto("about:blank")
+        page.goto(f"{home}/compare.html#models={pair}")
+        cell = page.locator("#diff tbody tr", has_text="flowers").locator("td").nth(2)
+        expect(cell).to_contain_text("toy-fair leans less")
+        values.append(str(cell.locator(".num").inner_text()).split(",")[0])
+    assert values[0].startswith("−") and values[1].startswith("+")
+    assert values[0][1:] == values[1][1:]
+    models = {one["name"]: one for one in json.loads((folder / "data.json").read_text())["models"]}
+    toy, fair = (models[n]["tasks"]["t2iat_flowers_insects"]["value"] for n in ("toy", "toy-fair"))
+    assert (fair - toy) == pytest.approx(-float(values[1][1:]), abs=0.006)
+
+
+def test_downloads(page: Any, tmp_path: Path) -> None:
+    texts = {}
+    for kind in ("CSV", "JSON", "BibTeX"):
+        with page.expect_download() as download:
+            page.locator(".take a", has_text=kind).click()
+        download.value.save_as(tmp_path / kind)
+        texts[kind] = (tmp_path / kind).read_text()
+    rows = list(csv.DictReader(texts["CSV"].splitlines()))
+    assert {row["model"] for row in rows} == {"toy", "toy-fair", "toyland-fair"}
+    assert {row["scale"] for row in rows if float(row["headline"]) < 0} == {"lean", "mean_square"}
+    assert len(json.loads(texts["JSON"])["models"]) == 3
+    assert texts["BibTeX"].count("@misc{") > 3 and "Caliskan" in texts["BibTeX"]
+
+
+def test_a_word_is_found_with_every_test_that_asks_about_it(page: Any) -> None:
+    page.locator("a", has_text="Every word that a test asks about").click()
+    page.wait_for_selector("body[data-ready=yes]")
+    page.locator("#find").fill("zyzzyva")
+    assert page.locator("[data-find]:visible").count() == 0
+    page.locator("#find").fill("X")
+    expect(page).to_have_url(re.compile("find=X"))
+    page.reload()
+    page.wait_for_selector("body[data-ready=yes]")
+    found = page.locator("#words li:visible", has=page.locator("b", has_text=re.compile("^x$")))
+    expect(found).to_have_count(1)
+    found.locator("a").first.click()
+    item = page.locator("tr:target")
+    expect(item.locator("th")).to_have_text("x")
+    expect(item).to_be_in_viewport()
+    models, data = item.locator("td"), page.url.rpartition("/task/")[0] + "/data.json"
+    assert models.count() == len(page.request.get(data).json()["models"])
+
+
+def test_every_page_opens_from_disk_and_no_link_is_dead(tab: Any, folder: Path) -> None:
+    wrong: list[str] = []
+    tab.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+    for path in sorted(folder.rglob("*.html")):
+        tab.goto(path.as_uri())
+        expect(tab.locator("h1")).to_be_visible()
+        links = tab.locator("a[href], img[src], link[href], script[src]").evaluate_all(
+            "all => all.map(one => one.getAttribute('href') ?? one.getAttribute('src'))"
+        )
+        for link in links:
+            target = (path.parent / link.partition("#")[0]) if link.partition("#")[0] else path
+            assert link.startswith("data:") or target.is_file(), (path, link)
+    assert wrong == []
+
+
+def test_a_model_as_data_and_as_a_badge(folder: Path) -> None:
+    record = json.loads((folder / "model" / "toy.json").read_text())
+    assert record["name"] == "toy" and record["tasks"]["t2iat_science_arts"]["state"] == "clear"
+    badge = (folder / "model" / "toy.svg").read_text()
+    assert "4 of 4 tests lean clearly" in badge and "<script" not in badge
+
+
+NASTY = [
+    "</script><img src=x onerror=document.title='hit'>",
+    "<svg onload=document.title='hit'>",
+    "[x](javascript:document.title='hit')",
+    "=cmd|'/c calc'!A1",
+    "\r=1+1",
+    "\n@SUM(1)",
+    "a|b\n|c",
+    "a\u202egpj",
+    "\ud800",
+    "\\input{/etc/passwd}",
+    "`x` &lt;b&gt;",
+    "https://example.org/x",
+]
+
+
+def nasty_board(root: Path, text: str) -> Board:
+    """A stranger's text wherever a submission can hold any, as if nothing had checked it."""
+    board = board_of(root)
+    entry = board.entries[0]
+    entry.manifest.name = text
+    entry.manifest.model = text
+    entry.manifest.revision = text
+    entry.manifest.model_args = {"key": text}
+    entry.results.command = [text]
+    entry.results.environment = {text: text}
+    entry.results.model.settings = {text: [text, float("nan")]}
+    entry.level = "self-reported"
+    for name, task in entry.results.tasks.items():
+        head = task.headline.model_copy(update={"direction": text})
+        changed = {"notes": [text], "title": text, "headline": head, "reason": text}
+        entry.results.tasks[name] = task.model_copy(update=changed)
+    board.refused.append(Refused("left", site.visible(text)))
+    return board
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_is_text(text: str, tab: Any, board: Path, tmp_path: Path) -> None:
+    site.build(nasty_board(board, text), tmp_path)
+    assert "</script>" not in (tmp_path / "data.js").read_text()
+    data = json.loads((tmp_path / "data.json").read_text())
+    (mine,) = [one["page"] for one in data["models"] if not one["verified"]]
+    assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", mine)
+    both = f"compare.html#models={mine},toy-fair"
+    for where in ("index.html", f"model/{mine}.html", "task/t2iat_science_arts.html", both):
+        tab.goto(f"{tmp_path.as_uri()}/{where}")
+        tab.reload()
+        expect(tab.locator("main")).to_contain_text(" ".join(site.visible(text).split()))
+        assert tab.locator("main :is(svg, script, iframe)").count() == 0
+        sources = tab.locator("img").evaluate_all("all => all.map(a => a.getAttribute('src'))")
+        assert all(one.endswith((".jpg", ".svg")) and ":" not in one for one in sources)
+        links = tab.locator("main a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        assert links and not any(":" in link for link in links)
+        assert "hit" not in tab.title() or "document.title" in tab.title()
+
+
+@pytest.mark.parametrize("text", NASTY)
+@pytest.mark.parametrize("form", ["md", "latex", "csv", "leaderboard.csv"])
+def test_tables_hold_text_as_text(form: str, text: str, board: Path) -> None:
+    found = nasty_board(board, text)
+    if form == "leaderboard.csv":
+        written = exports.results_csv(found.entries)
+    else:
+        written = exports.table(found, form)
+    assert written.encode("utf-8").isascii() or "\u202e" not in written
+    if form == "md":
+        tokens = [
+            one
+            for token in MarkdownIt("commonmark").enable("table").parse(written)
+            for one in (token, *(token.children or []))
+        ]
+        kinds = {token.type for token in tokens}
+        assert not kinds & {"link_open", "image", "html_inline", "html_block", "code_inline"}
+        rows = [line for line in written.splitlines() if line.startswith("|")]
+        assert len(rows) == 2 + len(SHARES)
+        assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
+        assert "://" not in written
+    elif form == "latex":
+        commands = set(re.findall(r"\\[a-zA-Z]+", written))
+        assert "\\input" not in commands and "\\toprule" in commands
+        assert len(re.findall(r"(?m)\\\\$", written)) == 1 + len(SHARES)
+    else:
+        rows = list(csv.reader(io.StringIO(written)))
+        assert len({len(row) for row in rows}) == 1
+        for cell in (cell for row in rows for cell in row):
+            start = cell.lstrip("\r\n\t ")[:1]
+            assert start not in set("=+-@") or cell.startswith("'") or float(cell) is not None
+
+
+def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "t2iat_flowers_insects": {"inconclusive": "its </b> halves disagree"},
+        "occupations_t2iat": {"settings": hand.settings(images_per_prompt=1)},
+        "tibet_occupations": {"inconclusive": "blind"},
+    }
+    for name, shares in SHARES.items():
+        given = changes if name == "toy" else None
+        write_submission(tmp_path / "board", name, model_results(0, shares), given)
+    shown = board_of(tmp_path / "board")
+    text = exports.table(shown, "md")
+    assert "1 inconclusive" in text and "fewer images" in text
+    assert "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for" in text
+    site.build(shown, tmp_path / "site")
+    tab.goto((tmp_path / "site" / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    toy = row(tab, "toy")
+    expect(toy).to_contain_text("1 of 2 inconclusive")
+    expect(toy).to_contain_text("1 of 1 inconclusive")
+    expect(toy).to_contain_text("fewer images than the tests ask for")
+    # Measured otherwise, so in a table of its own, without a rank.
+    assert tab.locator(".stratum").count() == 2
+    expect(toy.locator("td.r")).to_have_text("no rank: no other model was measured alike")
+    toy.locator("th a").first.click()
+    expect(tab.locator("#verdict .chip")).to_have_text(
+        "fewer images in 1 of 5 tasks: 1 a prompt, 34 asked for"
+    )
+    expect(tab.locator("main")).to_contain_text("not ranked: no task is conclusive")
+    tab.goto((tmp_path / "site" / "task" / "t2iat_flowers_insects.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("its </b> halves disagree")
+    tab.goto((tmp_path / "site" / "task" / "occupations_t2iat.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("1 images a prompt; the task asks for")
+
+
+def test_too_many_models_to_compare_every_two(
+    tab: Any, board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "PAIRED_MODELS", 2)
+    site.build(board_of(board), tmp_path)
+    assert not (tmp_path / "pairs").exists()
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toy-fair")
+    expect(tab.locator("p.note").first).to_contain_text("t2ibench compare RUN RUN")
+
+
+def test_tables(board: Path) -> None:
+    shown = board_of(board)
+    shown.entries[1].families.pop("tibet")
+    text = exports.table(shown, "md")
+    assert "not run" in text and text.startswith("| Model")
+    assert "\\toprule" in exports.table(shown, "latex")
+    assert "rank 3 of 3" in text and "fair up to 0." in text
+    rows = list(csv.DictReader(exports.table(shown, "csv").splitlines()))
+    assert len(rows) == 3 * len(SHARES) + 6
+    first = rows[0]
+    assert (first["model"], first["family"], first["ranked"]) == ("toy", "weat", "")
+    toy = next(row for row in rows if row["model"] == "toy" and row["family"] == "occupations")
+    assert (toy["best_rank"], toy["worst_rank"], toy["ranked"]) == ("3", "3", "3")
+    assert float(toy["low"]) < float(toy["value"]) < float(toy["high"])
+
+
+@pytest.mark.parametrize("form", ["md", "latex", "csv", "leaderboard.csv"])
+def test_what_was_run_stands_beside_the_name(form: str, board: Path) -> None:
+    shown = board_of(board, toyland_fair="self-reported")
+    entry = shown.entries[-1]
+    entry.manifest.model_args, entry.manifest.revision = {"all.skin.dark": "0.5"}, "world 2"
+    if form == "leaderboard.csv":
+        text = exports.results_csv(shown.entries)
+    else:
+        text = exports.table(shown, form)
+    (line,) = [one for one in text.splitlines() if one.lstrip("| ").startswith("toyland-fair")][:1]
+    for part in ("toyland", "all.skin.dark=0.5", "world 2", "self-reported"):
+        assert part in line.replace(r"\_", "_")
+
+
+def test_what_was_not_verified_stands_below_without_ranks(
+    tab: Any, board: Path, tmp_path: Path
+) -> None:
+    shown = board_of(board, toy="self-reported")
+    assert [entry.manifest.name for entry in shown.entries] == ["toy-fair", "toyland-fair", "toy"]
+    rows = list(csv.DictReader(exports.table(shown, "csv").splitlines()))
+    for row in rows:
+        mine = row["model"] == "toy"
+        assert row["verified"] == ("self-reported" if mine else "recomputed")
+        assert not (mine and row["best_rank"]) and row["ranked"] in {"", "2"}
+        assert not mine or row["unranked"] == "not verified"
+    data = site.build(shown, tmp_path)
+    (stratum,) = data["strata"]
+    ranked = {row["id"].rpartition("-")[0] for row in stratum["borda"]}
+    assert ranked == {"toy-fair", "toyland-fair"}
+    tab.goto((tmp_path / "index.html").as_uri())
+    tab.wait_for_selector("body[data-ready=yes]")
+    for _ in range(2):  # sorted either way, it stays below
+        tab.locator('th[data-key="openbias"] button').click()
+        assert names(tab)[-1] == "toy"
+    expect(tab.locator("tr.divide")).to_contain_text("Not verified")
+    toy = tab.locator("tbody.unverified tr[data-id]")
+    expect(toy.locator("td.r")).to_have_text("no rank: self-reported")
+    expect(toy).to_contain_text("stated: --model toy")
+    assert toy.locator(".rail.clear, .rail .ci").count() == 0
+    expect(toy.locator("td.f").first).to_contain_text("as stated")
+    tab.goto((tmp_path / "about.html").as_uri())
+    for level in data["levels"]:
+        expect(tab.locator("#levels")).to_contain_text(level)
+    tab.goto((tmp_path / "model" / "toy.html").as_uri())
+    expect(tab.locator("main")).to_contain_text("No evidence was sent")
+    expect(tab.locator("h1")).to_contain_text("As stated, not verified")
+    expect(tab.locator("#origin h3").first).to_contain_text("Stated by the submitter, not checked")
+    expect(tab.locator("#stated")).to_contain_text("command")
+    assert tab.locator("#checked").count() == 0
+    assert "self-reported" in (tmp_path / "model" / "toy.svg").read_text()
+    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy-fair,toy")
+    expect(tab.locator("#unlike")).to_contain_text("toy was not verified")
+
+
+def test_what_a_verdict_says_is_shown(tab: Any, board: Path, tmp_path: Path) -> None:
+    shown = board_of(board, toy="reproduced")
+    toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
+    toy.notes, toy.stated = ["4 images are the same"], ["environment", "revision"]
+    shown.refused.append(Refused("bad-1", "results.json has changed"))
+    site.build(shown, tmp_path)
+    tab.goto((tmp_path / "index.html").as_uri())
+    expect(tab.locator("#refused")).to_contain_text("bad-1: results.json has changed")
+    tab.goto((tmp_path / "model" / "toy.html").as_uri())
+    for text in ("4 images are the same", "environment, revision"):
+        expect(tab.locator("#verdict")).to_contain_text(text)
+    for kind, key in (("checked", "fingerprint"), ("checked", "settings")):
+        expect(tab.locator(f"#{kind}")).to_contain_text(key)
+    for key in ("revision", "command", "environment", "judges"):
+        expect(tab.locator("#stated")).to_contain_text(key)
+
+
+def test_nothing_of_a_model_that_was_left_out_stays(board: Path, tmp_path: Path) -> None:
+    site.build(board_of(board), tmp_path)
+    assert (tmp_path / "pairs" / "toy-00000003.js").exists()
+    assert list(tmp_path.glob("thumbs/toy-00000003/*.jpg"))
+    data = site.build(board_of(board, toy="refused"), tmp_path)
+    assert [one["id"] for one in data["refused"]] == ["toy-00000003"]
+    assert not (tmp_path / "pairs" / "toy-00000003.js").exists()
+    assert not list(tmp_path.glob("model/toy.*")) and list(tmp_path.glob("model/toy-fair.*"))
+    assert not list(tmp_path.glob("thumbs/toy-00000003/*.jpg"))
+    assert "toy-00000003" not in (tmp_path / "leaderboard.csv").read_text()
+
+
+def test_a_thumbnail_is_copied_pixel_by_pixel(board: Path, tmp_path: Path) -> None:
+    import shutil
+
+    root = Path(shutil.copytree(board, tmp_path / "board"))
+    (first, *_) = sorted(root.glob("toy-0*/thumbs/*.jpg"))
+    first.write_bytes(first.read_bytes() + b"<script>")
+    site.build(board_of(root), tmp_path / "site")
+    (copied,) = tmp_path.glob(f"site/thumbs/toy-0*/{first.name}")
+    assert b"<script>" not in copied.read_bytes()
+
+
+def test_the_board_says_that_its_models_are_toys(board: Path, tmp_path: Path) -> None:
+    site.build(board_of(board), tmp_path, "2026-05-02")
+    page = (tmp_path / "index.html").read_text()
+    assert "All 3 models are toys" in page and page.count("<b>toy</b>") == 3
+    head = page.partition("<table")[0]
+    for text in ("2026-05-02", 'href="leaderboard.bib"', 'href="leaderboard.csv"'):
+        assert text in head
