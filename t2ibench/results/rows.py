@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
-from t2ibench.methods.core.headline import Question
-from t2ibench.results.schema import Headline, Inference, Results, Score, TaskResult
+from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 COLUMNS = (
     *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
@@ -41,7 +42,8 @@ def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
     )
     for question, found in asked:
         if found is not None and question != head.question:
-            numbers = found.model_dump(include={"ci_low", "ci_high", "p", "reason"})
+            numbers = asdict(found)
+            numbers.pop("df")
             other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
             yield "", f"headline about {question}", other, task.n_images
     for key, score in task.scores.items():

@@ -219,9 +219,9 @@ def _check_headline(method: AnyMethod, task: BaseTask, settings: Settings) -> It
         yield f"Its headline is a {type(headline).__name__}, not a Headline."
         return
     for name, found in headline.inference.items():
-        if headline.value is None or found.low is None or found.high is None:
+        if headline.value is None or found.ci_low is None or found.ci_high is None:
             continue
-        if not found.low <= headline.value <= found.high:
+        if not found.ci_low <= headline.value <= found.ci_high:
             yield f"Its headline is outside its interval about '{name}'."
     total = headline.parts[0].influence if len(headline.parts) == 1 else None
     if total is not None and not np.isfinite(total.variance):

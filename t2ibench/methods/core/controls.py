@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import ConfigDict
+
 
 @dataclass(frozen=True, slots=True)
 class Control:
@@ -16,18 +18,20 @@ class Control:
     Attributes:
         says: In a sentence, what was tried and what came out.
         value: Its number, on the scale of the headline unless `says` names another; None without.
-        low: Lower end of an interval.
-        high: Upper end.
+        ci_low: Lower end of an interval.
+        ci_high: Upper end.
         p: p-value.
         contradicts: Why the test decides nothing, as a clause; None where the control agrees.
     """
 
     says: str
     value: float | None = None
-    low: float | None = None
-    high: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
     p: float | None = None
     contradicts: str | None = None
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:

@@ -77,8 +77,7 @@ class Estimate:
     def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:
         """A score whose images are known to move it."""
         found = t_inference(value, influence, level)
-        interval = None if found.low is None or found.high is None else (found.low, found.high)
-        return cls(value, p=found.p, test="t", interval=interval, influence=influence)
+        return cls(value, p=found.p, test="t", interval=found.interval, influence=influence)
 
     @classmethod
     def from_permutation(

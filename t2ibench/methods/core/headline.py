@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from pydantic import ConfigDict
 
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.squares import mean_square
@@ -22,18 +23,25 @@ class Inference:
     """The uncertainty of a headline with respect to one question.
 
     Attributes:
-        low: Lower end of the confidence interval; None where there is none.
-        high: Upper end.
+        ci_low: Lower end of the confidence interval; None where there is none.
+        ci_high: Upper end.
         p: p-value that the headline is 0.
         df: Degrees of freedom, where Student's t or F is behind it.
         reason: Why there is no interval.
     """
 
-    low: float | None = None
-    high: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
     p: float | None = None
     df: float | None = None
     reason: str | None = None
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there are none."""
+        return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +176,10 @@ def lean_headline(
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
     """The band of a fair model, from an interval that is symmetric about the value."""
-    if inference.low is None or inference.high is None:
+    if inference.interval is None:
         return None
-    return inference.low - value, inference.high - value
+    low, high = inference.interval
+    return low - value, high - value
 
 
 def square_headline(parts: Sequence[Part], level: float) -> Headline:

@@ -129,12 +129,11 @@ def apart_mean(
     beyond = np.array([one.beyond for one in found])
     between = np.array([one.between for one in found])
     over = over_stimuli(beyond, between, [("stimuli", at, at)], level)
-    low, high = over.inference.low, over.inference.high
     return Estimate(
         over.value,
         p=over.inference.p,
         test="t",
-        interval=None if low is None or high is None else (low, high),
+        interval=over.inference.interval,
         influence=over.influence if over.inference.p is not None else None,
     )
 

@@ -160,8 +160,8 @@ def _part(
         language,
         len(numbers),
         found.value,
-        chosen.low,
-        chosen.high,
+        chosen.ci_low,
+        chosen.ci_high,
         found.reason or chosen.reason,
     )
 

@@ -165,12 +165,11 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
 def _mean_over_stimuli(leans: Leans, level: float) -> Estimate:
     numbers = np.arange(len(leans.names))
     found = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
-    low, high = found.inference.low, found.inference.high
     return Estimate(
         found.value / noise(leans),
         p=found.inference.p,
         test="t",
-        interval=None if low is None or high is None else (low, high),
+        interval=found.inference.interval,
         influence=found.influence,
     )
 

@@ -71,8 +71,8 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
         "Mean squared lean of the images with even indices less that of the odd ones: "
         f"{value:+.3f} (p = {p:.2g}).",
         value=value,
-        low=low,
-        high=high,
+        ci_low=low,
+        ci_high=high,
         p=p if np.isfinite(p) else None,
         contradicts="the two halves of its images disagree" if disagree else None,
     )

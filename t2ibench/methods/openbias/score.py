@@ -220,12 +220,11 @@ def _score_bias(
         square = mean_square_of(rows)
         test = tested(square, null, settings.level)
         chosen = test.inference[square.question]
-        assert chosen.low is not None and chosen.high is not None
         scores["h"] = Estimate(
             square.value,
             p=test.p,
             test="monte_carlo",
-            interval=(chosen.low, chosen.high),
+            interval=chosen.interval,
             influence=square.influence,
         )
         scores["h_free"] = scores["h"] if len(rows) == 1 else mean_share_score(rows, settings.level)

@@ -181,12 +181,11 @@ def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dic
     for side, (name, at, numbers) in zip(_SIGNS, design.groups, strict=True):
         own = [(name, np.arange(len(at)), numbers)]
         found = over_stimuli_and_wordings(cells.top[at], cells.bottom[at], own, level)
-        low, high = found.inference.low, found.inference.high
         scores[f"lean_{side}"] = Estimate(
             found.value / _noise(leans),
             p=found.inference.p,
             test="t",
-            interval=None if low is None or high is None else (low, high),
+            interval=found.inference.interval,
             influence=found.influence if found.inference.p is not None else None,
         )
     return scores
@@ -202,9 +201,8 @@ def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estim
         }
     sign = 1.0 if in_text >= 0 else -1.0
     interval = None
-    chosen = headline.chosen
-    if chosen.low is not None and chosen.high is not None:
-        ends = sorted(sign * (end - in_text) for end in (chosen.low, chosen.high))
+    if headline.chosen.interval is not None:
+        ends = sorted(sign * (end - in_text) for end in headline.chosen.interval)
         interval = (ends[0], ends[1])
     return {
         "lean_text": Estimate(in_text),

@@ -124,18 +124,13 @@ def effect_scores(
     for index in range(m):
         influence = effect_influence(found, index, strata, units)
         inference = t_inference(float(values[index]), influence, level)
-        interval = (
-            None
-            if inference.low is None or inference.high is None
-            else (inference.low, inference.high)
-        )
         estimates.append(
             Estimate(
                 float(values[index]),
                 null=values[m:],
                 p=float(max(places[index], noise[index])),
                 test="rank",
-                interval=interval,
+                interval=inference.interval,
                 influence=influence,
             )
         )
@@ -163,11 +158,10 @@ def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Esti
     value = float(np.mean([e.value for e in known]))
     influence = Influence.combined([(1.0 / len(known), part) for part in influences])
     inference = t_inference(value, influence, level)
-    interval = (
-        None if inference.low is None or inference.high is None else (inference.low, inference.high)
-    )
     p = float(max(places[0], min(1.0, np.nan_to_num(noise, nan=1.0))))
-    return Estimate(value, null=null, p=p, test="rank", interval=interval, influence=influence)
+    return Estimate(
+        value, null=null, p=p, test="rank", interval=inference.interval, influence=influence
+    )
 
 
 def _means(scene: Scene, name: str, found: Nearness, column: int) -> dict[str, Estimate]:
