@@ -149,8 +149,8 @@ def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
     result = score(task(bias(list(answers))), evidence(**answers), QUICK)
     these, like_these = result.headline.inference["these"], result.headline.inference["like_these"]
-    assert None not in (these.ci_low, these.ci_high, like_these.low, like_these.high)
-    assert like_these.low < these.ci_low and like_these.high > these.ci_high  # type: ignore[operator]
+    assert None not in (these.ci_low, these.ci_high, like_these.ci_low, like_these.ci_high)
+    assert like_these.ci_low < these.ci_low and like_these.ci_high > these.ci_high  # type: ignore[operator]
     assert (these.df, like_these.df) == (108.0, 11.0)
     one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
     assert one.headline.inference["like_these"].reason == "a bias has a single caption"

@@ -1,12 +1,11 @@
 """MCAS: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.mcas.checks import check
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="mcas",
+METHOD = Method(
     title="MCAS",
     Task=McasTask,
     check=check,

@@ -177,7 +177,7 @@ def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, 
         if found is not None:
             chosen = found.chosen
             table[name or "other"] = {
-                "lean": found.value, "ci_low": chosen.ci_low, "ci_high": chosen.ci_high, "p": chosen.p,
-                "targets": len(members),
+                "lean": found.value, "ci_low": chosen.ci_low, "ci_high": chosen.ci_high,
+                "p": chosen.p, "targets": len(members),
             }  # fmt: skip
     return table

@@ -1,12 +1,11 @@
 """Occupations: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.occupations.checks import check
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="occupations",
+METHOD = Method(
     title="Occupations",
     Task=OccupationsTask,
     check=check,

@@ -1,12 +1,11 @@
 """OpenBias: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="openbias",
+METHOD = Method(
     title="OpenBias",
     Task=OpenBiasTask,
     check=check,

@@ -1,12 +1,11 @@
 """T2IAT: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.t2iat.checks import check
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="t2iat",
+METHOD = Method(
     title="T2IAT",
     Task=T2iatTask,
     check=check,

@@ -1,12 +1,11 @@
 """TIBET: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.tibet.checks import check
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="tibet",
+METHOD = Method(
     title="TIBET",
     Task=TibetTask,
     check=check,

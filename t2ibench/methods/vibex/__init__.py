@@ -1,12 +1,11 @@
 """ViBEx: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.vibex.checks import check
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="vibex",
+METHOD = Method(
     title="ViBEx",
     Task=VibexTask,
     check=check,

@@ -1,12 +1,11 @@
 """WEAT: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.weat.checks import check
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="weat",
+METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
