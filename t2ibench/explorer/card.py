@@ -19,7 +19,7 @@ from t2ibench.explorer.questions import CardAsk
 from t2ibench.explorer.reference import Reference
 from t2ibench.explorer.scores import Scores
 from t2ibench.explorer.source import Collection
-from t2ibench.results.states import WORDS
+from t2ibench.results.display import WORDS
 
 WIDTH, HEIGHT = 1000, 600
 _EDGE = 40

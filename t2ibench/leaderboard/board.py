@@ -16,7 +16,7 @@ from t2ibench.leaderboard.remote import gather, is_small
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.table import Entry, asked_images, departures, extended_tasks, families
 from t2ibench.leaderboard.verdicts import LEVELS, REFUSED, Finding
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.tasks.index import build_index
 

@@ -10,7 +10,7 @@ from t2ibench.leaderboard.remote import materialised
 from t2ibench.leaderboard.submission import read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.reports.hub_metadata import eval_results
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 
 
 class Uploads(Protocol):

@@ -14,8 +14,8 @@ from t2ibench.leaderboard.table import Cell, Entry
 from t2ibench.reports.html.words import ticks
 from t2ibench.reports.view import FamilyView, RunView, TaskView, run_view
 from t2ibench.results.display import IntervalMark as Mark
+from t2ibench.results.display import State
 from t2ibench.results.schema import Results
-from t2ibench.results.states import State
 from t2ibench.store.evidence import slug
 from t2ibench.tasks.index import build_index
 

@@ -15,9 +15,9 @@ from t2ibench.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.leaderboard.names import visible
 from t2ibench.leaderboard.remote import is_small, stated_files
 from t2ibench.leaderboard.verify import Verdict, verify
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import PairedTask, read_paired, write_paired
-from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.tasks.index import build_index

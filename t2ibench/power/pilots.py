@@ -10,12 +10,12 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE, read_paired
-from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings

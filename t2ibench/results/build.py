@@ -10,10 +10,10 @@ import numpy as np
 
 from t2ibench.methods import method_of
 from t2ibench.methods.core import headline as core
-from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
-from t2ibench.results.prompt_records import adjusted_agreements
+from t2ibench.results.rates import adjusted_agreements, rounded
 from t2ibench.results.schema import (
     EncoderScores,
     Headline,
@@ -31,15 +31,6 @@ from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
 RecordT = TypeVar("RecordT", core.Inference, Control)
-# More digits than any score means, and well above what another processor's arithmetic moves.
-_DIGITS = 9
-
-
-def rounded(value: float | None) -> float | None:
-    """Round to nine significant digits."""
-    if value is None or not np.isfinite(value):
-        return None
-    return float(f"{value:.{_DIGITS}g}")
 
 
 def _plain(value: Any) -> Any:

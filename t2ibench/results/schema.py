@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from t2ibench.methods.core.controls import Control
-from t2ibench.methods.core.headline import Inference
+from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten import RewriterInfo
-from t2ibench.results.prompt_records import PromptAgreement
-from t2ibench.results.rates import Record, Treatment
+from t2ibench.results.rates import PromptAgreement, Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
 

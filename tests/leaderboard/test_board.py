@@ -19,7 +19,7 @@ from t2ibench.leaderboard.exports import family_names
 from t2ibench.leaderboard.table import family_ranks
 from t2ibench.leaderboard.verdicts import Finding, Verifier, key_of
 from t2ibench.leaderboard.verify import Level, Verdict
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from tests.leaderboard.conftest import SHARES, board_of, model_results, write_submission
 from tests.leaderboard.forging import edit, edit_json, seal, set_in
 

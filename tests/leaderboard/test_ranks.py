@@ -23,8 +23,8 @@ from t2ibench.leaderboard.table import (
     ranks,
 )
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.results.compare import MeanSquares
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.pairing import MeanSquares
 from tests import hand
 from tests.leaderboard.conftest import (
     SHARES,

@@ -17,7 +17,7 @@ from t2ibench.leaderboard.submission import pack
 from t2ibench.leaderboard.thumbs import is_bare
 from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.settings import RunSettings
 from tests.leaderboard.forging import edit, seal, set_in
 

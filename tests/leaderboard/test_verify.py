@@ -16,7 +16,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.leaderboard.submission import pack, read_manifest
 from t2ibench.leaderboard.verify import verify
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from tests.leaderboard.forging import edit, seal, set_in, tensors
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -14,10 +14,9 @@ from t2ibench.errors import MissingEvidence
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.contract import SyntheticEvidence, check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import Headline, Inference
 from t2ibench.methods.core.method import MainScore, Method
-from t2ibench.methods.core.needs import Needs, PromptNeed
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks

@@ -10,12 +10,10 @@ from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.presentation import short_name
-from t2ibench.methods.mcas.amplification import alpha_slope
-from t2ibench.methods.mcas.checks import check
-from t2ibench.methods.mcas.composites import composite, summarise
+from t2ibench.methods.mcas.axis import ratio_set
 from t2ibench.methods.mcas.describe import describe
-from t2ibench.methods.mcas.ratio import ratio_set
-from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.mcas.schema import McasTask, check
+from t2ibench.methods.mcas.score import alpha_slope, composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand

@@ -12,9 +12,8 @@ from t2ibench.methods import METHODS, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
-from t2ibench.methods.tibet.mixture import mixture, separation
-from t2ibench.methods.tibet.questions import all_questions, questions_of
-from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.image_sets import mixture, separation
+from t2ibench.methods.tibet.schema import TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
 from t2ibench.stats.squares import quadratic_form
 from tests.methods.fakes import HandEvidence
@@ -325,7 +324,7 @@ def test_prompts_like_these() -> None:
     assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
     assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
     alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["like_these"]
-    assert alone.low is None and alone.reason
+    assert alone.ci_low is None and alone.reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
     assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
     assert mean.influence is not None

@@ -10,13 +10,11 @@ from pydantic import ValidationError
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.nearest import ELSEWHERE, Sides, corrected_shares, left_out
-from t2ibench.methods.core.probing import anchor_probabilities, similarity
+from t2ibench.methods.core.probing import Reading, anchor_probabilities, similarity, verdict
 from t2ibench.methods.core.reference import beyond_words, effects, nearness, place, squares
-from t2ibench.methods.core.verdict import Reading, verdict
-from t2ibench.methods.vibex.checks import check
 from t2ibench.methods.vibex.describe import describe
 from t2ibench.methods.vibex.excess import Squares, excess, excess_headline
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 

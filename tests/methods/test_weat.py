@@ -12,7 +12,7 @@ from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
-from t2ibench.methods.weat.words import near_duplicates
+from t2ibench.methods.weat.score import near_duplicates
 from t2ibench.settings import Settings
 from t2ibench.stats import cliffs_delta
 from tests.methods.fakes import HandEvidence, unit

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.lean_scores import over_stimuli
-from t2ibench.methods.core.wording_scores import over_stimuli_and_wordings
+from t2ibench.methods.core.leans import over_stimuli
+from t2ibench.methods.core.wording_report import over_stimuli_and_wordings
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings

@@ -10,10 +10,9 @@ import numpy as np
 
 from t2ibench.methods import MainScore, Method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.settings import Settings
 from tools.calibration.cells import Cell, Sample, ToylandWorld

@@ -16,10 +16,9 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.method import Method
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 

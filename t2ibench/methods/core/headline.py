@@ -1,4 +1,4 @@
-"""The headline of a task: one population quantity, unbiased at any number of images."""
+"""The headline of a task, one population quantity, and the controls beside it."""
 
 from __future__ import annotations
 
@@ -252,3 +252,52 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
         test="t",
         others=others,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What one control shows.
+
+    Attributes:
+        says: In a sentence, what was tried and what came out.
+        value: Its number, on the scale of the headline unless `says` names another; None without.
+        ci_low: Lower end of an interval.
+        ci_high: Upper end.
+        p: p-value.
+        contradicts: Why the test decides nothing, as a clause; None where the control agrees.
+    """
+
+    says: str
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    contradicts: str | None = None
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+SHUFFLES = 20  # of labels, after which they mean nothing
+_TOO_MANY = 5  # of them: a sound test rejects so many with probability .003
+
+
+def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
+    """What the test shows with shuffled labels; it contradicts where too many of them reject."""
+    return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
+
+
+def contradiction(controls: Mapping[str, Control]) -> str | None:
+    """Why a test is inconclusive.
+
+    Args:
+        controls: Name to control.
+
+    Returns:
+        The reasons of all controls that contradict it, joined; None if none does.
+
+    Examples:
+        >>> contradiction({"halves": Control("-", contradicts="its two halves disagree")})
+        'its two halves disagree'
+    """
+    reasons = [control.contradicts for control in controls.values() if control.contradicts]
+    return "; ".join(reasons) or None

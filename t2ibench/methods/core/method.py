@@ -13,8 +13,7 @@ from t2ibench.settings import Settings
 
 if TYPE_CHECKING:  # task files are read without loading numpy and scipy
     from t2ibench.methods.core.estimate import MethodResult
-    from t2ibench.methods.core.evidence import Evidence
-    from t2ibench.methods.core.needs import Needs
+    from t2ibench.methods.core.evidence import Evidence, Needs
     from t2ibench.methods.core.presentation import Presentation
 
 TaskT = TypeVar("TaskT", bound=BaseTask)

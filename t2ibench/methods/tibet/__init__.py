@@ -1,8 +1,7 @@
 """TIBET: everything about this family."""
 
 from t2ibench.methods.core.method import MainScore, Method
-from t2ibench.methods.tibet.checks import check
-from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.schema import TibetTask, check
 from t2ibench.registry import lazy
 
 METHOD = Method(
@@ -12,7 +11,7 @@ METHOD = Method(
     needs=lazy("t2ibench.methods.tibet.score:needs"),
     score=lazy("t2ibench.methods.tibet.score:score"),
     describe=lazy("t2ibench.methods.tibet.describe:describe"),
-    present=lazy("t2ibench.methods.tibet.present:present"),
+    present=lazy("t2ibench.methods.tibet.describe:present"),
     main_score=MainScore("mad", "MAD"),
     row_scores=("lean",),
     estimand=(

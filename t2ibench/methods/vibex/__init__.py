@@ -1,8 +1,7 @@
 """ViBEx: everything about this family."""
 
 from t2ibench.methods.core.method import MainScore, Method
-from t2ibench.methods.vibex.checks import check
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.registry import lazy
 
 METHOD = Method(
@@ -12,7 +11,7 @@ METHOD = Method(
     needs=lazy("t2ibench.methods.vibex.score:needs"),
     score=lazy("t2ibench.methods.vibex.score:score"),
     describe=lazy("t2ibench.methods.vibex.describe:describe"),
-    present=lazy("t2ibench.methods.vibex.present:present"),
+    present=lazy("t2ibench.methods.vibex.describe:present"),
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "m", "lean"),
     estimand=(
