@@ -118,7 +118,7 @@ def test_three_attributes() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
     assert task.combined_words[0] == ["dark old female"] and len(task.combined_words) == 8
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
-    scores, items, details = crossed(task, found)
+    _, items, details = crossed(task, found)
     tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}
     assert set(tests) == {
         *("interaction:gender x age", "interaction:gender x skin", "interaction:age x skin"),
