@@ -100,7 +100,7 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
     found = blind.chosen
     said = f"{network} reads {_shown(blind)}"
     values: dict[str, Any] = {
-        "value": blind.value, "low": found.ci_low, "high": found.ci_high, "p": found.p,
+        "value": blind.value, "ci_low": found.ci_low, "ci_high": found.ci_high, "p": found.p,
     }  # fmt: skip
     if not beyond_chance(blind):
         return Control(f"{said}.", **values)

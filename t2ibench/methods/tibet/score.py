@@ -247,7 +247,7 @@ def like_these(
 
     Examples:
         >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)
-        >>> found.df, found.low < 0.5 < found.high
+        >>> found.df, found.ci_low < 0.5 < found.ci_high
         (1.0, True)
     """
     names = list(dict.fromkeys(prompts))
