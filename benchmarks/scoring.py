@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 from scipy import stats as scipy_stats
-from t2ibench.pipeline.forks import cores
 from tabulate import tabulate
 
 from t2ibench.methods.core.association import association
@@ -44,6 +43,7 @@ from t2ibench.store.attempts import Attempt, image_key
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
+from t2ibench.worker_pool import cores
 
 TASKS = ["t2iat", "occupations", "mcas_objects", "mcas_occupations", "mcas_scenes", "mcas_sports"]
 GENERATOR, ENCODER = "f" * 64, "e" * 64

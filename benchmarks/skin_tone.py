@@ -15,7 +15,7 @@ from PIL import Image
 
 from t2ibench.models.faces import HaarFaces
 from t2ibench.models.skin_tone import MONK, SkinTone, lab, measure, typology_angle
-from t2ibench.stats.cluster_means import mean_difference
+from t2ibench.stats.clusters import mean_difference
 from t2ibench.toyland import people
 from t2ibench.toyland.draw import draw_scene
 from t2ibench.toyland.scene import sample_scene

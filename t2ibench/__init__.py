@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from t2ibench.apps.papers.call import reproduce
     from t2ibench.apps.papers.reproduction import Exhibit, Reproduction
     from t2ibench.errors import MissingEvidence, T2IBenchError
-    from t2ibench.methods import Family, MainScore, Method
+    from t2ibench.methods import MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
     from t2ibench.models.language import Proposer, Rewriter, RewriteRequest, Rewriting
     from t2ibench.models.protocols import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "t2ibench.api": (*("Results", "evaluate", "generate", "load_tasks", "read_results", "score"),),
     "t2ibench.errors": ("MissingEvidence", "T2IBenchError"),
-    "t2ibench.methods": ("Family", "MainScore", "Method"),
+    "t2ibench.methods": ("MainScore", "Method"),
     "t2ibench.models.adapter": ("Adapter", "Request"),
     "t2ibench.models.language": ("Proposer", "RewriteRequest", "Rewriter", "Rewriting"),
     "t2ibench.models.protocols": (
@@ -53,7 +53,6 @@ __all__ = [
     "Drawn",
     "Encoder",
     "Exhibit",
-    "Family",
     "Generator",
     "ImageRequest",
     "Judge",

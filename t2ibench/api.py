@@ -19,7 +19,7 @@ from t2ibench.pipeline.run import execute
 from t2ibench.reports.destinations import chosen_by
 from t2ibench.reports.destinations.payload import send_all
 from t2ibench.reports.files import write_reports
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import read_settings
 from t2ibench.tasks.index import load_tasks

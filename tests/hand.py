@@ -13,7 +13,7 @@ import numpy.typing as npt
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline, Part, lean_headline, square_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.build import adjusted_run, control_records, headline_record, score_record
+from t2ibench.results.build import adjusted_run, headline_record, rounded_record, score_record
 from t2ibench.results.paired import FILE, PairedTask, paired_task, write_paired
 from t2ibench.results.schema import GeneratorInfo, Results, Row, TaskResult, TaskSettings
 from t2ibench.store.checks import sealed, unsealed
@@ -82,7 +82,8 @@ def record(result: MethodResult, **changes: Any) -> TaskResult:
             for item in result.by
         ],
         "n_images": result.n_images, "n_prompts": 2, "settings": settings(),
-        "controls": control_records(result.controls), "inconclusive": result.inconclusive,
+        "controls": {name: rounded_record(one) for name, one in result.controls.items()},
+        "inconclusive": result.inconclusive,
         "reason": result.reason,
     }  # fmt: skip
     return TaskResult(**{**given, **changes})

@@ -61,8 +61,8 @@ def recompute(target: Path) -> None:
 
 def compared(first: Path, second: Path) -> Iterator[tuple[str, str, Any, Any]]:
     """What differs between two files: kind (state, sentence or number), place, both values."""
-    from t2ibench.results.reading import read_results
-    from t2ibench.results.states import row_state, state_of
+    from t2ibench.results.display import row_state, state_of
+    from t2ibench.results.files import read_results
 
     one, other = (read_results(path) for path in (first, second))
     assert one.tasks.keys() == other.tasks.keys()

@@ -33,12 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.errors import T2IBenchError
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.compare import compare
+    from t2ibench.results.compare import compare, rewriting_line
+    from t2ibench.results.files import read_results
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired_run
     from t2ibench.results.prompt_agreement import compare_agreement
-    from t2ibench.results.reading import read_results
-    from t2ibench.results.rewriting import rewriting_line
 
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)

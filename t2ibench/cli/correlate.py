@@ -12,7 +12,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print Kendall's tau-b between a column of scores and a column of ratings."""
     from tabulate import tabulate
 
-    from t2ibench.stats.kendall import kendall_tau
+    from t2ibench.stats.correlation import kendall_tau
 
     groups = _read(Path(arguments.file), arguments.score, arguments.rating, arguments.by)
     rows = []

@@ -28,7 +28,7 @@ def _export_results(arguments: argparse.Namespace) -> int:
     from t2ibench.cli.run import send_results
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.reports.destinations import choose
-    from t2ibench.results.reading import read_results
+    from t2ibench.results.files import read_results
     from t2ibench.results.run import folder_of
 
     destinations = choose(

@@ -209,7 +209,7 @@ def _places(folders: Sequence[str]) -> Iterator[str]:
 def _report(error: BaseException, argv: Sequence[str]) -> str:
     from datetime import datetime, timezone
 
-    from t2ibench.results.environment import environment
+    from t2ibench.results.run import environment
     from t2ibench.version import __version__
 
     redacted = Redacted(argv)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Write report.html, or a run's results in another format."""
     from t2ibench.cli.gates import report
+    from t2ibench.results.files import read_results
     from t2ibench.results.gates import RUN, check_run, parse_gates
-    from t2ibench.results.reading import read_results
 
     gates = parse_gates(arguments.fail_on or [], RUN)
     results = read_results(Path(arguments.run))

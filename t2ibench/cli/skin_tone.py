@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.skin_tones import Comparison, Reading, Tones
-    from t2ibench.stats.cluster_means import Mean
+    from t2ibench.stats.clusters import Mean
 
 _WIDTH = 88
 _HEADERS = ("Group", "Images", "Without a tone", "Mean ITA", "very light", "light",

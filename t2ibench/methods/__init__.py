@@ -4,7 +4,7 @@ A family is a folder; everything about it is in it. Pure functions on numpy arra
 nothing here imports a model, a store or torch.
 """
 
-from t2ibench.methods.core.method import Family, MainScore, Method
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.registry import METHODS, combine, method_of, needs, score
 
-__all__ = ["METHODS", "Family", "MainScore", "Method", "combine", "method_of", "needs", "score"]
+__all__ = ["METHODS", "MainScore", "Method", "combine", "method_of", "needs", "score"]

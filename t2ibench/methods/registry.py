@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.methods.core.method import Method
@@ -12,8 +13,7 @@ from t2ibench.settings import Settings
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.estimate import MethodResult
-    from t2ibench.methods.core.evidence import Evidence
-    from t2ibench.methods.core.needs import Needs
+    from t2ibench.methods.core.evidence import Evidence, Needs
     from t2ibench.methods.core.presentation import Presentation
 
 _NAMES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex")
@@ -22,10 +22,7 @@ METHODS: Registry[Method[Any]] = Registry(
     "method",
     {name: f"t2ibench.methods.{name}:METHOD" for name in _NAMES},
     hint="A package that is not installed here may add more.",
-    members=(
-        *("name", "title", "Task", "main_score", "row_scores", "estimand", "proposes", "explores"),
-        *("check", "needs", "score", "combine", "describe", "variants"),
-    ),
+    members=tuple(field.name for field in fields(Method)),
 )
 
 
@@ -99,8 +96,5 @@ def presentation(task: BaseTask) -> Presentation:
     """
     from t2ibench.methods.core.presentation import Presentation
 
-    present = getattr(method_of(task), "present", None)
-    if present is None:
-        return Presentation(task.title)
-    shown: Presentation = present(task)
-    return shown
+    present = method_of(task).present
+    return Presentation(task.title) if present is None else present(task)

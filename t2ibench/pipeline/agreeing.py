@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.prompt_agreement import PromptCosines, prompt_cosines
 from t2ibench.pipeline.stored import Images, StoredEvidence
 from t2ibench.results.prompt_agreement import agreement_records
-from t2ibench.results.prompt_records import PromptAgreement
+from t2ibench.results.rates import PromptAgreement
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.scoring import EncoderEvidence

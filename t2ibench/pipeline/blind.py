@@ -15,11 +15,10 @@ from typing import Any
 
 from t2ibench.errors import first_line
 from t2ibench.methods import combine, score
-from t2ibench.methods.core.controls import Control, contradiction
 from t2ibench.methods.core.describe import beyond_chance
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import Control, Headline, contradiction
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.results.build import headline_record
 from t2ibench.results.display import displayed
@@ -101,7 +100,7 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
     found = blind.chosen
     said = f"{network} reads {_shown(blind)}"
     values: dict[str, Any] = {
-        "value": blind.value, "low": found.low, "high": found.high, "p": found.p,
+        "value": blind.value, "ci_low": found.ci_low, "ci_high": found.ci_high, "p": found.p,
     }  # fmt: skip
     if not beyond_chance(blind):
         return Control(f"{said}.", **values)

@@ -32,7 +32,7 @@ from t2ibench.store.files import write_bytes
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.needs import QuestionNeed
+    from t2ibench.methods.core.evidence import QuestionNeed
     from t2ibench.pipeline.plan import Plan
     from t2ibench.pipeline.scoring import Stores
     from t2ibench.tasks.loader import LoadedTask

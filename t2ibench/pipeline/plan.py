@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from t2ibench.methods import needs
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.observers import Question
 from t2ibench.settings import Settings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import needs
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.generators import (
     can_regenerate,
@@ -32,10 +32,10 @@ from t2ibench.pipeline.feasible import (
 from t2ibench.pipeline.made_with import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
+from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, run_folder
 from t2ibench.results.schema import GeneratorInfo
-from t2ibench.results.write import stored_results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import Notices, locked

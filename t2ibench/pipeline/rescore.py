@@ -13,9 +13,9 @@ from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.build import is_complete
+from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
-from t2ibench.results.write import stored_results, write_results
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore

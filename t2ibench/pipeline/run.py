@@ -27,7 +27,7 @@ from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
 from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.build import is_complete
-from t2ibench.results.environment import versions
+from t2ibench.results.files import write_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.record import (
     ControlRecord,
@@ -35,8 +35,8 @@ from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
 )
+from t2ibench.results.run import versions
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.results.write import write_results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.labels import LabelStore
 

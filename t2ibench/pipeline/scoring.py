@@ -12,7 +12,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.pipeline.agreeing import prompt_agreement
 from t2ibench.pipeline.blind import held_against
 from t2ibench.pipeline.kept import KeptScores, inputs_of
@@ -22,9 +22,9 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stored import Images, KnownImages, StoredEvidence
 from t2ibench.results.build import task_record
 from t2ibench.results.paired import PairedTask, paired_task
+from t2ibench.results.rates import is_revised, revised_line, treatment
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
-from t2ibench.results.treatment import is_revised, revised_line, treatment
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.checks import Damage

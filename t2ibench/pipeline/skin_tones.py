@@ -16,8 +16,7 @@ from t2ibench.models.skin_tone import ITA_CLASSES, ita_class
 from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work import ask
-from t2ibench.stats.cluster_means import Mean, cluster_mean, mean_difference
-from t2ibench.stats.proportions import clustered_proportion
+from t2ibench.stats.clusters import Mean, cluster_mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 

@@ -130,7 +130,7 @@ class StoredEvidence:
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
     def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
-        """People's answers about the first n images of a prompt (methods.core.labels.Labelled)."""
+        """People's answers about the first n images of a prompt (openbias.score.Labelled)."""
         if self._labels is None or not len(self._labels):
             return {}
         found = {}

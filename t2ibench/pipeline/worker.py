@@ -23,7 +23,7 @@ from t2ibench.pipeline.pieces import (
     QuestionsToAsk,
     TextsToEmbed,
 )
-from t2ibench.results.environment import versions
+from t2ibench.results.run import versions
 
 
 @dataclass(frozen=True, slots=True)

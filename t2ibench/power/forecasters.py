@@ -201,9 +201,11 @@ def _shares(headline: Headline, variance: float, images: float, level: float) ->
 
 def _variance(found: Inference, level: float) -> float | None:
     """From the interval, so that whatever is behind it counts."""
-    if found.low is None or found.high is None:
+    if found.ci_low is None or found.ci_high is None:
         return None
-    return float(((found.high - found.low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6)) ** 2)
+    return float(
+        ((found.ci_high - found.ci_low) / 2 / t.ppf((1 + level) / 2, found.df or 1e6)) ** 2
+    )
 
 
 def _image_share(headline: Headline, strata: Collection[str]) -> float:

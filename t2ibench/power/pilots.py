@@ -10,14 +10,13 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE, read_paired
-from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import Inference as StoredInference
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
@@ -122,15 +121,11 @@ def pilot_of(
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     """The headline as its method gave it, as far as it is stored."""
     stored = result.headline
-    stored_inference: dict[Question, StoredInference | None] = {
+    asked: dict[Question, Inference | None] = {
         "these": stored.these,
         "like_these": stored.like_these,
     }
-    inference = {
-        question: Inference(found.ci_low, found.ci_high, found.p, found.df, found.reason)
-        for question, found in stored_inference.items()
-        if found is not None
-    }
+    inference = {question: found for question, found in asked.items() if found is not None}
     if stored.scale is None:
         raise T2IBenchError("The run was scored by an older t2ibench.", "Score it again first.")
     fair = (

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.replies import UnreadableError
+from t2ibench.methods.core.proposal import UnreadableError
 from t2ibench.models.proposers import Message, Proposer, conversation_key
 from t2ibench.models.server_errors import BadReplyError
 from t2ibench.store.jsonl import append_rows, read_rows

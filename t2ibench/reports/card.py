@@ -12,8 +12,8 @@ from t2ibench.reports.html.numbers import percent, plain, signed
 from t2ibench.reports.html.words import ends, limits, task_ends
 from t2ibench.reports.markdown import MarkdownTables, escape, github
 from t2ibench.reports.view import RowView, RunView, TaskView, run_view
+from t2ibench.results.display import WORDS
 from t2ibench.results.schema import Results
-from t2ibench.results.states import WORDS
 from t2ibench.tasks.index import specs_of
 
 _NO_ADVICE = (

@@ -86,8 +86,8 @@ def task_cells(task: TaskResult) -> list[str]:
 def main_score(task: TaskResult) -> str:
     """The method's best-known score, with its name."""
     main = METHODS.get(task.method).main_score
-    score = task.scores.get(main.name)
-    if score is None or score.value is None:
+    score = None if main is None else task.scores.get(main.name)
+    if main is None or score is None or score.value is None:
         return "–"
     return f"{main.label} = {score.value:+.3f}{PUBLISHED if score.as_published else ''}"
 

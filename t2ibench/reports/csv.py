@@ -6,7 +6,7 @@ import csv
 import io
 
 from t2ibench.reports.writers import Table
-from t2ibench.results.rows import COLUMNS, score_rows
+from t2ibench.results.display import COLUMNS, score_rows
 from t2ibench.results.schema import Results
 
 # As a spreadsheet sees them, after any space and the full-width forms of East Asia included.

@@ -23,12 +23,11 @@ from t2ibench.models.places import is_hub_id
 from t2ibench.reports.files import digest
 from t2ibench.reports.hub_metadata import subject
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import displayed
+from t2ibench.results.display import displayed, state_of
 from t2ibench.results.gates import magnitude
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.results.states import state_of
 from t2ibench.tasks.index import specs_of
 
 SCHEMA = "0.3.0"

@@ -12,17 +12,15 @@ from pathlib import Path
 import scipy
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.needs import Needs, QuestionNeed
+from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.registry import needs
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.results.display import IntervalMark, State
+from t2ibench.results.display import ALPHA, IntervalMark, State
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
-from t2ibench.results.states import ALPHA
 from t2ibench.settings import Settings
-from t2ibench.stats.multiple import holm
-from t2ibench.stats.proportions import clustered_proportion
+from t2ibench.stats.clusters import clustered_proportion
+from t2ibench.stats.permutation import holm
 from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.images import Attempt, ImageStore
 

@@ -16,9 +16,9 @@ from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, named, run_view
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import read_paired
-from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text

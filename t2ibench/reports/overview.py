@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from t2ibench.reports.cells import signed
 from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.view import RunView, TaskView, verdict
-from t2ibench.results.states import State
+from t2ibench.results.display import State
 
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34

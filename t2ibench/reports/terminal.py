@@ -16,8 +16,8 @@ from t2ibench.reports import overview
 from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
+from t2ibench.results.display import State
 from t2ibench.results.schema import Results
-from t2ibench.results.states import State
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -13,9 +13,18 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
-from t2ibench.results.display import IntervalMark, displayed, root, side_of, text_only
+from t2ibench.results.display import (
+    ALPHA,
+    IntervalMark,
+    State,
+    displayed,
+    root,
+    row_state,
+    side_of,
+    state_of,
+    text_only,
+)
 from t2ibench.results.schema import Results, Row, TaskResult
-from t2ibench.results.states import ALPHA, State, row_state, state_of
 
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls

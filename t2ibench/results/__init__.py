@@ -1,6 +1,6 @@
 """The schema of results.json and reading it."""
 
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult
 
 __all__ = ["Results", "TaskResult", "read_results"]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from t2ibench.methods import method_of
-from t2ibench.methods.core import controls as core_controls
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
+from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
-from t2ibench.results.prompt_records import adjusted_agreements
+from t2ibench.results.rates import adjusted_agreements, rounded
 from t2ibench.results.schema import (
-    Control,
     EncoderScores,
     Headline,
-    Inference,
     Row,
     Score,
     TaskResult,
@@ -31,15 +30,7 @@ from t2ibench.stats import (
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
-# More digits than any score means, and well above what another processor's arithmetic moves.
-_DIGITS = 9
-
-
-def rounded(value: float | None) -> float | None:
-    """Round to nine significant digits."""
-    if value is None or not np.isfinite(value):
-        return None
-    return float(f"{value:.{_DIGITS}g}")
+RecordT = TypeVar("RecordT", core.Inference, Control)
 
 
 def _plain(value: Any) -> Any:
@@ -51,6 +42,15 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return rounded(float(value))
     return int(value) if isinstance(value, np.integer) else value
+
+
+def rounded_record(record: RecordT) -> RecordT:
+    """A record with its numbers rounded."""
+    found = {field.name: getattr(record, field.name) for field in fields(record)}
+    numbers: dict[str, Any] = {
+        name: rounded(x) for name, x in found.items() if x is not None and not isinstance(x, str)
+    }
+    return replace(record, **numbers)
 
 
 def score_record(estimate: Estimate, level: float) -> Score:
@@ -76,21 +76,12 @@ def _draws(estimate: Estimate) -> int | None:
 
 def headline_record(headline: core.Headline) -> Headline:
     """The headline with its intervals."""
-    inference = {
-        name: Inference(
-            ci_low=rounded(found.low),
-            ci_high=rounded(found.high),
-            p=rounded(found.p),
-            df=rounded(found.df),
-            reason=found.reason,
-        )
-        for name, found in headline.inference.items()
-    }
+    these, like_these = (headline.inference.get(question) for question in core.QUESTIONS)
     chosen, fair = headline.chosen, headline.fair or (None, None)
     return Headline(
         value=rounded(headline.value),
-        ci_low=rounded(chosen.low),
-        ci_high=rounded(chosen.high),
+        ci_low=rounded(chosen.ci_low),
+        ci_high=rounded(chosen.ci_high),
         p=rounded(chosen.p),
         test=headline.test if chosen.p is not None else None,
         scale=headline.scale,
@@ -98,25 +89,10 @@ def headline_record(headline: core.Headline) -> Headline:
         fair_low=rounded(fair[0]),
         fair_high=rounded(fair[1]),
         question=headline.question,
-        these=inference.get("these"),
-        like_these=inference.get("like_these"),
+        these=None if these is None else rounded_record(these),
+        like_these=None if like_these is None else rounded_record(like_these),
         reason=headline.reason if headline.value is None else None,
     )
-
-
-def control_records(controls: Mapping[str, core_controls.Control]) -> dict[str, Control]:
-    """Controls for results.json."""
-    return {
-        name: Control(
-            says=control.says,
-            value=rounded(control.value),
-            ci_low=rounded(control.low),
-            ci_high=rounded(control.high),
-            p=rounded(control.p),
-            contradicts=control.contradicts,
-        )
-        for name, control in controls.items()
-    }
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
@@ -228,7 +204,7 @@ def task_record(
             scores={key: score_record(value, level) for key, value in result.scores.items()},
             by=_rows(result.by, level),
             reason=result.reason,
-            controls=control_records(result.controls),
+            controls={key: rounded_record(control) for key, control in result.controls.items()},
             inconclusive=result.inconclusive,
         )
         for name, result in per_encoder.items()
@@ -260,7 +236,7 @@ def task_record(
         notes=list(task.spec.notes),
         published=[value.model_dump(mode="json") for value in task.spec.published],
         details=_plain(combined.details),
-        controls=control_records(combined.controls),
+        controls={key: rounded_record(control) for key, control in combined.controls.items()},
         inconclusive=combined.inconclusive,
         reason=combined.reason,
         pool=task.spec.drawn_from,

@@ -1,14 +1,16 @@
-"""Headlines as tables show them: leans as they are, mean squares as their roots."""
+"""Headlines as tables show them, their states, and every score as a flat row."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.headline import Inference, Question
 from t2ibench.methods.core.schema import ImageTask
-from t2ibench.results.schema import Headline, Results, TaskResult
+from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 State = Literal["clear", "not_clear", "cannot_tell", "no_score"]
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
@@ -94,3 +96,97 @@ def in_two(results: Results) -> tuple[Results, Results]:
         results.model_copy(update={"tasks": of_images}),
         results.model_copy(update={"tasks": of_texts}),
     )
+
+
+__all__ = ["ALPHA", "WIDE", "WORDS", "State", "row_state", "state_of"]
+
+ALPHA = 0.05
+WIDE = 0.24  # half-width of an interval or band that rules out no lean that matters
+
+WORDS: dict[State, str] = {
+    "clear": "clear lean",
+    "not_clear": "no clear lean",
+    "cannot_tell": "cannot tell",
+    "no_score": "no score",
+}
+
+
+def state_of(task: TaskResult) -> State:
+    """What a task's headline shows."""
+    shown = displayed(task.headline)
+    if task.inconclusive:
+        return "cannot_tell"
+    if shown.value is None:
+        return "no_score"
+    p = task.headline.p_holm if task.headline.p_holm is not None else task.headline.p
+    if p is not None and p < ALPHA and _outside(shown.value, shown.fair_low, shown.fair_high):
+        return "clear"
+    wide = max(_half(shown.low, shown.high), _half(shown.fair_low, shown.fair_high))
+    return "cannot_tell" if p is None or wide > WIDE else "not_clear"
+
+
+def row_state(score: Score) -> State:
+    """What one row of a task shows, such as an occupation.
+
+    Examples:
+        >>> row_state(Score(value=0.7, p=0.001, p_holm=0.02)), row_state(Score(value=0.7, p=0.2))
+        ('clear', 'not_clear')
+    """
+    if score.value is None:
+        return "no_score"
+    p = score.p_holm if score.p_holm is not None else score.p
+    return "clear" if p is not None and p < ALPHA else "not_clear"
+
+
+def _outside(value: float, low: float | None, high: float | None) -> bool:
+    if low is None or high is None:
+        return True
+    return not low <= value <= high
+
+
+def _half(low: float | None, high: float | None) -> float:
+    return 0.0 if low is None or high is None else (high - low) / 2
+
+
+COLUMNS = (
+    *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
+    *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
+    *("n_images", "inconclusive", "reason"),
+)
+
+
+def score_rows(results: Results) -> Iterator[dict[str, Any]]:
+    """Every score of a run, of tasks and of their rows."""
+    for name, task in results.tasks.items():
+        for row, key, score, n_images in _scores(task):
+            head = score if isinstance(score, Headline) else Headline()
+            values = (
+                *(name, task.method, row, key),
+                *(score.value, score.ci_low, score.ci_high, score.p, score.p_holm, score.p_bh),
+                *(head.scale, head.question, head.fair_low, head.fair_high, head.square),
+                *(score.as_published, n_images),
+                task.inconclusive if isinstance(score, Headline) else None,
+                score.reason,
+            )
+            yield dict(zip(COLUMNS, values, strict=True))
+
+
+def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
+    """Row, name, score and number of images of every score of a task."""
+    head = task.headline
+    yield "", "headline", head, task.n_images
+    asked: tuple[tuple[Question, Inference | None], ...] = (
+        ("these", head.these),
+        ("like_these", head.like_these),
+    )
+    for question, found in asked:
+        if found is not None and question != head.question:
+            numbers = asdict(found)
+            numbers.pop("df")
+            other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
+            yield "", f"headline about {question}", other, task.n_images
+    for key, score in task.scores.items():
+        yield "", key, score, task.n_images
+    for row in task.by:
+        for key, score in row.scores.items():
+            yield row.name, key, score, row.n_images or 0

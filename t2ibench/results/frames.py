@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.results.display import displayed
-from t2ibench.results.states import State, row_state, state_of
+from t2ibench.results.display import State, displayed, row_state, state_of
 
 if TYPE_CHECKING:
     import pandas as pd

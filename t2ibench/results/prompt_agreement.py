@@ -14,11 +14,10 @@ from t2ibench.methods.core.prompt_agreement import (
     mean_cosine,
     paired_difference,
 )
-from t2ibench.results.build import rounded
+from t2ibench.results.display import ALPHA
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.prompt_records import PromptAgreement, PromptDifference
+from t2ibench.results.rates import PromptAgreement, PromptDifference, rounded
 from t2ibench.results.schema import Results
-from t2ibench.results.states import ALPHA
 from t2ibench.stats import holm
 
 _MANY = 4  # groups named in a sentence
@@ -154,7 +153,8 @@ def compare_agreement(
         if whole is not None:
             found += [whole, *_of_changed(whole, mine, theirs, level)]
         found += [*_adjusted(by_task), *_adjusted(by_group)]
-    return _over_encoders(found)
+    p_values = iter(holm([one.p for one in found if one.overall]))
+    return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in found]
 
 
 def _of_changed(
@@ -195,11 +195,6 @@ def _adjusted(changes: Sequence[AgreementChange | None]) -> list[AgreementChange
     # Where all images are the same there is nothing to test.
     p_values = holm([None if one.low == one.high == 0 else one.p for one in done])
     return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
-
-
-def _over_encoders(changes: Sequence[AgreementChange]) -> list[AgreementChange]:
-    p_values = iter(holm([one.p for one in changes if one.overall]))
-    return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in changes]
 
 
 def _both(first: Results, second: Results, task: str, encoder: str) -> bool:

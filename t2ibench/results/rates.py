@@ -1,8 +1,26 @@
-"""Shares of images in results.json: what a model refused, filtered and rewrote."""
+"""Parts of results.json: shares of images, and agreement of images with their prompts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
 from pydantic import BaseModel, ConfigDict
+
+from t2ibench.stats import holm
+from t2ibench.stats.clusters import clustered_proportion
+from t2ibench.store.images import Attempt
+
+# More digits than any score means, and well above what another processor's arithmetic moves.
+_DIGITS = 9
+
+
+def rounded(value: float | None) -> float | None:
+    """Round to nine significant digits."""
+    if value is None or not np.isfinite(value):
+        return None
+    return float(f"{value:.{_DIGITS}g}")
 
 
 class Record(BaseModel):
@@ -46,3 +64,164 @@ class Treatment(Record):
     refused: Rate
     filtered: Rate
     revised: Rate | None = None
+
+
+class PromptDifference(Record):
+    """How much better images of one group of prompts agree than those of all other groups.
+
+    Attributes:
+        value: Difference of the mean cosines.
+        ci_low: Lower end of its confidence interval.
+        ci_high: Upper end.
+        p: p-value that there is none.
+        p_holm: Adjusted over the groups of all tasks of the run (Holm), encoder by encoder.
+    """
+
+    value: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+
+
+class PromptAgreement(Record):
+    """How well images agree with their own prompts: the mean cosine of image and prompt.
+
+    Attributes:
+        group: What the prompts stand for; null for all prompts of the task.
+        value: Mean over prompts of the mean over their images.
+        ci_low: Lower end of its confidence interval.
+        ci_high: Upper end.
+        question: What the interval is about: prompts 'like_these', or 'these' very ones with other
+            images where all share a stimulus; null without an interval.
+        n_prompts: Prompts.
+        n_images: Images.
+        difference: Of a group from the others; null for all prompts, and where a side has fewer
+            than two stimuli. Of two groups, the first has it.
+    """
+
+    group: str | None = None
+    value: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    question: Literal["these", "like_these"] | None = None
+    n_prompts: int
+    n_images: int
+    difference: PromptDifference | None = None
+
+
+def adjusted_agreements(
+    tasks: Mapping[str, Mapping[str, Sequence[PromptAgreement]]],
+) -> dict[str, dict[str, list[PromptAgreement]]]:
+    """Agreements with the p-values of their differences adjusted over a run."""
+    found = {
+        name: {encoder: list(parts) for encoder, parts in task.items()}
+        for name, task in tasks.items()
+    }
+    for encoder in dict.fromkeys(encoder for task in found.values() for encoder in task):
+        having = [task[encoder] for task in found.values() if encoder in task]
+        places = [
+            (parts, number, part.difference)
+            for parts in having
+            for number, part in enumerate(parts)
+            if part.difference is not None
+        ]
+        p_values = holm([difference.p for _, _, difference in places])
+        for (parts, number, difference), p in zip(places, p_values, strict=True):
+            corrected = difference.model_copy(
+                update={"p_holm": None if p is None else float(f"{p:.12g}")}
+            )
+            parts[number] = parts[number].model_copy(update={"difference": corrected})
+    return found
+
+
+_SHOWN = 6  # groups in a sentence
+
+
+def treatment(
+    counts: Mapping[str, int],
+    groups: Mapping[str, str],
+    attempt: Callable[[str, int], Attempt | None],
+    level: float,
+) -> list[Treatment]:
+    """The shares of images that were refused, filtered, or made from a rewritten prompt.
+
+    Images that failed do not count: they say nothing about the prompt. The shares are means over
+    prompts, their intervals about these very prompts.
+    """
+    by_prompt: dict[str, list[Attempt]] = {}
+    for prompt, count in counts.items():
+        found = [attempt(prompt, index) for index in range(count)]
+        known = [one for one in found if one is not None and one.status != "failed"]
+        if known:
+            by_prompt[prompt] = known
+    if not any(
+        one.status != "ok" or one.revised_prompt is not None
+        for known in by_prompt.values()
+        for one in known
+    ):
+        return []
+    parts: dict[str, list[list[Attempt]]] = {}
+    for prompt, known in by_prompt.items():
+        parts.setdefault(groups.get(prompt, ""), []).append(known)
+    whole = [_of(None, list(by_prompt.values()), level)]
+    if len(parts) == 1:
+        return whole
+    return [*whole, *(_of(name, known, level) for name, known in parts.items())]
+
+
+def _of(group: str | None, prompts: Sequence[Sequence[Attempt]], level: float) -> Treatment:
+    told = [[one for one in known if one.revised_prompt is not None] for known in prompts]
+    told = [known for known in told if known]
+    return Treatment(
+        group=group,
+        n_prompts=len(prompts),
+        refused=_rate(prompts, lambda one: one.status == "refused", level),
+        filtered=_rate(prompts, lambda one: one.status == "filtered", level),
+        revised=_rate(told, is_revised, level) if told else None,
+    )
+
+
+def is_revised(attempt: Attempt) -> bool:
+    """Whether the model says that it used another prompt; spaces do not count."""
+    said = attempt.revised_prompt
+    return said is not None and said.split() != attempt.prompt.split()
+
+
+def _rate(
+    prompts: Sequence[Sequence[Attempt]], hit: Callable[[Attempt], bool], level: float
+) -> Rate:
+    hits = [sum(map(hit, known)) for known in prompts]
+    totals = [len(known) for known in prompts]
+    share = clustered_proportion(hits, totals)
+    low, high = share.interval(level)
+    return Rate(
+        count=sum(hits),
+        total=sum(totals),
+        share=rounded(share.value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+    )
+
+
+def revised_line(found: Sequence[Treatment]) -> str | None:
+    """What a reader must know of rewritten prompts."""
+    if not found or found[0].revised is None or not found[0].revised.count:
+        return None
+    whole = found[0].revised
+    shares = [
+        f"{one.group or 'others'} {_percent(one.revised.share)}"
+        for one in found[1:]
+        if one.revised is not None
+    ]
+    more = f" and {len(shares) - _SHOWN} more groups" if len(shares) > _SHOWN else ""
+    by_group = f"; {', '.join(shares[:_SHOWN])}{more}" if shares else ""
+    return (
+        f"the model rewrote the prompts of {whole.count} of {whole.total} images "
+        f"({_percent(whole.share)}, interval {_percent(whole.ci_low)} to "
+        f"{_percent(whole.ci_high)}{by_group}), so the result is about its rewriting too."
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"

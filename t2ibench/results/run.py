@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import platform
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -172,3 +175,32 @@ def _is_other(folder: RunFolder, fingerprint: str) -> bool:
         return False
     generator = folder.record.generator
     return generator is None or generator.fingerprint != fingerprint
+
+
+_LIBRARIES = (
+    "numpy",
+    "scipy",
+    "statsmodels",
+    "torch",
+    "diffusers",
+    "transformers",
+    "open_clip_torch",
+    "pillow",
+)
+
+
+def versions(distributions: Iterable[str]) -> dict[str, str]:
+    """Installed versions of distributions."""
+    installed = {}
+    for name in distributions:
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return installed
+
+
+def environment() -> dict[str, str]:
+    """Versions of Python, the platform and the libraries that decide numbers."""
+    system = {"python": platform.python_version(), "platform": platform.platform()}
+    return system | versions(_LIBRARIES)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
+from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten import RewriterInfo
-from t2ibench.results.prompt_records import PromptAgreement
-from t2ibench.results.rates import Record, Treatment
+from t2ibench.results.rates import PromptAgreement, Record, Treatment
 from t2ibench.settings import Measurement
 from t2ibench.store.checks import sealed
 
@@ -56,24 +56,6 @@ class Score(Record):
     reason: str | None = None
 
 
-class Inference(Record):
-    """The uncertainty of a headline with respect to one question.
-
-    Attributes:
-        ci_low: Lower end of the confidence interval.
-        ci_high: Upper end.
-        p: p-value that the headline is 0.
-        df: Degrees of freedom.
-        reason: Why there is no interval.
-    """
-
-    ci_low: float | None = None
-    ci_high: float | None = None
-    p: float | None = None
-    df: float | None = None
-    reason: str | None = None
-
-
 class Headline(Score):
     """A task's one population quantity: 0 on average without bias, at any number of images.
 
@@ -102,26 +84,6 @@ class Headline(Score):
     these: Inference | None = None
     like_these: Inference | None = None
     direction: str | None = None
-
-
-class Control(Record):
-    """What a control shows; see `t2ibench.methods.core.controls.Control`.
-
-    Attributes:
-        says: What was tried and what came out, in a sentence.
-        value: Its number.
-        ci_low: Lower end of an interval.
-        ci_high: Upper end.
-        p: p-value.
-        contradicts: Why the test decides nothing; null where the control agrees.
-    """
-
-    says: str
-    value: float | None = None
-    ci_low: float | None = None
-    ci_high: float | None = None
-    p: float | None = None
-    contradicts: str | None = None
 
 
 class Row(Record):

@@ -1,102 +1,43 @@
 """Statistics: numpy and scipy only, every draw from a generator that is passed in."""
 
-from t2ibench.stats.agreement import cohens_kappa, krippendorff_alpha
-from t2ibench.stats.bootstrap import (
-    one_sample_bootstrap,
-    one_sample_bootstraps,
-    percentile_interval,
-    resample_weights,
-    two_sample_bootstrap,
-)
-from t2ibench.stats.categorical import (
-    concept_association,
-    expected_severity,
-    jackknife_severity,
-    kl_divergence,
-    macro_f1,
-    mad,
-    miller_madow,
-    severity,
-)
-from t2ibench.stats.correlation import correlation_permutation
-from t2ibench.stats.effects import (
-    cliffs_delta,
-    cohens_d,
-    two_sample_statistic,
-    union_effect_size,
-)
-from t2ibench.stats.ks import group_distance, shuffled_labels
-from t2ibench.stats.multiple import benjamini_hochberg, holm
-from t2ibench.stats.permutation import (
-    PermutationResult,
-    p_value,
-    two_sample_permutation,
-)
-from t2ibench.stats.proportions import (
-    Proportion,
-    clustered_proportion,
-    pooled_proportion,
-    sampled_proportion,
-)
-from t2ibench.stats.relabelling import Answers, relabelled_codes, relabelled_counts
-from t2ibench.stats.shares import (
-    anchored_interval,
-    critical_value,
-    free_square,
-    pseudo_variance,
-    squared_lean,
-    squared_lean_without,
-    variance_path,
-)
-from t2ibench.stats.signs import (
-    sign_flip_permutation,
-)
-from t2ibench.stats.slope import Slope, logit_slope, share_slope
-
-__all__ = [
-    "Answers",
-    "PermutationResult",
-    "Proportion",
-    "Slope",
-    "anchored_interval",
-    "benjamini_hochberg",
-    "cliffs_delta",
-    "clustered_proportion",
-    "cohens_d",
-    "cohens_kappa",
-    "concept_association",
-    "correlation_permutation",
-    "critical_value",
-    "expected_severity",
-    "free_square",
-    "group_distance",
-    "holm",
-    "jackknife_severity",
-    "kl_divergence",
-    "krippendorff_alpha",
-    "logit_slope",
-    "macro_f1",
-    "mad",
-    "miller_madow",
-    "one_sample_bootstrap",
-    "one_sample_bootstraps",
-    "p_value",
-    "percentile_interval",
-    "pooled_proportion",
-    "pseudo_variance",
-    "relabelled_codes",
-    "relabelled_counts",
-    "resample_weights",
-    "sampled_proportion",
-    "severity",
-    "share_slope",
-    "shuffled_labels",
-    "sign_flip_permutation",
-    "squared_lean",
-    "squared_lean_without",
-    "two_sample_bootstrap",
-    "two_sample_permutation",
-    "two_sample_statistic",
-    "union_effect_size",
-    "variance_path",
-]
+from t2ibench.stats.bootstrap import bootstrap_means as bootstrap_means
+from t2ibench.stats.bootstrap import percentile_interval as percentile_interval
+from t2ibench.stats.bootstrap import resample_weights as resample_weights
+from t2ibench.stats.bootstrap import two_sample_bootstrap as two_sample_bootstrap
+from t2ibench.stats.categorical import cohens_kappa as cohens_kappa
+from t2ibench.stats.categorical import concept_association as concept_association
+from t2ibench.stats.categorical import expected_severity as expected_severity
+from t2ibench.stats.categorical import jackknife_severity as jackknife_severity
+from t2ibench.stats.categorical import kl_divergence as kl_divergence
+from t2ibench.stats.categorical import krippendorff_alpha as krippendorff_alpha
+from t2ibench.stats.categorical import macro_f1 as macro_f1
+from t2ibench.stats.categorical import mad as mad
+from t2ibench.stats.categorical import miller_madow as miller_madow
+from t2ibench.stats.categorical import severity as severity
+from t2ibench.stats.clusters import Proportion as Proportion
+from t2ibench.stats.clusters import clustered_proportion as clustered_proportion
+from t2ibench.stats.clusters import group_distance as group_distance
+from t2ibench.stats.clusters import pooled_proportion as pooled_proportion
+from t2ibench.stats.clusters import sampled_proportion as sampled_proportion
+from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
+from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
+from t2ibench.stats.effects import cliffs_delta as cliffs_delta
+from t2ibench.stats.permutation import Answers as Answers
+from t2ibench.stats.permutation import PermutationResult as PermutationResult
+from t2ibench.stats.permutation import benjamini_hochberg as benjamini_hochberg
+from t2ibench.stats.permutation import holm as holm
+from t2ibench.stats.permutation import p_value as p_value
+from t2ibench.stats.permutation import relabelled_codes as relabelled_codes
+from t2ibench.stats.permutation import relabelled_counts as relabelled_counts
+from t2ibench.stats.permutation import sign_flip_permutation as sign_flip_permutation
+from t2ibench.stats.permutation import two_sample_permutation as two_sample_permutation
+from t2ibench.stats.shares import anchored_interval as anchored_interval
+from t2ibench.stats.shares import critical_value as critical_value
+from t2ibench.stats.shares import free_square as free_square
+from t2ibench.stats.shares import pseudo_variance as pseudo_variance
+from t2ibench.stats.shares import squared_lean as squared_lean
+from t2ibench.stats.shares import squared_lean_without as squared_lean_without
+from t2ibench.stats.shares import variance_path as variance_path
+from t2ibench.stats.slope import Slope as Slope
+from t2ibench.stats.slope import logit_slope as logit_slope
+from t2ibench.stats.slope import share_slope as share_slope

@@ -1,16 +1,19 @@
-"""Two-level resampling: clusters are drawn with replacement, then values within each."""
+"""Clusters (prompts): their resamples, shares and means, and distances between groups of images."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtr, stdtrit
 
 from t2ibench.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from t2ibench.stats.student import t_interval, t_test, welch
 
 _BLOCK_CELLS = 800_000  # random numbers drawn at a time
 _PIECE_CELLS = 50_000  # values decoded at a time: a fraction of a core's own cache
@@ -213,8 +216,7 @@ class Resamples:
 
     def _inside(self) -> BoolArray:
         sizes = self.clusters.sizes[self.picks][:, :, None]
-        inside: BoolArray = np.arange(self.clusters.longest)[None, None, :] < sizes
-        return inside
+        return np.arange(self.clusters.longest)[None, None, :] < sizes
 
 
 def draw_resamples(clusters: Clusters, n_draws: int, rng: np.random.Generator) -> Resamples:
@@ -317,3 +319,391 @@ def _slices(start: int, stop: int, size: int) -> Iterator[slice]:
     step = max(1, size)
     for first in range(start, stop, step):
         yield slice(first, min(first + step, stop))
+
+
+_KS_BLOCK_CELLS = 4_000_000
+
+
+def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array:
+    """The largest two-sample Kolmogorov-Smirnov distance between any two groups.
+
+    D = max over groups g, h and values t of |F_g(t) − F_h(t)|, with F the empirical distribution
+    functions.
+
+    Args:
+        values: Shape (m, n), m measures of n items; (n,) is one measure.
+        labels: Shape (n,), group of each item, integers from 0; or (draws, n) for many groupings
+            with the same group sizes.
+
+    Returns:
+        D, from 0 to 1, shape (m,), or (draws, m).
+
+    Source: Smirnov 1939; the maximum over pairs of groups is ours.
+
+    Example:
+        At t = 1 the first group {1, 3} has reached 1/2, the second {2, 4} 0.
+
+        >>> group_distance([[1, 3, 2, 4]], [0, 0, 1, 1]).tolist()
+        [0.5]
+    """
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    groups = np.asarray(labels, dtype=np.int64)
+    groupings = np.atleast_2d(groups)
+    distances = np.stack([_distances(row, groupings) for row in rows], axis=1)
+    return distances if groups.ndim == 2 else distances[0]
+
+
+def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
+    """Shape (draws,)."""
+    order = np.argsort(values, kind="stable")
+    ends = np.append(np.diff(values[order]) > 0, True)  # equal values step together
+    counts = np.bincount(labels[0])
+    present = [group for group in range(len(counts)) if counts[group]]
+    distances = np.zeros(len(labels))
+    block = max(1, _KS_BLOCK_CELLS // max(1, len(values) * len(present)))
+    for start in range(0, len(labels), block):
+        rows = slice(start, start + block)
+        sorted_labels = labels[rows][:, order]
+        steps = {
+            group: np.cumsum(sorted_labels == group, axis=1)[:, ends] / counts[group]
+            for group in present
+        }
+        for a, b in combinations(present, 2):
+            gap = np.abs(steps[a] - steps[b]).max(axis=1)
+            distances[rows] = np.maximum(distances[rows], gap)
+    return distances
+
+
+def shuffled_labels(labels: IntArray, n_draws: int, rng: np.random.Generator) -> IntArray:
+    """Random groupings with the same group sizes: each row is a uniform permutation.
+
+    Args:
+        labels: Shape (n,), group of each item.
+        n_draws: Number of groupings.
+        rng: Source of the draws.
+
+    Returns:
+        Shape (n_draws, n).
+
+    Source: Fisher-Yates shuffle of each row (numpy.random.Generator.permuted).
+
+    Example:
+        >>> groupings = shuffled_labels(np.array([0, 0, 1]), 2, np.random.default_rng(0))
+        >>> np.sort(groupings, axis=1).tolist()
+        [[0, 0, 1], [0, 0, 1]]
+    """
+    return rng.permuted(np.tile(labels, (n_draws, 1)), axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean, or a difference of two.
+
+    Attributes:
+        value: The estimate; nan without values.
+        low: Lower end of its interval; nan where nothing is known of its variance.
+        high: Upper end.
+        p: Two-sided, of 0; nan where it is unknown.
+        variance: Of the estimate.
+        df: Degrees of freedom of the variance.
+        clusters: What varies: clusters, values where there is one cluster, or pairs of clusters.
+        paired: Whether each cluster was compared with itself.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    variance: float
+    df: float
+    clusters: int
+    paired: bool = False
+
+
+Grouped = Mapping[Hashable, Sequence[float]]
+
+
+def cluster_mean(values: Grouped, level: float = 0.95) -> Mean:
+    """The mean of the clusters' means, each cluster counting once.
+
+    Args:
+        values: Cluster to its values; clusters without any are left out.
+        level: Of the interval.
+
+    Returns:
+        The mean. Of one cluster: the mean of its values, which then vary alone.
+
+    Example:
+        >>> found = cluster_mean({"a": [1.0, 3.0], "b": [4.0]})
+        >>> found.value, found.variance, found.clusters
+        (3.0, 1.0, 2)
+    """
+    return _mean(_units(values), level)
+
+
+def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
+    """The difference of two means over clusters.
+
+    Where both sides have the same clusters, two or more (the same words with and without something
+    added), each cluster is compared with itself; otherwise `student.welch`.
+
+    Args:
+        one: Cluster to its values.
+        other: The same of the other side.
+        level: Of the interval.
+
+    Returns:
+        The mean of the first less that of the second.
+
+    Source: Student 1908; Welch 1947, "The generalization of Student's problem".
+
+    Example:
+        >>> found = mean_difference({1: [3.0], 2: [9.0]}, {1: [1.0], 2: [5.0]})
+        >>> found.value, found.variance, found.paired
+        (3.0, 1.0, True)
+    """
+    shared = [name for name, values in one.items() if len(values) and len(other.get(name, ()))]
+    both = {name for side in (one, other) for name, values in side.items() if len(values)}
+    if len(shared) > 1 and len(shared) == len(both):
+        apart = [float(np.mean(one[name]) - np.mean(other[name])) for name in shared]
+        found = _mean(apart, level)
+        return _with_test(found.value, found.variance, found.df, len(apart), level, paired=True)
+    first, second = _mean(_units(one), level), _mean(_units(other), level)
+    variance, df = welch([first.variance, second.variance], [first.clusters, second.clusters])
+    value = first.value - second.value
+    return _with_test(value, variance, df, first.clusters + second.clusters, level)
+
+
+def _units(values: Grouped) -> list[float]:
+    filled = [list(found) for found in values.values() if len(found)]
+    if len(filled) == 1:
+        return filled[0]
+    return [float(np.mean(found)) for found in filled]
+
+
+def _mean(units: Sequence[float], level: float) -> Mean:
+    count = len(units)
+    value = float(np.mean(units)) if count else float("nan")
+    variance = float(np.var(units, ddof=1)) / count if count > 1 else float("nan")
+    return _with_test(value, variance, count - 1.0, count, level)
+
+
+def _with_test(
+    value: float, variance: float, df: float, clusters: int, level: float, *, paired: bool = False
+) -> Mean:
+    if not variance >= 0:
+        nan = float("nan")
+        return Mean(value, nan, nan, nan, variance, df, clusters, paired)
+    low, high = t_interval(value, variance, df, level)
+    return Mean(value, low, high, t_test(value, variance, df), variance, df, clusters, paired)
+
+
+@dataclass(frozen=True, slots=True)
+class Proportion:
+    """The mean over clusters of a class's share.
+
+    Attributes:
+        value: The mean share.
+        size: Effective number of answers: as many independent answers would be as precise.
+        df: Degrees of freedom of its variance.
+    """
+
+    value: float
+    size: float
+    df: float
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Wilson's interval, with the quantile of Student's t.
+
+        Args:
+            level: Confidence level, in (0, 1).
+
+        Returns:
+            Lower and upper end, within [0, 1].
+
+        Source: Wilson 1927, "Probable inference".
+
+        Example:
+            >>> low, high = Proportion(0.5, 100.0, 1e9).interval()
+            >>> round(low, 3), round(high, 3)
+            (0.404, 0.596)
+        """
+        squared = float(stdtrit(self.df, (1 + level) / 2)) ** 2
+        scale = 1 + squared / self.size
+        middle = (self.value + squared / (2 * self.size)) / scale
+        spread = self.value * (1 - self.value) / self.size + squared / (4 * self.size**2)
+        half = np.sqrt(squared * spread) / scale
+        return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+    def p(self, expected: float) -> float:
+        """Two-sided p-value of the score test, which agrees with the interval.
+
+        Args:
+            expected: The share under test.
+
+        Returns:
+            p, in (0, 1]; nan for an expected share of 0 or 1.
+
+        Source: Rao 1948, the score test; inverted it is Wilson's interval.
+
+        Example:
+            >>> round(Proportion(0.6, 100.0, 1e9).p(0.5), 4)
+            0.0455
+        """
+        variance = expected * (1 - expected) / self.size
+        if not variance > 0:
+            return float("nan")
+        p = 2 * stdtr(self.df, -abs(self.value - expected) / np.sqrt(variance))
+        return float(np.clip(p, np.finfo(float).tiny, 1.0))
+
+
+def clustered_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
+    """The mean over these clusters of a class's share; only the answers within each vary.
+
+    V = Σ_c p_c (1 − p_c) / (n_c − 1) / C², and the effective number of answers is p (1 − p) / V.
+    Where the clusters show (nearly) no variance it is at most the number of answers, or that of
+    clusters with one more answer that is half of the class.
+
+    Args:
+        hits: Answers of the class, shape (C,).
+        totals: Answers, at least 1 each, shape (C,).
+
+    Returns:
+        The share; with one answer a cluster, that of independent answers.
+
+    Source: stratified sampling (Cochran 1977, chapter 5), Korn & Graubard 1998 for the effective
+        number of answers.
+
+    Example:
+        >>> found = clustered_proportion([7, 3], [10, 10])
+        >>> found.value, round(found.size, 1), found.df
+        (0.5, 21.4, 18.0)
+    """
+    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    shares, number = x / n, len(n)
+    value = float(shares.mean())
+    df = float((n - 1).sum())
+    if not df > 0:
+        return Proportion(value, float(number), max(number - 1.0, 1.0))
+    several = n > 1
+    within = _within(shares[several], n[several]) / several.sum() / number
+    pseudo = _within((x + 0.5) / (n + 1), n + 1) / number**2
+    return Proportion(value, float(_effective(value, within, pseudo, float(n.sum()))), df)
+
+
+def _within(shares: Float64Array, sizes: Float64Array) -> float:
+    return float((shares * (1 - shares) / (sizes - 1)).sum())
+
+
+def _effective(value: float, variance: float, floor: float, total: float) -> float:
+    spread = value * (1 - value)
+    if not spread > 0:
+        return total
+    most = max(total, spread / floor if floor > 0 else total)
+    return min(most, spread / variance) if variance > 0 else most
+
+
+def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
+    """The mean over clusters like these of a class's share: the clusters vary too.
+
+    V is the variance of the clusters' shares over their number, at least that of
+    `clustered_proportion`.
+
+    Args:
+        hits: Answers of the class, shape (C,).
+        totals: Answers, at least 1 each, shape (C,); two or more clusters.
+
+    Returns:
+        The share, with C − 1 degrees of freedom.
+
+    Source: cluster sampling (Cochran 1977, chapter 9).
+
+    Example:
+        >>> found = sampled_proportion([9, 1, 9, 1], [10, 10, 10, 10])
+        >>> found.value, round(found.size, 2), found.df
+        (0.5, 4.69, 3.0)
+    """
+    these = clustered_proportion(hits, totals)
+    shares = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
+    spread = these.value * (1 - these.value)
+    variance = float(shares.var(ddof=1)) / len(shares)
+    size = min(these.size, spread / variance) if variance > 0 else these.size
+    return Proportion(these.value, size, len(shares) - 1.0)
+
+
+def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
+    """The share over all answers of clusters like these, such as a precision or a recall.
+
+    p = Σ x_c / Σ n_c, V = C / (C − 1) Σ (x_c − p n_c)² / (Σ n_c)². The effective number of answers
+    is p (1 − p) / V, at most Σ n_c, and at most C where the clusters do not differ at all. Where it
+    is above C, V is the larger (C V + 1 / (4 C)) / (C + 1), as with one more cluster of mean size
+    and half of the class: few clusters near a share of 0 or 1 seldom show the one that differs.
+
+    Args:
+        hits: Answers of the class x, shape (C,).
+        totals: Answers n, shape (C,); clusters without any do not count.
+
+    Returns:
+        The share, with C − 1 degrees of freedom; nan without answers.
+
+    Source: the ratio estimator of cluster sampling (Cochran 1977, chapter 9), Korn & Graubard 1998
+        for the effective number of answers.
+
+    Example:
+        >>> found = pooled_proportion([3, 0, 1], [4, 2, 4])
+        >>> found.value, round(found.size, 2), found.df
+        (0.4, 4.43, 2.0)
+    """
+    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    x, n = x[n > 0], n[n > 0]
+    number, total = len(n), float(n.sum())
+    if not number:
+        return Proportion(float("nan"), 0.0, 1.0)
+    value = float(x.sum()) / total
+    df = max(number - 1.0, 1.0)
+    if number < 2:
+        return Proportion(value, 1.0, df)
+    variance = number / (number - 1) * float(((x - value * n) ** 2).sum()) / total**2
+    if not variance > 0:
+        return Proportion(value, float(number), df)
+    spread = value * (1 - value)
+    careful = (number * variance + 0.25 / number) / (number + 1)
+    size = max(spread / careful, min(spread / variance, float(number)))
+    return Proportion(value, min(total, size, spread / variance), df)
+
+
+def share_difference(
+    hits: int, total: int, other_hits: int, other_total: int, level: float = 0.95
+) -> tuple[float, float]:
+    """Newcombe's interval of the difference of two independent shares.
+
+    With (l₁, u₁) and (l₂, u₂) Wilson's intervals of p₁ and p₂,
+    p₁ − p₂ − √((p₁ − l₁)² + (u₂ − p₂)²) to p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²).
+
+    Args:
+        hits: Answers of the class.
+        total: Out of how many, at least 1.
+        other_hits: The same of the share that is taken away.
+        other_total: Out of how many, at least 1.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        Lower and upper end, from −1 to 1.
+
+    Source: Newcombe 1998, "Interval estimation for the difference between independent proportions",
+        method 10.
+
+    Example:
+        The paper's first example, 56 of 70 less 48 of 80.
+
+        >>> [round(end, 4) for end in share_difference(56, 70, 48, 80)]
+        [0.0524, 0.3339]
+    """
+    first, second = hits / total, other_hits / other_total
+    low, high = Proportion(first, total, np.inf).interval(level)
+    other_low, other_high = Proportion(second, other_total, np.inf).interval(level)
+    gap = first - second
+    return (
+        gap - float(np.hypot(first - low, other_high - second)),
+        gap + float(np.hypot(high - first, second - other_low)),
+    )

@@ -1,16 +1,18 @@
-"""Permutation test of a correlation."""
+"""Rank correlations: a permutation test, and Kendall's tau with its interval."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
 import scipy
+from scipy.special import stdtrit
 
-from t2ibench.arrays import IntArray
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.permutation import BLOCK_CELLS, PermutationResult, p_value
 
@@ -19,32 +21,25 @@ def correlation_permutation(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
     *,
-    method: str = "spearman",
-    alternative: str = "two-sided",
     n_draws: int = 100_000,
     max_exact: int = 200_000,
     rng: np.random.Generator,
 ) -> PermutationResult:
     """Test of no association: x is permuted against y.
 
-    r = Σ(a − ā)(b − b̄) / √(Σ(a − ā)² Σ(b − b̄)²), where a, b are x, y (Pearson) or their midranks
-    (Spearman). r is recomputed for all n! orders of x, or for `n_draws` random ones. p as in
+    r = Σ(a − ā)(b − b̄) / √(Σ(a − ā)² Σ(b − b̄)²), where a, b are the midranks of x
+    and y. r is recomputed for all n! orders of x, or for `n_draws` random ones. p as in
     `p_value`.
 
     Args:
         x: Shape (n,), n ≥ 2.
         y: Shape (n,).
-        method: 'spearman' or 'pearson'.
-        alternative: 'two-sided', 'greater' or 'less'.
         n_draws: Monte Carlo draws, at least 1, where there are more than `max_exact` orders.
         max_exact: Enumerate all orders up to this number of them.
         rng: Source of the draws.
 
     Returns:
         r, from −1 to 1, and its null distribution; nan where x or y is constant.
-
-    Raises:
-        ValueError: the method or the alternative is unknown.
 
     Source: Pitman 1937, Suppl. J. R. Stat. Soc. 4:225; Spearman 1904.
 
@@ -55,11 +50,7 @@ def correlation_permutation(
         >>> round(result.observed, 6), result.n_partitions, round(result.p, 4)
         (1.0, 6, 0.3333)
     """
-    if method not in {"spearman", "pearson"}:
-        raise ValueError(f"method must be spearman or pearson, not '{method}'")
-    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if method == "spearman":
-        a, b = scipy.stats.rankdata(a), scipy.stats.rankdata(b)
+    a, b = scipy.stats.rankdata(x), scipy.stats.rankdata(y)
     a, b = a - a.mean(), b - b.mean()
     scale = math.sqrt(float(a @ a) * float(b @ b))
     n = len(a)
@@ -70,7 +61,7 @@ def correlation_permutation(
     )
     observed = float(safe_ratio(a @ b, scale))
     return PermutationResult(
-        observed, p_value(null, observed, alternative, exact), null, exact, n_orders, len(null)
+        observed, p_value(null, observed, "two-sided", exact), null, exact, n_orders, len(null)
     )
 
 
@@ -81,3 +72,83 @@ def _orders(n: int, n_draws: int, exact: bool, rng: np.random.Generator) -> Iter
     size = max(1, BLOCK_CELLS // n)
     for start in range(0, n_draws, size):
         yield np.argsort(rng.random((min(size, n_draws - start), n)), axis=1)
+
+
+_NO_SPREAD = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Kendall:
+    """A rank correlation.
+
+    Attributes:
+        tau: Kendall's tau-b, from -1 to 1; nan where x or y is constant.
+        low: Lower end of its interval; nan for fewer than 5 pairs, and where tau is the same
+            without each one of them, such as 1: nothing then says how sure it is.
+        high: Upper end.
+        p: Two-sided p-value of independence, exact where nothing is tied and n is small.
+        n: Number of pairs.
+    """
+
+    tau: float
+    low: float
+    high: float
+    p: float
+    n: int
+
+
+def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kendall:
+    """Kendall's tau-b with a jackknife interval on Fisher's scale.
+
+    tau_b = Σ_{i<j} sign(x_i − x_j) sign(y_i − y_j) / √((n₀ − n₁)(n₀ − n₂)), where n₁ and n₂ count
+    the pairs that are tied in x and in y. The interval is tanh(atanh τ ± t_{n−1} s / (1 − τ²)),
+    with s the delete-one jackknife's standard error.
+
+    Args:
+        x: One score of each item, shape (n,).
+        y: Another, shape (n,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The correlation.
+
+    Raises:
+        ValueError: there are fewer than 2 pairs, or their numbers differ.
+
+    Source: Kendall 1945, "The treatment of ties in ranking problems"; Arvesen 1969 (jackknife).
+
+    Example:
+        Of ten pairs nine agree: (9 - 1) / 10.
+
+        >>> found = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])
+        >>> round(found.tau, 6), found.low < found.tau < found.high
+        (0.8, True)
+    """
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
+        raise ValueError("x and y must be two or more pairs")
+    n = len(a)
+    signs_a, signs_b = (np.sign(v[:, None] - v[None, :]) for v in (a, b))
+    bottom = np.sqrt((signs_a**2).sum() * (signs_b**2).sum())
+    tau = float((signs_a * signs_b).sum() / bottom) if bottom else float("nan")
+    p = float(scipy.stats.kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
+    nothing = float("nan")
+    if n < 5 or not np.isfinite(tau):
+        return Kendall(tau, nothing, nothing, p, n)
+    without = _without_each(signs_a, signs_b)
+    spread = float(((without - without.mean()) ** 2).sum())
+    if abs(tau) == 1 or spread < _NO_SPREAD:
+        return Kendall(tau, nothing, nothing, p, n)
+    error = np.sqrt((n - 1) / n * spread)
+    centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+    return Kendall(tau, float(np.tanh(centre - half)), float(np.tanh(centre + half)), p, n)
+
+
+def _without_each(a: Float64Array, b: Float64Array) -> Float64Array:
+    """Tau without each item, shape (n,)."""
+    both, of_a, of_b = a * b, a**2, b**2
+    top = both.sum() - 2 * both.sum(axis=1)
+    bottom = (of_a.sum() - 2 * of_a.sum(axis=1)) * (of_b.sum() - 2 * of_b.sum(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tau: Float64Array = top / np.sqrt(bottom)
+    return np.where(np.isfinite(tau), tau, 0.0)

@@ -30,7 +30,6 @@ class Need(Flag):
     MEANS = 0  # n and mean: always there
     SQUARES = auto()  # Moments.squares
     ORDER = auto()  # Pair.dominance; the bootstrap needs individual values for it
-    CLUSTER_MEANS = auto()  # Moments.cluster_mean; the bootstrap needs individual values for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +40,11 @@ class Moments:
         n: Number of values.
         mean: Their mean.
         squares: Sum of squared deviations from that mean.
-        cluster_mean: Unweighted mean of the means of the clusters.
     """
 
     n: Values
     mean: Values
     squares: Values = NOT_COMPUTED
-    cluster_mean: Values = NOT_COMPUTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +78,7 @@ class Pair:
         """SD within the samples: √((SS_x + SS_y) / (n_x + n_y − 2))."""
         x, y = self.x, self.y
         variance = safe_ratio(np.maximum(x.squares + y.squares, 0.0), x.n + y.n - 2)
-        sd: Values = np.sqrt(np.where(variance <= self.rounding, 0.0, variance))
-        return sd
+        return np.sqrt(np.where(variance <= self.rounding, 0.0, variance))
 
     def union_sd(self, ddof: int) -> Values:
         """Standard deviation of both samples taken together.
@@ -99,8 +95,7 @@ class Pair:
         if squares is None:
             between = x.n * y.n / n * (x.mean - y.mean) ** 2
             squares = x.squares + y.squares + between
-        sd: Values = np.sqrt(safe_ratio(squares, n - ddof))
-        return sd
+        return np.sqrt(safe_ratio(squares, n - ddof))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,43 +105,25 @@ class Statistic:
     Attributes:
         of: The formula.
         needs: The moments that the formula reads besides n and mean.
-        meaning: One line for readers of the table.
     """
 
     of: Callable[[Pair], Values]
     needs: Need
-    meaning: str
 
 
 STATISTICS: dict[str, Statistic] = {
-    "mean_difference": Statistic(
-        lambda pair: pair.difference, Need.MEANS, "mean of X − mean of Y, over values"
-    ),
-    "mean_x": Statistic(lambda pair: pair.x.mean - pair.shift, Need.MEANS, "mean of X"),
-    "mean_y": Statistic(lambda pair: pair.y.mean - pair.shift, Need.MEANS, "mean of Y"),
-    "prompt_mean_difference": Statistic(
-        lambda pair: pair.x.cluster_mean - pair.y.cluster_mean,
-        Need.CLUSTER_MEANS,
-        "mean of the cluster means of X − the same of Y",
-    ),
-    "cohens_d": Statistic(
-        lambda pair: safe_ratio(pair.difference, pair.pooled_sd),
-        Need.SQUARES,
-        "difference of means / pooled within-sample SD",
-    ),
-    "union_d": Statistic(
-        lambda pair: safe_ratio(pair.difference, pair.union_sd(ddof=1)),
-        Need.SQUARES,
-        "difference of means / SD of all values, ddof 1",
-    ),
+    "mean_difference": Statistic(lambda pair: pair.difference, Need.MEANS),
+    "mean_x": Statistic(lambda pair: pair.x.mean - pair.shift, Need.MEANS),
+    "mean_y": Statistic(lambda pair: pair.y.mean - pair.shift, Need.MEANS),
+    # over the pooled SD within the samples
+    "cohens_d": Statistic(lambda pair: safe_ratio(pair.difference, pair.pooled_sd), Need.SQUARES),
+    # over the SD of all values, with ddof 1 and 0
+    "union_d": Statistic(lambda pair: safe_ratio(pair.difference, pair.union_sd(1)), Need.SQUARES),
     "union_d_ddof0": Statistic(
-        lambda pair: safe_ratio(pair.difference, pair.union_sd(ddof=0)),
-        Need.SQUARES,
-        "difference of means / SD of all values, ddof 0",
+        lambda pair: safe_ratio(pair.difference, pair.union_sd(0)), Need.SQUARES
     ),
-    "cliffs_delta": Statistic(
-        lambda pair: pair.dominance, Need.ORDER, "P(X > Y) − P(X < Y), from −1 to 1"
-    ),
+    # P(X > Y) − P(X < Y), from −1 to 1
+    "cliffs_delta": Statistic(lambda pair: pair.dominance, Need.ORDER),
 }
 
 
@@ -163,34 +140,14 @@ def select(names: Iterable[str]) -> dict[str, Statistic]:
         ValueError: a name is not in the table.
 
     Example:
-        >>> select(["union_d"])["union_d"].meaning
-        'difference of means / SD of all values, ddof 1'
+        >>> select(["union_d"])["union_d"].needs == Need.SQUARES
+        True
     """
     wanted = list(names)
-    require_known(wanted, STATISTICS)
+    for name in wanted:
+        if name not in STATISTICS:
+            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(STATISTICS)}")
     return {name: STATISTICS[name] for name in wanted}
-
-
-def require_known(names: Iterable[str], known: Iterable[str]) -> None:
-    """Check names of statistics against the known ones.
-
-    Args:
-        names: What was asked for.
-        known: What there is.
-
-    Raises:
-        ValueError: a name is unknown; the message lists the known ones.
-
-    Example:
-        >>> require_known(["mode"], ["mean", "median"])
-        Traceback (most recent call last):
-            ...
-        ValueError: unknown statistic 'mode'; known: mean, median
-    """
-    known = list(known)
-    for name in names:
-        if name not in known:
-            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(known)}")
 
 
 def combined_needs(statistics: Iterable[Statistic]) -> Need:

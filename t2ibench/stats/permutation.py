@@ -1,4 +1,4 @@
-"""Permutation test of two samples that moves whole clusters (prompts), exact where possible.
+"""Permutation tests of two samples and of signs, relabelled answers, and p-values of many tests.
 
 Every statistic is a function of sums over clusters. The sums of all partitions are one product of
 a matrix of labels with a small table of cluster sums: there is no Python loop over draws.
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from t2ibench.arrays import BoolArray, Float64Array
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.clusters import label_indices
 from t2ibench.stats.moments import (
     NOT_COMPUTED,
@@ -163,8 +163,8 @@ class _ClusterTable:
     """Sums over each cluster of values less their overall mean.
 
     Attributes:
-        rows: Shape (k, 5): n, sum, sum of squares, sum of midranks, mean.
-        everything: Shape (5,), sums of the rows.
+        rows: Shape (k, 4): n, sum, sum of squares, sum of midranks.
+        everything: Shape (4,), sums of the rows.
         in_x: Shape (k,), whether each cluster belongs to X.
         center: The overall mean.
         squares: Sum of squared deviations from it; 0 where the values are constant.
@@ -194,7 +194,7 @@ def _cluster_table(
     squares = np.bincount(labels, weights=centred**2, minlength=k)
     ranks = np.bincount(labels, weights=scipy.stats.rankdata(centred), minlength=k)
     constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
-    rows = np.stack([n, total, squares, ranks, total / n], axis=1)
+    rows = np.stack([n, total, squares, ranks], axis=1)
     all_squares = 0.0 if constant else float((centred**2).sum())
     return _ClusterTable(rows, rows.sum(axis=0), inside > 0, center, all_squares)
 
@@ -205,9 +205,7 @@ def _evaluate(
     """Statistics of many partitions; labels has shape (partitions, k)."""
     needs = combined_needs(entries.values())
     inside = labels @ table.rows
-    k, k_x = len(table.rows), int(table.in_x.sum())
-    x = _moments(inside, k_x, needs)
-    y = _moments(table.everything - inside, k - k_x, needs)
+    x, y = _moments(inside, needs), _moments(table.everything - inside, needs)
     dominance: Values = NOT_COMPUTED
     if Need.ORDER in needs:
         dominance = rank_dominance(inside[:, 3], x.n, y.n)
@@ -217,16 +215,11 @@ def _evaluate(
     return {name: np.asarray(entry.of(pair)) for name, entry in entries.items()}
 
 
-def _moments(sums: Float64Array, clusters: int, needs: Need) -> Moments:
+def _moments(sums: Float64Array, needs: Need) -> Moments:
     """Moments of one side, from sums of rows of the table over its clusters."""
-    n, total, second, _, cluster_means = sums.T
-    squares: Values = NOT_COMPUTED
-    cluster_mean: Values = NOT_COMPUTED
-    if Need.SQUARES in needs:
-        squares = second - total**2 / n
-    if Need.CLUSTER_MEANS in needs:
-        cluster_mean = cluster_means / clusters
-    return Moments(n, total / n, squares, cluster_mean)
+    n, total, second, _ = sums.T
+    squares = second - total**2 / n if Need.SQUARES in needs else NOT_COMPUTED
+    return Moments(n, total / n, squares)
 
 
 def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
@@ -252,3 +245,222 @@ def _random_labels(
             chosen[row] = False
             chosen[row, np.argsort(keys[row], kind="stable")[:k_x]] = True
         yield chosen.astype(np.float64)
+
+
+_BLOCK = 200_000  # cells of one block of draws
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers about images: several about one image, in several rows of counts.
+
+    Attributes:
+        image: Number of the image, shape (cells,).
+        row: The row that the answer is counted in (a question about a prompt), shape (cells,).
+        code: Number of the class, shape (cells,).
+        expected: Shares of the classes without bias, shape (rows, k), padded with zeros.
+        classes: Number of classes of each row, shape (rows,).
+    """
+
+    image: IntArray
+    row: IntArray
+    code: IntArray
+    expected: Float64Array
+    classes: IntArray
+
+    def counts(self) -> IntArray:
+        """Counts of the classes.
+
+        Returns:
+            Shape (rows, k).
+        """
+        counts = np.zeros(self.expected.shape, dtype=np.int64)
+        np.add.at(counts, (self.row, self.code), 1)
+        return counts
+
+
+def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -> IntArray:
+    """Answers as they would be without bias, what they share through their images kept.
+
+    The classes of a row lie on a circle, each as wide as its expected share. An answer is a random
+    place within its class (the same one for all answers about an image), and each image's answers
+    are turned together by a uniformly random angle. Every answer then has its expected shares,
+    and answers about one image still resemble each other.
+
+    Args:
+        answers: The answers.
+        n_draws: How many draws.
+        rng: Source of the draws.
+
+    Returns:
+        Codes, shape (draws, cells).
+
+    Source: cyclic relabelling; for uniform shares x → (x + ⌊u k⌋) mod k, derived here.
+
+    Example:
+        Two questions that are always answered alike still are:
+
+        >>> both = Answers(
+        ...     np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]),
+        ...     np.full((2, 2), 0.5), np.array([2, 2]),
+        ... )
+        >>> codes = relabelled_codes(both, 100, np.random.default_rng(0))
+        >>> bool((codes[:, :2] == codes[:, 2:]).all()), 40 < int(codes[:, 0].sum()) < 60
+        (True, True)
+    """
+    edges = np.cumsum(answers.expected, axis=1)
+    edges[np.arange(edges.shape[1]) >= answers.classes[:, None] - 1] = (
+        2.0  # the last holds the rest
+    )
+    edges = edges[answers.row]
+    below = np.concatenate([np.zeros((len(edges), 1)), edges], axis=1)
+    cells = np.arange(len(edges))
+    start = below[cells, answers.code]
+    width = answers.expected[answers.row, answers.code]
+    n_images = int(answers.image.max(initial=-1)) + 1
+    place = start + rng.random((n_draws, n_images))[:, answers.image] * width
+    place += rng.random((n_draws, n_images))[:, answers.image]
+    place %= 1.0
+    codes = np.zeros(place.shape, dtype=np.int16)
+    for column in range(edges.shape[1] - 1):
+        codes += place >= edges[:, column]
+    return codes.astype(np.int64)
+
+
+def relabelled_counts(
+    answers: Answers, n_draws: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    """Counts of `relabelled_codes`, a block of draws at a time.
+
+    Args:
+        answers: The answers.
+        n_draws: How many draws.
+        rng: Source of the draws.
+
+    Yields:
+        Shape (draws of the block, rows, k). For one answer an image they are multinomial.
+    """
+    rows, k = answers.expected.shape
+    block = max(1, _BLOCK // max(len(answers.image), 1))
+    for first in range(0, n_draws, block):
+        n = min(block, n_draws - first)
+        codes = relabelled_codes(answers, n, rng)
+        places = (np.arange(n)[:, None] * rows + answers.row) * k + codes
+        counted = np.bincount(places.ravel(), minlength=n * rows * k)
+        yield counted.reshape(n, rows, k)
+
+
+def sign_flip_permutation(
+    values: npt.ArrayLike,
+    clusters: npt.ArrayLike | None = None,
+    *,
+    n_draws: int = 100_000,
+    max_exact: int = 200_000,
+    rng: np.random.Generator,
+) -> PermutationResult:
+    """Test that the mean is 0, by flipping the signs of whole clusters.
+
+    θ = Σ_c s_c t_c / n, where t_c is the sum of cluster c and s_c = ±1 its sign: all 2^k patterns
+    of signs, or `n_draws` random ones. p as in `p_value`.
+
+    Args:
+        values: Shape (n,), n ≥ 1; symmetric about 0 under the null hypothesis.
+        clusters: Shape (n,), labels; None makes each value its own cluster.
+        n_draws: Monte Carlo draws, at least 1, where there are more than `max_exact` patterns.
+        max_exact: Enumerate all patterns of signs up to this number of them.
+        rng: Source of the draws.
+
+    Returns:
+        The mean and its null distribution.
+
+    Source: Fisher 1935, The Design of Experiments, section 21.
+
+    Example:
+        Of 2³ patterns, + + + and − − − give the largest mean magnitude, 2.
+
+        >>> result = sign_flip_permutation([1, 2, 3], rng=np.random.default_rng(0))
+        >>> result.observed, result.n_partitions, result.p
+        (2.0, 8, 0.25)
+    """
+    data = np.asarray(values, dtype=np.float64)
+    sums = np.bincount(label_indices(len(data), clusters), weights=data)
+    k, n = len(sums), len(data)
+    exact = k < 63 and 2**k <= max_exact
+    parts = []
+    count = 2**k if exact else n_draws
+    size = max(1, BLOCK_CELLS // k)
+    for start in range(0, count, size):
+        rows = min(size, count - start)
+        if exact:
+            bits = (np.arange(start, start + rows)[:, None] >> np.arange(k)) & 1
+        else:
+            bits = rng.integers(0, 2, (rows, k), dtype=np.int8)
+        parts.append((2.0 * bits - 1.0) @ sums / n)
+    null = np.concatenate(parts)
+    observed = float(data.mean())
+    return PermutationResult(
+        observed, p_value(null, observed, "two-sided", exact), null, exact, 2**k, len(null)
+    )
+
+
+def _tested_indices(p_values: Sequence[float | None]) -> list[int]:
+    return [i for i, p in enumerate(p_values) if p is not None and np.isfinite(p)]
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's step-down adjustment: controls the probability of any false positive.
+
+    With p_(1) ≤ … ≤ p_(m): p̃_(i) = max over j ≤ i of min(1, (m − j + 1) p_(j))
+
+    Args:
+        p_values: p-values in [0, 1]; None or nan if no test was made.
+
+    Returns:
+        Adjusted p-values in the same order; None if no test was made.
+
+    Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
+
+    Example:
+        The smaller is multiplied by 2, the larger by 1.
+
+        >>> holm([0.25, None, 0.125])
+        [0.25, None, 0.25]
+    """
+    tested = _tested_indices(p_values)
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(tested, key=lambda i: (p_values[i] or 0.0, i))):
+        highest = max(highest, min(1.0, (len(tested) - rank) * (p_values[index] or 0.0)))
+        adjusted[index] = highest
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
+    """Benjamini and Hochberg's adjustment: controls the expected share of false positives.
+
+    With p_(1) ≤ … ≤ p_(m): p̃_(i) = min over j ≥ i of min(1, m p_(j) / j)
+
+    Args:
+        p_values: p-values in [0, 1]; None or nan if no test was made.
+
+    Returns:
+        Adjusted p-values in the same order; None if no test was made.
+
+    Raises:
+        ValueError: a p-value is outside [0, 1].
+
+    Source: Benjamini & Hochberg 1995, J. R. Stat. Soc. B 57:289.
+
+    Example:
+        2 · 0.125 / 1 = 0.25 and 2 · 0.5 / 2 = 0.5.
+
+        >>> benjamini_hochberg([0.5, None, 0.125])
+        [0.5, None, 0.25]
+    """
+    tested = _tested_indices(p_values)
+    adjusted: list[float | None] = [None] * len(p_values)
+    if tested:
+        controlled = scipy.stats.false_discovery_control([p_values[i] for i in tested], method="bh")
+        for index, value in zip(tested, controlled, strict=True):
+            adjusted[index] = float(value)
+    return adjusted

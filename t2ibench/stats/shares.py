@@ -79,8 +79,7 @@ def squared_lean_without(
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])
     r = None if expected is None else np.asarray(expected, dtype=np.float64)[..., None, :]
-    result: Float64Array = np.where(n > 0, squared_lean(fewer, r), np.nan)
-    return result
+    return np.where(n > 0, squared_lean(fewer, r), np.nan)
 
 
 def pseudo_variance(

@@ -233,8 +233,7 @@ def _fieller_end(
         if done:
             break
     exact = (c0 == 0) & (c1 == 0) & (c2 == 0)
-    finished: Float64Array = np.where(exact, value, np.where(lead > 0, end, side * np.inf))
-    return finished
+    return np.where(exact, value, np.where(lead > 0, end, side * np.inf))
 
 
 def fieller(

@@ -19,8 +19,8 @@ from t2ibench.errors import T2IBenchError, visible
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.notes import read_notes
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
-from t2ibench.results.reading import read_results
 from t2ibench.results.run import open_run
 from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.checks import KEY, sealed

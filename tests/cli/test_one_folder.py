@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 
 Cli = Callable[..., tuple[int, str, str]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
@@ -14,10 +14,9 @@ from t2ibench.errors import MissingEvidence
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.contract import SyntheticEvidence, check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import Headline, Inference
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
@@ -93,15 +92,8 @@ def dot_describe(task: DotTask, result: MethodResult) -> str:
     return "No score: none." if result.headline.value is None else "It has a score."
 
 
-def no_findings(task: DotTask) -> Iterator[Any]:
-    yield from ()
-
-
-DOT = Family(
-    name="dot",
-    title="Dot",
+DOT = Method(
     Task=DotTask,
-    check=no_findings,
     needs=dot_needs,
     score=dot_score,
     describe=dot_describe,
@@ -175,7 +167,6 @@ BROKEN = {
     ),
     "another main score": (replace(DOT, main_score=MainScore("d", "d")), "main score 'd'"),
     "another row score": (replace(DOT, row_scores=("d",)), "row score 'd'"),
-    "no estimand": (replace(DOT, estimand=" "), "estimand is empty"),
     "two lines": (replace(DOT, describe=lambda task, result: "a\nb."), "not one sentence"),
     "another name": (replace(DOT, name="dots"), "its task says 'dot'"),
     "odd variants": (replace(DOT, variants=lambda task: {"all": 1}), "variant 'all'"),

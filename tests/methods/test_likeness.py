@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import needs, score
-from t2ibench.methods.core.likeness import Apart, apart_mean, apart_row
+from t2ibench.methods.core.association import Apart, apart_mean, apart_row
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from tests.methods.tasks import task_by_hand

@@ -10,12 +10,10 @@ from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.presentation import short_name
-from t2ibench.methods.mcas.amplification import alpha_slope
-from t2ibench.methods.mcas.checks import check
-from t2ibench.methods.mcas.composites import composite, summarise
+from t2ibench.methods.mcas.axis import ratio_set
 from t2ibench.methods.mcas.describe import describe
-from t2ibench.methods.mcas.ratio import ratio_set
-from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.mcas.schema import McasTask, check
+from t2ibench.methods.mcas.score import alpha_slope, composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
@@ -265,8 +263,8 @@ def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
     assert found.value == pytest.approx(lean, abs=0.2)
     assert found.question == "like_these"
     for inference in found.inference.values():
-        assert inference.low is not None and inference.high is not None
-        assert inference.low < lean < inference.high
+        assert inference.ci_low is not None and inference.ci_high is not None
+        assert inference.ci_low < lean < inference.ci_high
         assert inference.p is not None and inference.p < 0.01
     assert found.fair is not None and found.fair[1] < abs(found.value or 0.0)
 
@@ -309,9 +307,9 @@ def test_the_influences_are_those_of_the_inference() -> None:
     result = score(task, evidence, SETTINGS)
     (part,) = result.headline.parts
     chosen = result.headline.chosen
-    assert chosen.high is not None and chosen.low is not None and chosen.df is not None
+    assert chosen.ci_high is not None and chosen.ci_low is not None and chosen.df is not None
     half = stdtrit(chosen.df, 0.975) * np.sqrt(part.influence.variance)
-    assert (chosen.high - chosen.low) / 2 == pytest.approx(half)
+    assert (chosen.ci_high - chosen.ci_low) / 2 == pytest.approx(half)
     again = score(task, evidence, SETTINGS)
     for first, second in zip(result.by, again.by, strict=True):
         mine, other = first.scores["lean"].influence, second.scores["lean"].influence

@@ -9,10 +9,9 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.core.evidence import ImageCollector
-from t2ibench.methods.occupations.checks import check
-from t2ibench.methods.occupations.crossing import crossing_scores
 from t2ibench.methods.occupations.design import needs
-from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.methods.occupations.schema import OccupationsTask, check
+from t2ibench.methods.occupations.score import crossing_scores
 from t2ibench.settings import Settings
 from tests.methods.tasks import task_by_hand
 from tools.calibration.worlds import WorldEvidence, unit_rows
@@ -105,7 +104,7 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
     for number in range(60):
         task = crossed_task(n=(6, 20)[number % 2], m=5)
         images, excess = evidence(task, rng, together)
-        estimate = crossed(task, images).scores["interaction:gender x age"]
+        estimate = crossed(task, images)[0]["interaction:gender x age"]
         low, high = estimate.interval
         truth = float(np.mean(excess))
         found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
@@ -119,15 +118,15 @@ def test_three_attributes() -> None:
     task = crossed_task(gender=GENDER, age=AGE, skin=SKIN)
     assert task.combined_words[0] == ["dark old female"] and len(task.combined_words) == 8
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
-    result = crossed(task, found)
-    tests = {row["name"]: row["p_holm"] for row in result.details["crossings"][0]["tests"]}
+    _, items, details = crossed(task, found)
+    tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}
     assert set(tests) == {
         *("interaction:gender x age", "interaction:gender x skin", "interaction:age x skin"),
         "interaction:gender x age x skin",
     }
     assert tests["interaction:gender x age"] < 0.001
     assert tests["interaction:gender x skin"] > 0.05 and tests["interaction:age x skin"] > 0.05
-    assert len([row for row in result.items if "excess" in row.scores]) == 8
+    assert len([row for row in items if "excess" in row.scores]) == 8
 
 
 def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
@@ -135,9 +134,9 @@ def test_combinations_that_the_encoder_cannot_tell_decide_nothing() -> None:
     rng = np.random.default_rng(2)
     prompts = needs(task, SETTINGS).images_by_prompt
     noise = {prompt: unit_rows(rng.normal(size=(n, 16))) for prompt, n in prompts.items()}
-    result = crossed(task, WorldEvidence(noise))
-    estimate = result.scores["interaction:gender x age"]
-    assert estimate.value is None and "too alike" in estimate.reason and not result.items
+    scores, items, _ = crossed(task, WorldEvidence(noise))
+    estimate = scores["interaction:gender x age"]
+    assert estimate.value is None and "too alike" in estimate.reason and not items
 
 
 def test_crossings_are_checked() -> None:

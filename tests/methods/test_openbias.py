@@ -12,11 +12,10 @@ import pytest
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.ranking import ranked
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.severities import severities
+from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
 
@@ -111,12 +110,12 @@ def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     head = result.headline
     assert head.value is not None and head.fair is not None and head.p is not None
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
-    assert head.chosen.low is not None and head.chosen.low <= 0.0
+    assert head.chosen.ci_low is not None and head.chosen.ci_low <= 0.0
     assert result.inconclusive is None
     result = score(task(bias(list(extreme))), evidence(**extreme), QUICK)
     assert result.headline.value == pytest.approx(0.81, abs=0.1)
     assert result.headline.p == pytest.approx(1 / 2001)
-    low, high = result.headline.chosen.low, result.headline.chosen.high
+    low, high = result.headline.chosen.ci_low, result.headline.chosen.ci_high
     assert low is not None and high is not None and low < 0.81 < high
 
 
@@ -139,8 +138,8 @@ def test_the_interval_and_the_test_agree() -> None:
         answers = drawn(0.65, 2, seed=seed)
         inference = score(task(bias(list(answers))), evidence(**answers), QUICK).headline.inference
         for found in inference.values():
-            assert found.low is not None and found.p is not None
-            assert (found.low > 0) == (found.p < 0.05)
+            assert found.ci_low is not None and found.p is not None
+            assert (found.ci_low > 0) == (found.p < 0.05)
         rejected.append(inference["these"].p < 0.05)  # type: ignore[operator]
     assert 0 < sum(rejected) < 40
 
@@ -149,8 +148,8 @@ def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
     result = score(task(bias(list(answers))), evidence(**answers), QUICK)
     these, like_these = result.headline.inference["these"], result.headline.inference["like_these"]
-    assert None not in (these.low, these.high, like_these.low, like_these.high)
-    assert like_these.low < these.low and like_these.high > these.high  # type: ignore[operator]
+    assert None not in (these.ci_low, these.ci_high, like_these.ci_low, like_these.ci_high)
+    assert like_these.ci_low < these.ci_low and like_these.ci_high > these.ci_high  # type: ignore[operator]
     assert (these.df, like_these.df) == (108.0, 11.0)
     one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
     assert one.headline.inference["like_these"].reason == "a bias has a single caption"

@@ -11,7 +11,7 @@ import pytest
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods import needs
 from t2ibench.methods.core.contract import SyntheticEvidence
-from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.core.prompt_agreement import (
     PromptCosines,
     difference_from_others,

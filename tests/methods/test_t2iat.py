@@ -284,12 +284,14 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     assert result.scores["lean_X"].value == pytest.approx(0.75)
     assert result.scores["lean_Y"].value == pytest.approx(-0.75)
     # (s N - L D) / D of the four is -.25, .25, -.25, .25: the means vary by .125 / 2 in X and in Y.
-    low, high = headline.chosen.low, headline.chosen.high
+    low, high = headline.chosen.ci_low, headline.chosen.ci_high
     half = 4.302653 * np.sqrt(2 * 0.0625) / 2  # t(2), half of a difference
     assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
     assert headline.question == "like_these" and headline.chosen.df == 2
     these = headline.inference["these"]
-    assert these.low is None or these.low == pytest.approx(0.75)  # no image differs from another
+    assert these.ci_low is None or these.ci_low == pytest.approx(
+        0.75
+    )  # no image differs from another
     assert result.scores["lean_text"].value == pytest.approx(0.75)
     assert result.scores["amplification"].value == pytest.approx(0.0)
 
@@ -348,7 +350,7 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
     assert np.mean(values) == pytest.approx(0.5, abs=0.06)
     for question in ("these", "like_these"):
         inferences = [result.headline.inference[question] for result in found]
-        assert np.mean([one.low < 0.5 < one.high for one in inferences]) >= 0.85
+        assert np.mean([one.ci_low < 0.5 < one.ci_high for one in inferences]) >= 0.85
         assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
 
 
@@ -372,7 +374,7 @@ def test_runs_are_paired_by_stimulus() -> None:
     assert part.influence.same(its.influence)
     assert part.influence.strata == ("stimuli of X", "stimuli of Y")
     assert part.influence.unit.tolist() == [0, 1, 2, 3] * 2
-    half = (one.headline.chosen.high - one.headline.chosen.low) / 2
+    half = (one.headline.chosen.ci_high - one.headline.chosen.ci_low) / 2
     assert half == pytest.approx(2.447 * np.sqrt(part.influence.variance), rel=0.05)  # t(6)
     without = make_evidence(task, 0.5).without("a photo of ant")
     (fewer,) = score(task, without, SETTINGS).headline.parts

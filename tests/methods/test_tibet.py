@@ -12,9 +12,8 @@ from t2ibench.methods import METHODS, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
-from t2ibench.methods.tibet.mixture import mixture, separation
-from t2ibench.methods.tibet.questions import all_questions, questions_of
-from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.image_sets import mixture, separation
+from t2ibench.methods.tibet.schema import TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
 from t2ibench.stats.squares import quadratic_form
 from tests.methods.fakes import HandEvidence
@@ -177,7 +176,7 @@ def test_the_headline_is_unbiased_and_covered(share: float) -> None:
     values = [headline.value for headline in found if headline.value is not None]
     assert len(values) == 100
     assert np.mean(values) == pytest.approx(truth, abs=3 * np.std(values) / np.sqrt(100))
-    ends = [(headline.chosen.low or 0.0, headline.chosen.high or 0.0) for headline in found]
+    ends = [(headline.chosen.ci_low or 0.0, headline.chosen.ci_high or 0.0) for headline in found]
     assert np.mean([low <= truth <= high for low, high in ends]) >= 0.9
     assert all(
         (low > 0) == ((headline.p or 0) < 0.05)
@@ -197,8 +196,8 @@ def test_axes_with_the_same_images_are_one_test() -> None:
     once, three = (score(one, evidence(**SPLIT), QUICK).headline for one in (spec, thrice))
     assert three.value == pytest.approx(once.value)
     assert three.p == pytest.approx(once.p)
-    assert (three.chosen.low, three.chosen.high) == pytest.approx(
-        (once.chosen.low, once.chosen.high)
+    assert (three.chosen.ci_low, three.chosen.ci_high) == pytest.approx(
+        (once.chosen.ci_low, once.chosen.ci_high)
     )
     assert three.fair == pytest.approx(once.fair)
 
@@ -322,10 +321,10 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
 def test_prompts_like_these() -> None:
     found = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
     like = found.headline.inference["like_these"]
-    assert like.df == 1.0 and like.low is not None and like.high is not None
-    assert found.headline.value is not None and like.low < found.headline.value < like.high
+    assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
+    assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
     alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["like_these"]
-    assert alone.low is None and alone.reason
+    assert alone.ci_low is None and alone.reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
     assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
     assert mean.influence is not None

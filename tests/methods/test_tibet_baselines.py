@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial import distance
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.tibet.baselines import (
+from t2ibench.methods.tibet.image_sets import (
     even_deviation,
     even_distance,
     matched_association,
@@ -163,7 +163,7 @@ def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
         head = alone.headline.inference["these"]
         assert found.value == pytest.approx(alone.headline.value)
         assert found.p == pytest.approx(head.p) and found.interval == pytest.approx(
-            (head.low, head.high)
+            (head.ci_low, head.ci_high)
         )
         # MAD counts the answers to all of a prompt's questions.
         assert both.scores[f"mad_{kind}"].value == both.by[number].scores["mad"].value

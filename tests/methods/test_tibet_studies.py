@@ -15,7 +15,7 @@ from t2ibench.methods.tibet.studies import (
     concept_agreement,
     rating_agreement,
 )
-from t2ibench.stats.proportions import pooled_proportion, share_difference
+from t2ibench.stats.clusters import pooled_proportion, share_difference
 
 
 def rated(*rows: tuple[str, float, float]) -> list[Rated]:

@@ -10,13 +10,11 @@ from pydantic import ValidationError
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.nearest import ELSEWHERE, Sides, corrected_shares, left_out
-from t2ibench.methods.core.probing import anchor_probabilities, similarity
+from t2ibench.methods.core.probing import Reading, anchor_probabilities, similarity, verdict
 from t2ibench.methods.core.reference import beyond_words, effects, nearness, place, squares
-from t2ibench.methods.core.verdict import Reading, verdict
-from t2ibench.methods.vibex.checks import check
 from t2ibench.methods.vibex.describe import describe
 from t2ibench.methods.vibex.excess import Squares, excess, excess_headline
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 
@@ -314,8 +312,8 @@ def test_excess_by_hand() -> None:
     v, w = max(parts.concepts.mean(), 0.0), max(parts.reference.mean(), 0.0)
     assert found.headline.value == pytest.approx((v - w) / (v + w))
     these = found.headline.inference["these"]
-    assert these.low <= found.headline.value <= these.high
-    assert (these.p < 0.05) == (these.low > 0 or these.high < 0)
+    assert these.ci_low <= found.headline.value <= these.ci_high
+    assert (these.p < 0.05) == (these.ci_low > 0 or these.ci_high < 0)
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.1, 0.2, 0.5])
@@ -325,8 +323,8 @@ def test_p_and_interval_agree(lean: float) -> None:
         if headline.value is None:
             continue
         these, like = headline.inference["these"], headline.inference["like_these"]
-        assert (these.p <= 0.05) == (these.low > 0 or these.high < 0)
-        assert (like.p <= 0.05) == (like.low > 0)
+        assert (these.p <= 0.05) == (these.ci_low > 0 or these.ci_high < 0)
+        assert (like.p <= 0.05) == (like.ci_low > 0)
         assert headline.fair is not None and (headline.value <= headline.fair[1] or like.p <= 0.1)
 
 

@@ -12,7 +12,7 @@ from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
-from t2ibench.methods.weat.words import near_duplicates
+from t2ibench.methods.weat.score import near_duplicates
 from t2ibench.settings import Settings
 from t2ibench.stats import cliffs_delta
 from tests.methods.fakes import HandEvidence, unit
@@ -116,8 +116,8 @@ def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
     back = score(make_task(**swapped), HandEvidence(texts=texts), SETTINGS).headline
     assert back.value == pytest.approx(-there.value)
     assert back.p == pytest.approx(there.p)
-    assert back.chosen.low == pytest.approx(-there.chosen.high)
-    assert back.chosen.high == pytest.approx(-there.chosen.low)
+    assert back.chosen.ci_low == pytest.approx(-there.chosen.ci_high)
+    assert back.chosen.ci_high == pytest.approx(-there.chosen.ci_low)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.05, 0.1, 0.2, 0.4])
@@ -127,7 +127,7 @@ def test_interval_and_p_value_agree(bias: float) -> None:
         headline = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
         if headline.value is None:
             continue
-        low, high = headline.chosen.low, headline.chosen.high
+        low, high = headline.chosen.ci_low, headline.chosen.ci_high
         assert -1 <= low <= headline.value <= high <= 1
         assert (low > 0 or high < 0) == (headline.p <= 0.05)
 
@@ -263,7 +263,7 @@ def test_the_test_keeps_its_level_and_the_interval_covers() -> None:
             for shift in (0.0, 0.4)
         )
         rejections += fair.p <= 0.05
-        covered += planted.chosen.low <= truth <= planted.chosen.high
+        covered += planted.chosen.ci_low <= truth <= planted.chosen.ci_high
     assert 0.6 < truth < 0.8
     assert 4 <= rejections <= 28  # 15 of 300 expected
     assert covered >= 279
@@ -339,7 +339,7 @@ def test_the_mean_of_encoders_has_the_exact_test_of_the_mean_delta() -> None:
     mean = np.abs(np.mean(nulls, axis=0))
     assert both.headline.p == pytest.approx((mean >= abs(np.mean(deltas)) - 1e-12).mean())
     assert both.headline.test == "exact"
-    assert both.headline.chosen.low <= both.headline.value <= both.headline.chosen.high
+    assert both.headline.chosen.ci_low <= both.headline.value <= both.headline.chosen.ci_high
     same = combine(task, [results[0], results[0]], SETTINGS).headline
     assert same.chosen == results[0].headline.chosen
     assert same.fair == pytest.approx(results[0].headline.fair)

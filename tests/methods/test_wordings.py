@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.lean_scores import over_stimuli
-from t2ibench.methods.core.wording_scores import over_stimuli_and_wordings
+from t2ibench.methods.core.leans import over_stimuli
+from t2ibench.methods.core.wording_report import over_stimuli_and_wordings
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -113,9 +113,9 @@ def _covered(count: int, sd: float, runs: int = 200) -> tuple[float, float]:
         others = over_stimuli_and_wordings(top, bottom, groups, 0.95).inference
         alone = over_stimuli(top.mean(axis=1), bottom.mean(axis=1), groups, 0.95).inference
         for at, found in enumerate((others, alone)):
-            assert found.low is not None and found.high is not None and found.p is not None
-            hits[at] += found.low <= 0 <= found.high
-            assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+            assert found.ci_low is not None and found.ci_high is not None and found.p is not None
+            hits[at] += found.ci_low <= 0 <= found.ci_high
+            assert (found.p < 0.05) == (found.ci_low > 0 or found.ci_high < 0)
     both: tuple[float, float] = tuple(hits / runs)
     return both
 
@@ -148,9 +148,9 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     assert report["interval_about"] == "other wordings"
     found = result.headline.inference
     like, these = found["like_these"], found["these"]
-    assert like.high - like.low > 2 * (these.high - these.low)
-    assert like.low <= 0.2 <= like.high
-    assert these.low <= sample.truth["these"] <= these.high
+    assert like.ci_high - like.ci_low > 2 * (these.ci_high - these.ci_low)
+    assert like.ci_low <= 0.2 <= like.ci_high
+    assert these.ci_low <= sample.truth["these"] <= these.ci_high
     values = [one["value"] for one in report["by_wording"]]
     assert np.mean(values) == pytest.approx(result.headline.value, abs=0.05)
     assert all(one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"])
@@ -158,7 +158,9 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     assert report["shares"]["wording"] > max(0.05, report["shares"]["stimulus"])
     influence = result.headline.parts[0].influence
     assert "wordings" in influence.strata
-    assert influence.variance == pytest.approx(((like.high - like.low) / 2 / 2.6) ** 2, rel=0.3)
+    assert influence.variance == pytest.approx(
+        ((like.ci_high - like.ci_low) / 2 / 2.6) ** 2, rel=0.3
+    )
 
 
 def test_wordings_that_do_not_differ_are_said_not_to() -> None:

@@ -15,10 +15,9 @@ import pytest
 from t2ibench import evaluate, load_tasks, score
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.settings import Settings

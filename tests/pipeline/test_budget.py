@@ -11,7 +11,7 @@ import pytest
 from t2ibench.cli.values import budget
 from t2ibench.pipeline import budget as budgets
 from t2ibench.pipeline.plan import images_at, make_plan
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.record import RunRecord
 from t2ibench.settings import Settings
 from t2ibench.store.jsonl import read_rows

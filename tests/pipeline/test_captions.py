@@ -21,7 +21,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.reports.files import samples_of
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index

@@ -19,8 +19,8 @@ from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.results.files import BrokenResultsError, read_results
 from t2ibench.results.paired import read_paired
-from t2ibench.results.reading import BrokenResultsError, read_results
 from t2ibench.store.labels import Label, LabelStore
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -17,7 +17,7 @@ from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 

@@ -19,10 +19,9 @@ from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
-from t2ibench.results.compare import compare
+from t2ibench.results.compare import compare, rewriting_line
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired_run
-from t2ibench.results.reading import read_results
-from t2ibench.results.rewriting import rewriting_line
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 from t2ibench.store.images import ImageStore

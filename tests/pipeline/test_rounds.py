@@ -15,7 +15,7 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.store.jsonl import read_rows
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query

@@ -25,7 +25,7 @@ from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.pieces import Part
 from t2ibench.pipeline.work import ask, embed, generate_images
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw

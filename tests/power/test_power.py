@@ -34,7 +34,7 @@ def test_more_images_are_forecast_as_they_turn_out() -> None:
     pilot = toss(0.2, 40, seed=5)
     known = forecaster(pilot, "these", coins.PROMPTS, 0.95)
     larger = [toss(0.2, 120, seed) for seed in range(400)]
-    widths = [run.chosen.high - run.chosen.low for run in larger]
+    widths = [run.chosen.ci_high - run.chosen.ci_low for run in larger]
     assert known.width(0.2, 3.0, 1.0) == pytest.approx(np.mean(widths), rel=0.05)
     seen = np.mean([run.p < 0.05 for run in larger])
     # The Monte Carlo error of the share is .02, and the pilot's own variance is 2 % off at most.

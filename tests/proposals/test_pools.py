@@ -11,8 +11,13 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import shipped, synonyms_from
-from t2ibench.methods.openbias.propose import bias_rows, chosen_captions, merge, names_class
-from t2ibench.methods.openbias.replies import ProposedBias
+from t2ibench.methods.openbias.propose import (
+    ProposedBias,
+    bias_rows,
+    chosen_captions,
+    merge,
+    names_class,
+)
 from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
 from t2ibench.proposals.captions import cleaned, one_person, read_captions
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from t2ibench.models.judges.skin import tones_of
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.models.tiny import images
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import t2ibench
-from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.registry import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.reports.exclusions import TaskExclusions, excluded_of, exclusions
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import run_view
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 

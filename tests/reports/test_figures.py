@@ -30,7 +30,7 @@ from t2ibench.methods.core.presentation import (
     RowSeries,
     Scatter,
 )
-from t2ibench.methods.tibet.concept_panels import concept_figures
+from t2ibench.methods.tibet.describe import concept_figures
 from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.figure import Figure, draw
 from t2ibench.reports.figures.files import SCALE, png, write_figure

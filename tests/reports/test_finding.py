@@ -16,7 +16,7 @@ from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.words import coded, row_spoken
 from t2ibench.reports.view import RowView
 from t2ibench.results.display import IntervalMark
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Row
 from tests.reports.test_page import NASTY
 

@@ -22,7 +22,7 @@ from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import UNTRAINED, run_view, verdict
 from t2ibench.results.display import IntervalMark, displayed
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Control, Results, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
@@ -291,7 +291,7 @@ def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
 def test_without_the_pages_a_notebook_shows_plain_text(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(hand.results().to_json(), encoding="utf-8")
     code = (
-        "from t2ibench.results.reading import read_results; import sys\n"
+        "from t2ibench.results.files import read_results; import sys\n"
         "print(read_results(sys.argv[1])._repr_html_())"
     )
     words = [sys.executable, "-c", code, str(tmp_path)]

@@ -12,14 +12,17 @@ import pytest
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.results.compare import Difference, compare, difference_interval, tally
-from t2ibench.results.pairing import (
+from t2ibench.results.compare import (
     Aligned,
     Contrast,
+    Difference,
     MeanSquares,
     change_of_leans,
     change_of_roots,
+    compare,
+    difference_interval,
     linear,
+    tally,
 )
 from t2ibench.results.schema import Score, TaskResult
 from tests import hand

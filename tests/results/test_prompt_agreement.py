@@ -16,9 +16,9 @@ from t2ibench.cli import main
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.plan import Plan
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE, read_paired
 from t2ibench.results.prompt_agreement import CHANGED, agreement_sentence, compare_agreement
-from t2ibench.results.reading import read_results
 from t2ibench.store.evidence import EvidenceStore, text_key
 
 TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"

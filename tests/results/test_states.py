@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from t2ibench.results.display import row_state, state_of
 from t2ibench.results.schema import Headline, Score, TaskResult, TaskSettings
-from t2ibench.results.states import row_state, state_of
 
 
 def task(headline: Headline, inconclusive: str | None = None) -> TaskResult:

@@ -10,8 +10,8 @@ import pytest
 
 import t2ibench
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.results.reading import read_results
-from t2ibench.results.treatment import revised_line, treatment
+from t2ibench.results.files import read_results
+from t2ibench.results.rates import revised_line, treatment
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.toyland import draw
 

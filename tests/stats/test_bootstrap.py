@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from t2ibench.stats import (
+    bootstrap_means,
     cliffs_delta,
-    cohens_d,
-    one_sample_bootstrap,
     percentile_interval,
     resample_weights,
     two_sample_bootstrap,
-    two_sample_statistic,
-    union_effect_size,
 )
+from tests.stats.formulas import two_sample_statistic
 
 ALL = (
     "mean_difference",
@@ -54,8 +52,8 @@ def test_has_the_distribution_of_the_plain_loop(sizes: list[int]) -> None:
     for _ in range(1500):
         a, b = plain_loop(values, clusters, generator), generator.choice(y, len(y))
         slow["mean_difference"].append(a.mean() - b.mean())
-        slow["cohens_d"].append(cohens_d(a, b))
-        slow["union_d"].append(union_effect_size(a, b))
+        slow["cohens_d"].append(two_sample_statistic(a, b, "cohens_d"))
+        slow["union_d"].append(two_sample_statistic(a, b, "union_d"))
         slow["union_d_ddof0"].append(two_sample_statistic(a, b, "union_d_ddof0"))
         slow["cliffs_delta"].append(cliffs_delta(a, b))
         slow["mean_x"].append(a.mean())
@@ -70,12 +68,12 @@ def test_standard_error_of_a_clustered_mean() -> None:
     k, m = 40, 10
     clusters = np.repeat(np.arange(k), m)
     values = rng(1).normal(size=k)[clusters] + rng(2).normal(size=k * m)
-    draws = one_sample_bootstrap(values, clusters, n_draws=20_000, rng=rng())["mean"]
+    draws = bootstrap_means([values], clusters, n_draws=20_000, rng=rng())[0]
     means = values.reshape(k, m).mean(axis=1)
     within = values.reshape(k, m).var(axis=1).mean() / (k * m)
     expected = np.sqrt(means.var() / k + within)
     assert draws.std() == pytest.approx(expected, rel=0.03)
-    plain = one_sample_bootstrap(values, n_draws=20_000, rng=rng())["mean"]
+    plain = bootstrap_means([values], n_draws=20_000, rng=rng())[0]
     assert plain.std() < 0.6 * draws.std()  # ignoring prompts is far too sure of itself
 
 
@@ -85,7 +83,7 @@ def test_intervals_cover() -> None:
         generator = rng(seed)
         clusters = np.repeat(np.arange(30), 5)
         values = generator.normal(size=30)[clusters] + generator.normal(size=150)
-        draws = one_sample_bootstrap(values, clusters, n_draws=500, rng=generator)["mean"]
+        draws = bootstrap_means([values], clusters, n_draws=500, rng=generator)[0]
         low, high = percentile_interval(draws)
         covered += low <= 0 <= high
     assert 0.90 <= covered / 300 <= 0.99
@@ -138,33 +136,6 @@ def test_ties_count_half_by_either_way() -> None:
     assert np.allclose(constant["cliffs_delta"], 0)
 
 
-def test_one_sample_statistics() -> None:
-    names = ("mean", "std", "share_positive", "two_p_minus_one", "q25", "median", "q75")
-    values = rng(1).normal(0.3, 1, 400)
-    found = one_sample_bootstrap(values, statistics=names, n_draws=2000, rng=rng())
-    expected = {
-        "mean": values.mean(),
-        "std": values.std(ddof=1),
-        "share_positive": (values > 0).mean(),
-        "two_p_minus_one": 2 * (values > 0).mean() - 1,
-        "q25": np.quantile(values, 0.25),
-        "median": np.median(values),
-        "q75": np.quantile(values, 0.75),
-    }
-    for name, value in expected.items():
-        assert found[name].mean() == pytest.approx(value, abs=0.03), name
-    uneven = one_sample_bootstrap(
-        values,
-        np.repeat(np.arange(4), [10, 90, 150, 150]),
-        statistics=names,
-        n_draws=50,
-        rng=rng(),
-    )
-    assert all(np.isfinite(draws).all() for draws in uneven.values())
-    with pytest.raises(ValueError, match="unknown statistic"):
-        one_sample_bootstrap(values, statistics=["x"], n_draws=5, rng=rng())
-
-
 @pytest.mark.parametrize("sizes", [[3] * 5, [1, 2, 3, 4, 5]])
 def test_weights_are_means_of_resamples(sizes: list[int]) -> None:
     clusters = np.repeat(np.arange(5), sizes)
@@ -172,7 +143,7 @@ def test_weights_are_means_of_resamples(sizes: list[int]) -> None:
     assert weights.shape == (4000, 15)
     assert np.allclose(weights.sum(axis=1), 1)
     values = rng(1).normal(size=15)
-    draws = one_sample_bootstrap(values, clusters, n_draws=4000, rng=rng(7))["mean"]
+    draws = bootstrap_means([values], clusters, n_draws=4000, rng=rng(7))[0]
     assert (weights @ values).std() == pytest.approx(draws.std(), rel=0.08)
 
 
@@ -180,8 +151,8 @@ def test_clusters_need_not_stand_together() -> None:
     order = rng(1).permutation(24)
     clusters = np.repeat(np.arange(6), 4)
     values = rng(2).normal(size=24)
-    one = one_sample_bootstrap(values, clusters, n_draws=5000, rng=rng())["mean"]
-    two = one_sample_bootstrap(values[order], clusters[order], n_draws=5000, rng=rng(3))["mean"]
+    one = bootstrap_means([values], clusters, n_draws=5000, rng=rng())[0]
+    two = bootstrap_means([values[order]], clusters[order], n_draws=5000, rng=rng(3))[0]
     assert one.std() == pytest.approx(two.std(), rel=0.06)
 
 

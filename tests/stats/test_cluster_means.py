@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from t2ibench.stats.cluster_means import cluster_mean, mean_difference
+from t2ibench.stats.clusters import cluster_mean, mean_difference
 
 LIGHT, DARK = 57.0, -26.0  # degrees, the two tones of toyland
 

@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from t2ibench.stats import (
-    one_sample_bootstrap,
-    one_sample_bootstraps,
+    bootstrap_means,
     resample_weights,
     two_sample_bootstrap,
-    two_sample_statistic,
 )
+from t2ibench.stats.bootstrap import Order, Sample, resampled_dominance
 from t2ibench.stats.clusters import Clusters, Resamples, digits, draw_resamples
 from t2ibench.stats.moments import STATISTICS, Need
-from t2ibench.stats.resampling import Order, Sample, resampled_dominance
+from tests.stats.formulas import two_sample_statistic
 
 ONE_SIZE = [[m] * k for m in (1, 2, 5, 8, 13, 70) for k in (1, 3, 6)]
 SEVERAL_SIZES = [[1, 2, 3, 9, 4], [2, 1], [5, 5, 4]]
@@ -79,8 +78,8 @@ def test_bootstrap_is_the_statistic_of_the_decoded_values(name: str, sizes: list
     ]
     expected = []
     for of_x, of_y in zip(*drawn, strict=True):
-        (c_x, i_x), (c_y, i_y) = (zip(*row, strict=True) for row in (of_x, of_y))
-        expected.append(two_sample_statistic(x[list(i_x)], y[list(i_y)], name, c_x, c_y))
+        i_x, i_y = ([index for _, index in row] for row in (of_x, of_y))
+        expected.append(two_sample_statistic(x[i_x], y[i_y], name))
     draws = two_sample_bootstrap(
         x, y, labels_x, labels_y, statistics=[name], n_draws=6, rng=rng(9)
     )[name]
@@ -88,20 +87,13 @@ def test_bootstrap_is_the_statistic_of_the_decoded_values(name: str, sizes: list
         assert draws == pytest.approx(np.array(expected), nan_ok=True)
 
 
-def test_one_sample_statistics_of_the_decoded_values() -> None:
+def test_means_of_the_decoded_values() -> None:
     for sizes in ([5, 5, 5], [1, 2, 3, 9, 4]):
         values, labels = sample(sizes, 8)
-        names = ("mean", "std", "two_p_minus_one", "share_positive", "q25", "median", "q75")
-        draws = one_sample_bootstrap(values, labels, statistics=names, n_draws=9, rng=rng(2))
+        (draws,) = bootstrap_means([values], labels, n_draws=9, rng=rng(2))
         clusters = Clusters.of(len(values), labels)
         for row, reference in enumerate(decoded(draw_resamples(clusters, 9, rng(2)))):
-            own = values[[i for _, i in reference]]
-            assert draws["mean"][row] == pytest.approx(own.mean())
-            assert draws["std"][row] == pytest.approx(own.std(ddof=1))
-            assert draws["two_p_minus_one"][row] == pytest.approx(np.sign(own).mean())
-            assert draws["share_positive"][row] == pytest.approx((np.sign(own).mean() + 1) / 2)
-            quartiles = [draws[name][row] for name in ("q25", "median", "q75")]
-            assert quartiles == pytest.approx(np.quantile(own, [0.25, 0.5, 0.75]).tolist())
+            assert draws[row] == pytest.approx(values[[i for _, i in reference]].mean())
 
 
 @given(st.integers(2, 9), st.integers(1, 3))
@@ -150,7 +142,7 @@ def test_resamples_are_the_same_in_pieces_of_any_size(monkeypatch: pytest.Monkey
 def test_columns_on_the_same_resamples_are_those_of_each_alone() -> None:
     columns = np.random.default_rng(0).normal(size=(2, 30))
     labels = np.repeat(np.arange(3), 10)
-    both = one_sample_bootstraps(columns, labels, n_draws=50, rng=rng(4))
+    both = bootstrap_means(columns, labels, n_draws=50, rng=rng(4))
     for column, found in zip(columns, both, strict=True):
-        alone = one_sample_bootstrap(column, labels, n_draws=50, rng=rng(4))
-        assert alone["mean"].tolist() == found["mean"].tolist()
+        (alone,) = bootstrap_means([column], labels, n_draws=50, rng=rng(4))
+        assert alone.tolist() == found.tolist()

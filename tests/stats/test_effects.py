@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 from t2ibench.stats import (
     benjamini_hochberg,
     cliffs_delta,
-    cohens_d,
     holm,
-    two_sample_statistic,
-    union_effect_size,
 )
 
 X, Y = [2.0, 4.0, 6.0], [1.0, 2.0, 3.0]  # means 4 and 2; variances 4 and 1
-
-
-def test_conventions_of_the_standardised_difference() -> None:
-    assert cohens_d(X, Y) == pytest.approx(2 / math.sqrt(2.5))
-    union = np.array(X + Y)
-    assert union_effect_size(X, Y) == pytest.approx(2 / union.std(ddof=1))
-    assert two_sample_statistic(X, Y, "union_d_ddof0") == pytest.approx(2 / union.std(ddof=0))
-
-
-def test_no_spread_is_no_effect_size() -> None:
-    for name in ("cohens_d", "union_d", "union_d_ddof0"):
-        assert math.isnan(two_sample_statistic([1.0, 1.0], [1.0, 1.0], name))
-    assert math.isnan(cohens_d([1.0], [2.0]))
 
 
 def test_ranks() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from t2ibench.stats import share_slope
-from t2ibench.stats.judged_slope import corrected_slope
+from t2ibench.stats.slope import corrected_slope
 
 REFERENCE = np.linspace(0.05, 0.95, 60)
 

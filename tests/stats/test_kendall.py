@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from t2ibench.stats.kendall import kendall_tau
+from t2ibench.stats.correlation import kendall_tau
 
 Cli = Callable[..., tuple[int, str, str]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from t2ibench.stats.sums import sums_by
+from t2ibench.stats.rounding import sums_by
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (500,), (500, 1), (500, 2), (500, 37)])

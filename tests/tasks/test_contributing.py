@@ -11,7 +11,7 @@ import pytest
 
 from t2ibench.methods import needs
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import build_index
 

@@ -3,19 +3,16 @@ one whose interval is too narrow."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from t2ibench.methods import Family, MainScore
-from t2ibench.methods.core.checks import Finding
+from t2ibench.methods import MainScore, Method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.settings import Settings
 from tools.calibration.cells import Cell, Sample, ToylandWorld
@@ -29,11 +26,6 @@ class CoinTask(ImageTask):
     """The share of women."""
 
     method: Literal["coin", "narrow", "broken"]
-
-
-def check(task: CoinTask) -> Iterator[Finding]:
-    """Nothing can be wrong."""
-    return iter(())
 
 
 def needs(task: CoinTask, settings: Settings) -> Needs:
@@ -69,10 +61,10 @@ def describe(task: CoinTask, result: MethodResult) -> str:
     return f"{result.headline.value}."
 
 
-def family(name: str) -> Family[CoinTask]:
+def family(name: str) -> Method[CoinTask]:
     """One of the methods."""
-    return Family(
-        name=name, title=name.title(), Task=CoinTask, check=check, needs=needs, score=score,
+    return Method(
+        name=name, title=name.title(), Task=CoinTask, needs=needs, score=score,
         describe=describe, main_score=MainScore("lean", "lean"), row_scores=("lean",),
         estimand="2 P - 1.",
     )  # fmt: skip

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge

@@ -46,7 +46,7 @@ def _median(cell: Cell) -> Headline:
         settings = cell.settings.model_copy(update={"seed": number})
         scored = score(cell.task, sample.evidence, settings)
         headline = combine(cell.task, [scored], settings).headline
-        low, high = headline.chosen.low, headline.chosen.high
+        low, high = headline.chosen.ci_low, headline.chosen.ci_high
         if headline.value is not None and low is not None and high is not None:
             headlines.append((high - low, number, headline))
     return sorted(headlines)[len(headlines) // 2][2]

@@ -11,8 +11,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
 
 Asked = tuple[str, str, tuple[str, ...]]
 
@@ -157,7 +156,7 @@ def read_needs(
         `Space.evidence`.
 
     Examples:
-        >>> from t2ibench.methods.core.needs import PromptNeed
+        >>> from t2ibench.methods.core.evidence import PromptNeed
         >>> needs = Needs((PromptNeed("a cook", 2), PromptNeed("a male cook", 3)))
         >>> scenes, _ = read_needs(needs, {"cook": 0.5}, {"male": 1.0})
         >>> [(scene.about, scene.lean) for scene in scenes]

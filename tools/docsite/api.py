@@ -16,7 +16,7 @@ _SECTIONS = {
         *("Generator", "ImageRequest", "Drawn", "Encoder", "Judge", "Query", "Answer"),
         *("Rewriter", "RewriteRequest", "Rewriting", "Proposer", "Adapter", "Request"),
     ),
-    "A method": ("Method", "Family", "MainScore"),
+    "A method": ("Method", "MainScore"),
     "Errors": ("T2IBenchError", "MissingEvidence"),
 }
 # A package of the same name stands before it.

@@ -9,7 +9,7 @@ from pathlib import Path
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, static
 from t2ibench.results.display import IntervalMark as Mark
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 
 _PLACE = re.compile(r"<!-- (?P<kind>figure|run|output): (?P<name>\S+) -->")
 _FONTS = Path("t2ibench/reports/static/fonts")

@@ -12,7 +12,7 @@ from mkdocs.structure.pages import Page
 
 from docsite.text import code, escaped, folded, listed, table
 from t2ibench.methods import METHODS, method_of, needs
-from t2ibench.methods.core.needs import Needs
+from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.methods.registry import presentation
 from t2ibench.settings import Settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from t2ibench.methods import Family, MainScore
+from t2ibench.methods import MainScore, Method
 from t2ibench.methods.core.checks import Finding
 from t2ibench.methods.core.schema import ImageTask, Text
 from t2ibench.registry import lazy
@@ -48,8 +48,7 @@ def describe(task: ToneTask, result: MethodResult) -> str:
     return f"Images of '{task.first}' are {word} than those of '{task.second}'."
 
 
-METHOD = Family(
-    name="tone",
+METHOD = Method(
     title="Tone",
     Task=ToneTask,
     check=check,

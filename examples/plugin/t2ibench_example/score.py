@@ -8,10 +8,9 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import Evidence
+from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import Headline, lean_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
 from t2ibench.settings import Settings
 from t2ibench_example.method import ToneTask
 

@@ -19,7 +19,7 @@ from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.arrays import IntArray
-from t2ibench.results.states import WORDS
+from t2ibench.results.display import WORDS
 
 WIDTH, HEIGHT = 1000, 600
 _EDGE = 40

@@ -120,5 +120,5 @@ def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | 
     found = t_inference(mean, influence, _LEVEL)
     # Changes that are all the same show no variance, unless there is no change at all.
     known = influence.variance > 0 or mean == 0
-    low, high = (found.low, found.high) if known else (None, None)
+    low, high = (found.ci_low, found.ci_high) if known else (None, None)
     return {"value": mean, "low": low, "high": high, "n": len(pairs)}

@@ -16,7 +16,13 @@ from t2ibench.apps.explorer.source import Collection
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import ELSEWHERE, Shares, Sides, corrected_shares
-from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
+from t2ibench.methods.core.probing import (
+    Reading,
+    anchor_probabilities,
+    distance_margin,
+    similarity,
+    verdict,
+)
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
@@ -27,7 +33,6 @@ from t2ibench.methods.core.reference import (
     nearness,
     place,
 )
-from t2ibench.methods.core.verdict import Reading, verdict
 from t2ibench.stats import group_distance, holm
 from t2ibench.stats.student import t_interval
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.start import explored_tasks
 from t2ibench.apps.explorer.tree import exploration
-from t2ibench.methods.core.exploration import ExploredReference
+from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.prompts import fill
 from t2ibench.tasks.loader import bundled_tasks, read_library
 

@@ -19,8 +19,8 @@ from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
-from t2ibench.results.reading import read_results
-from t2ibench.results.treatment import is_revised
+from t2ibench.results.files import read_results
+from t2ibench.results.rates import is_revised
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
 _NONE = "A folder of images has no scores."

@@ -11,8 +11,7 @@ from typing import Any
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.tree import PageAnchor, State
 from t2ibench.errors import T2IBenchError, nearest
-from t2ibench.methods.core.exploration import Exploration
-from t2ibench.methods.core.prompting_tree import PROPERTY, Node, Tree
+from t2ibench.methods.core.prompting_tree import PROPERTY, Exploration, Node, Tree
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import method_of
 from t2ibench.registry import load_target

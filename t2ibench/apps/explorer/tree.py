@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.exploration import (
+from t2ibench.methods.core.prompting_tree import (
     Exploration,
     ExploredConcept,
     ExploredReference,
+    Tree,
 )
-from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.registry import METHODS
 from t2ibench.registry import load_target
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.stats import macro_f1
-from t2ibench.stats.agreement import cohens_kappa, krippendorff_alpha
+from t2ibench.stats.categorical import cohens_kappa, krippendorff_alpha
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.labels import LabelStore
 

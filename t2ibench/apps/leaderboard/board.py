@@ -22,7 +22,7 @@ from t2ibench.apps.leaderboard.table import (
 )
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.tasks.index import build_index
 

@@ -10,7 +10,7 @@ from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.reports.hub_metadata import eval_results
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 
 
 def push(folder: Path, repo: str, api: Any = None, *, direct: bool = False) -> str:

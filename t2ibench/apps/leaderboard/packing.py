@@ -22,10 +22,10 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescore import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
-from t2ibench.results.write import assemble, generator_info, stored_results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, slug, text_key

@@ -14,9 +14,9 @@ from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.apps.leaderboard.remote import is_small, stated_files
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import read_paired, write_paired
-from t2ibench.results.reading import read_results
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__

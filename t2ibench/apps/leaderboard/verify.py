@@ -43,8 +43,8 @@ from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.build import adjusted_run
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.reading import read_results
 from t2ibench.results.schema import Results
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask

@@ -16,8 +16,8 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
 from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
 from t2ibench.results.display import IntervalMark as Mark
+from t2ibench.results.display import State
 from t2ibench.results.schema import Results
-from t2ibench.results.states import State
 from t2ibench.store.evidence import slug
 from t2ibench.tasks.index import build_index
 

@@ -21,7 +21,7 @@ from t2ibench.pipeline.prepare import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.run import folder_of
 from t2ibench.results.schema import GeneratorInfo, Results
 from t2ibench.version import __version__

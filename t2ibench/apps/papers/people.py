@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.stats.proportions import pooled_proportion
+from t2ibench.stats.clusters import pooled_proportion
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.tables import read_table
 

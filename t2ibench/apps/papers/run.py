@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.files import samples_of
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.run import folder_of, open_run
 from t2ibench.results.schema import Results
 from t2ibench.store.images import ImageStore, StoredImage

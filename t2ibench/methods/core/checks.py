@@ -129,24 +129,18 @@ def guided(
                     yield Finding((*at, key), f"the wording '{text}' is given more than once")
         yield from _wording(wording, stimuli, attributes, at)
         same_language = wording.language in (None, prompts.wordings[0].language)
-        yield from _translations(wording, (*stimuli, *attributes), at, same_language)
-
-
-def _translations(
-    wording: Wording, words: Sequence[str], at: Location, same_language: bool
-) -> Iterator[Finding]:
-    """Words that a wording in another language leaves as they are, or that nothing asks for."""
-    given = wording.words or {}
-    lacking = [word for word in dict.fromkeys(words) if word not in given]
-    if lacking and not same_language:
-        shown = ", ".join(map(repr, lacking[:4]))
-        more = f" and {len(lacking) - 4} more" if len(lacking) > 4 else ""
-        message = f"the language '{wording.language}' has no words for {shown}{more}"
-        yield Finding((*at, "words"), f"{message}; give them under 'words'")
-    for word in given:
-        if word not in words:
-            hint = did_you_mean(word, words)
-            yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
+        words = (*stimuli, *attributes)
+        given = wording.words or {}
+        lacking = [word for word in dict.fromkeys(words) if word not in given]
+        if lacking and not same_language:
+            shown = ", ".join(map(repr, lacking[:4]))
+            more = f" and {len(lacking) - 4} more" if len(lacking) > 4 else ""
+            message = f"the language '{wording.language}' has no words for {shown}{more}"
+            yield Finding((*at, "words"), f"{message}; give them under 'words'")
+        for word in given:
+            if word not in words:
+                hint = did_you_mean(word, words)
+                yield Finding((*at, "words", word), f"the task has no word '{word}'.{hint}")
 
 
 def _wording(

@@ -16,18 +16,15 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence, first_line
 from t2ibench.methods.core.estimate import Estimate, MethodResult
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
 from t2ibench.methods.core.headline import Headline
 from t2ibench.methods.core.method import Method
-from t2ibench.methods.core.needs import Needs
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
 
 _DIM = 16
 _WORDS = ("person", "man", "woman", "red dress", "office", "park", "bright light", "old house")
 _SETTINGS = Settings(limit=2, n_bootstrap=50, n_permutations=100, max_exact=1000)
-
-AnyMethod = Method[Any]
 
 
 class SyntheticEvidence:
@@ -122,7 +119,7 @@ class SyntheticEvidence:
         return hashlib.sha256(b"".join(row.tobytes() for row in rows)).hexdigest()
 
 
-def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTINGS) -> list[str]:
+def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETTINGS) -> list[str]:
     """Check one method with one of its tasks, on synthetic evidence.
 
     It checks that `needs` and `score` are pure and leave the evidence as it is; that `score` asks
@@ -151,7 +148,7 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
         >>> check_method(METHODS.get("weat"), task)
         []
     """
-    checks: tuple[Callable[[AnyMethod, BaseTask, Settings], Iterator[str]], ...] = (
+    checks: tuple[Callable[[Method[Any], BaseTask, Settings], Iterator[str]], ...] = (
         _check_declaration,
         _check_headline,
         _check_purity,
@@ -173,22 +170,20 @@ def check_method(method: AnyMethod, task: BaseTask, settings: Settings = _SETTIN
     return list(dict.fromkeys(problems))
 
 
-def _score(method: AnyMethod, task: BaseTask, settings: Settings, seed: int = 0) -> MethodResult:
+def _score(method: Method[Any], task: BaseTask, settings: Settings, seed: int = 0) -> MethodResult:
     evidence = SyntheticEvidence(method.needs(task, settings), seed)
     return method.score(task, evidence, settings)
 
 
-def _combined(method: AnyMethod, task: BaseTask, settings: Settings) -> MethodResult:
+def _combined(method: Method[Any], task: BaseTask, settings: Settings) -> MethodResult:
     return method.combine(task, [_score(method, task, settings)], settings)
 
 
-def _check_declaration(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_declaration(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     if task.method != method.name:
         yield f"Its name is '{method.name}', but its task says '{task.method}'."
     if not isinstance(task, method.Task):
         yield f"Its task is a {type(task).__name__}, not a {method.Task.__name__}."
-    if not method.estimand.strip():
-        yield "Its estimand is empty."
     for finding in method.check(task):
         if not finding.warning:
             yield f"Its check finds an error in the task: {finding.message}."
@@ -197,7 +192,7 @@ def _check_declaration(method: AnyMethod, task: BaseTask, settings: Settings) ->
             yield f"Its variant '{name}' is not a {method.Task.__name__}."
 
 
-def _check_purity(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_purity(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     needs = method.needs(task, settings)
     if method.needs(task, settings) != needs:
         yield "Asked twice, it needs different evidence."
@@ -213,25 +208,25 @@ def _check_purity(method: AnyMethod, task: BaseTask, settings: Settings) -> Iter
         yield "Its result depends on the order in which the prompts were observed."
 
 
-def _check_headline(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_headline(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     headline: Any = _score(method, task, settings).headline
     if not isinstance(headline, Headline):
         yield f"Its headline is a {type(headline).__name__}, not a Headline."
         return
     for name, found in headline.inference.items():
-        if headline.value is None or found.low is None or found.high is None:
+        if headline.value is None or found.ci_low is None or found.ci_high is None:
             continue
-        if not found.low <= headline.value <= found.high:
+        if not found.ci_low <= headline.value <= found.ci_high:
             yield f"Its headline is outside its interval about '{name}'."
     total = headline.parts[0].influence if len(headline.parts) == 1 else None
     if total is not None and not np.isfinite(total.variance):
         yield "The influence on its headline is not finite."
 
 
-def _check_scores(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     result = _combined(method, task, settings)
     yield from _bad_estimates(result)
-    if method.main_score.name not in result.scores:
+    if method.main_score is not None and method.main_score.name not in result.scores:
         yield f"Its main score '{method.main_score.name}' is not among its scores."
     names = {name for item in result.by for name in item.scores}
     for name in method.row_scores:
@@ -239,7 +234,7 @@ def _check_scores(method: AnyMethod, task: BaseTask, settings: Settings) -> Iter
             yield f"Its row score '{name}' is in no row."
 
 
-def _check_counts(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_counts(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     needs = method.needs(task, settings)
     result = _score(method, task, settings)
     if result.n_images != needs.n_images:
@@ -251,7 +246,7 @@ def _check_counts(method: AnyMethod, task: BaseTask, settings: Settings) -> Iter
         yield f"It excludes images although none is missing: {excluded}."
 
 
-def _check_missing(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_missing(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     """Where one prompt has no images, and where none has any; texts, if it needs no images."""
     needs = method.needs(task, settings)
     names = list(needs.images_by_prompt) or list(needs.texts)
@@ -271,7 +266,7 @@ def _check_missing(method: AnyMethod, task: BaseTask, settings: Settings) -> Ite
         yield f"Without any image it counts {nothing.n_images}."
 
 
-def _check_combine(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_combine(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     result = _score(method, task, settings)
     once = dict(_estimates(method.combine(task, [result], settings)))
     twice = dict(_estimates(method.combine(task, [result, result], settings)))
@@ -284,7 +279,7 @@ def _check_combine(method: AnyMethod, task: BaseTask, settings: Settings) -> Ite
     yield from _bad_estimates(method.combine(task, [result, other], settings))
 
 
-def _check_describe(method: AnyMethod, task: BaseTask, settings: Settings) -> Iterator[str]:
+def _check_describe(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     scored = _combined(method, task, settings)
     lacking = MethodResult.undefined("there are no images")
     for result in (scored, lacking):

@@ -10,9 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import ImageCollector
-from t2ibench.methods.core.headline import Headline, t_inference
+from t2ibench.methods.core.headline import Control, Headline, t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats import PermutationResult, p_value
 from t2ibench.stats.rounding import settled
@@ -77,8 +76,7 @@ class Estimate:
     def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:
         """A score whose images are known to move it."""
         found = t_inference(value, influence, level)
-        interval = None if found.low is None or found.high is None else (found.low, found.high)
-        return cls(value, p=found.p, test="t", interval=interval, influence=influence)
+        return cls(value, p=found.p, test="t", interval=found.interval, influence=influence)
 
     @classmethod
     def from_permutation(
@@ -195,7 +193,7 @@ class MethodResult:
         details: Further JSON values.
         samples: Rows for samples/<task>.jsonl.
         reason: Why the whole task has no score.
-        controls: Name to what a control shows; see `core.controls`.
+        controls: Name to what a control shows; see `core.headline`.
         inconclusive: Why the test decides nothing, as a clause, although it was scored; None
             where it does.
     """

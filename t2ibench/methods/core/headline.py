@@ -1,4 +1,4 @@
-"""The headline of a task: one population quantity, unbiased at any number of images."""
+"""The headline of a task, one population quantity, and the controls beside it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from pydantic import ConfigDict
 
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats.squares import mean_square
@@ -22,18 +23,25 @@ class Inference:
     """The uncertainty of a headline with respect to one question.
 
     Attributes:
-        low: Lower end of the confidence interval; None where there is none.
-        high: Upper end.
+        ci_low: Lower end of the confidence interval; None where there is none.
+        ci_high: Upper end.
         p: p-value that the headline is 0.
         df: Degrees of freedom, where Student's t or F is behind it.
         reason: Why there is no interval.
     """
 
-    low: float | None = None
-    high: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
     p: float | None = None
     df: float | None = None
     reason: str | None = None
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there are none."""
+        return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +176,10 @@ def lean_headline(
 
 def fair_band(inference: Inference, value: float) -> tuple[float, float] | None:
     """The band of a fair model, from an interval that is symmetric about the value."""
-    if inference.low is None or inference.high is None:
+    if inference.interval is None:
         return None
-    return inference.low - value, inference.high - value
+    low, high = inference.interval
+    return low - value, high - value
 
 
 def square_headline(parts: Sequence[Part], level: float) -> Headline:
@@ -243,3 +252,52 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
         test="t",
         others=others,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What one control shows.
+
+    Attributes:
+        says: In a sentence, what was tried and what came out.
+        value: Its number, on the scale of the headline unless `says` names another; None without.
+        ci_low: Lower end of an interval.
+        ci_high: Upper end.
+        p: p-value.
+        contradicts: Why the test decides nothing, as a clause; None where the control agrees.
+    """
+
+    says: str
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    p: float | None = None
+    contradicts: str | None = None
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+SHUFFLES = 20  # of labels, after which they mean nothing
+_TOO_MANY = 5  # of them: a sound test rejects so many with probability .003
+
+
+def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> Control:
+    """What the test shows with shuffled labels; it contradicts where too many of them reject."""
+    return Control(says, value, contradicts=reason if rejected >= _TOO_MANY else None)
+
+
+def contradiction(controls: Mapping[str, Control]) -> str | None:
+    """Why a test is inconclusive.
+
+    Args:
+        controls: Name to control.
+
+    Returns:
+        The reasons of all controls that contradict it, joined; None if none does.
+
+    Examples:
+        >>> contradiction({"halves": Control("-", contradicts="its two halves disagree")})
+        'its two halves disagree'
+    """
+    reasons = [control.contradicts for control in controls.values() if control.contradicts]
+    return "; ".join(reasons) or None

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import satterthwaite
-from t2ibench.stats.sums import sums_by
 
 FLOOR = -1  # number of the unit that stands for a lower bound of the variance
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.controls import Control
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.leans import BOTTOM, TOP, Leans
-from t2ibench.methods.core.projections import held_out, moments, project
+from t2ibench.methods.core.headline import Control
+from t2ibench.methods.core.leans import BOTTOM, TOP, Leans, held_out, moments, project
 from t2ibench.stats.rounding import settled
 
 N_SHUFFLES = 20
@@ -139,8 +138,7 @@ def _contrasts(
     signs = np.zeros(count)
     signs[: count // 2], signs[count // 2 : 2 * (count // 2)] = 1.0, -1.0
     drawn = rng.permuted(np.tile(signs, (n_shuffles, 1)), axis=1) / (count // 2)
-    contrasts: Float64Array = drawn @ images.embeddings
-    return contrasts
+    return drawn @ images.embeddings
 
 
 def shuffled_control(

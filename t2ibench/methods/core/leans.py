@@ -7,25 +7,300 @@ direction is an unbiased mean, whatever the direction is, and its test is one of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.headline import Inference
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.projections import (
-    SIDES,
-    Marked,
-    Strata,
-    differences,
-    held_out,
-    project,
-    summed,
-)
-from t2ibench.methods.core.wordings import Wordings
-from t2ibench.stats.student import Ratio, ratio
+from t2ibench.stats.rounding import sums_by
+from t2ibench.stats.student import Ratio, fieller, ratio
+
+SIDES = ("neutral", "a", "b")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """The images of a stimulus in one wording.
+
+    Attributes:
+        neutral: Without an attribute.
+        a: With attribute A.
+        b: With attribute B.
+    """
+
+    neutral: PromptImages
+    a: PromptImages
+    b: PromptImages
+
+    @property
+    def complete(self) -> bool:
+        """Whether every prompt has an image: without a word, a side says another thing."""
+        return all(images.whole for images in (self.neutral, self.a, self.b))
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """Means of every stimulus's images along directions.
+
+    Attributes:
+        mean: Shape (stimuli, wordings, 3 sides, directions).
+        variance: Of the mean; nan for a single image.
+        df: Degrees of freedom of the variance.
+    """
+
+    mean: Float64Array
+    variance: Float64Array
+    df: Float64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Strata:
+    """Images by prompt; a prompt's single image is taken as one of its side.
+
+    Attributes:
+        names: Of the prompts.
+        number: Which prompt each image is of, shape (n,).
+        unit: Its number within the prompt, shape (n,).
+        sizes: Images of each prompt.
+    """
+
+    names: list[str]
+    number: IntArray
+    unit: IntArray
+    sizes: IntArray
+
+    @classmethod
+    def of(cls, images: PromptImages) -> Strata:
+        """The strata of some images."""
+        present, number = np.unique(images.clusters, return_inverse=True)
+        sizes = np.bincount(number)
+        names = [images.prompts[cluster] for cluster in present]
+        if len(sizes) > 1 and (sizes < 2).any():
+            count = len(number)
+            zeros = np.zeros(count, np.int64)
+            return cls([" | ".join(names)], zeros, np.arange(count), np.array([count]))
+        return cls(names, number.astype(np.int64), images.indices, sizes)
+
+    def deviations(self, values: Float64Array) -> tuple[Float64Array, Float64Array]:
+        """Mean of each prompt, and each value less the mean of its prompt.
+
+        Args:
+            values: Of each image, shape (n, ...).
+
+        Returns:
+            Shapes (prompts, ...) and (n, ...).
+        """
+        sums = sums_by(self.number, values, len(self.sizes))
+        means = sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
+        return means, values - means[self.number]
+
+
+def moments(
+    images: PromptImages, directions: Float64Array
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Mean over prompts of their images' mean along each direction, with its variance.
+
+    Args:
+        images: One or more, of several prompts.
+        directions: Shape (s, d).
+
+    Returns:
+        Mean, its variance (nan for a single image) and its degrees of freedom, shape (s,) each.
+    """
+    strata = Strata.of(images)
+    means, deviations = strata.deviations(images.embeddings @ directions.T)
+    squares = sums_by(strata.number, deviations**2, len(strata.sizes))
+    sizes = strata.sizes[:, None].astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = squares / (sizes * (sizes - 1)) / len(sizes) ** 2
+        return means.mean(axis=0), *summed(parts, np.broadcast_to(sizes - 1, parts.shape), 0)
+
+
+def summed(
+    variances: Float64Array, dfs: Float64Array, axis: int
+) -> tuple[Float64Array, Float64Array]:
+    """Variance of a sum of independent estimates with Satterthwaite's degrees of freedom."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = variances.sum(axis=axis)
+        shares = np.where(variances > 0, variances**2 / dfs, variances)
+        return total, total**2 / shares.sum(axis=axis)
+
+
+def differences(images: Sequence[Sequence[Marked]]) -> Float64Array:
+    """d_j: the mean of A's images less that of B's, over wordings.
+
+    Args:
+        images: The wordings of each stimulus, all complete.
+
+    Returns:
+        Shape (stimuli, d).
+    """
+
+    def mean(side: PromptImages) -> Float64Array:
+        means: Float64Array = Strata.of(side).deviations(side.embeddings)[0].mean(axis=0)
+        return means
+
+    return np.array(
+        [np.mean([mean(one.a) - mean(one.b) for one in wordings], axis=0) for wordings in images]
+    )
+
+
+def held_out(rows: Float64Array) -> Float64Array:
+    """The mean of the other rows.
+
+    Args:
+        rows: Shape (k, ...), k at least 2.
+
+    Returns:
+        The same shape.
+
+    Examples:
+        >>> held_out(np.array([[1.0], [2.0], [6.0]])).tolist()
+        [[4.0], [3.5], [1.5]]
+    """
+    others: Float64Array = (rows.sum(axis=0) - rows) / (len(rows) - 1)
+    return others
+
+
+def project(images: Sequence[Sequence[Marked]], directions: Float64Array) -> Projections:
+    """Means along directions, each stimulus's its own.
+
+    Args:
+        images: The wordings of each stimulus, all complete, as many of each.
+        directions: Shape (stimuli, s, d).
+
+    Returns:
+        The means, with their variances.
+    """
+    found = np.array(
+        [
+            [[moments(getattr(one, side), along) for side in SIDES] for one in wordings]
+            for wordings, along in zip(images, directions, strict=True)
+        ]
+    )  # stimuli, wordings, sides, (mean, variance, df), directions
+    return Projections(found[:, :, :, 0], found[:, :, :, 1], found[:, :, :, 2])
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The wordings' part of the variance of N and D, each a mean over wordings.
+
+    A wording moves the images of every stimulus in its own way, and perhaps all of them in a
+    common one.
+
+    Attributes:
+        own: Covariance of N and D that the wordings add to that of the images, for one stimulus,
+            shape (2, 2).
+        common: The part of it that all stimuli have in common, shape (2, 2).
+        df: Degrees of freedom of `own`.
+        totals: Variance of N and of D of each stimulus, images and wordings together, shape
+            (2, stimuli); their mean is the analysis of variance's.
+        f_test: Degrees of freedom of the F test of all N; fewer than there are stimuli where the
+            wordings move them together.
+        residuals: N and D of each wording less their mean, shape (2, stimuli, wordings).
+    """
+
+    own: Float64Array
+    common: Float64Array
+    df: float
+    totals: Float64Array
+    f_test: tuple[float, float]
+    residuals: Float64Array
+
+    @classmethod
+    def of(cls, top: Float64Array, bottom: Float64Array, images: Float64Array) -> Wordings:
+        """Analyse the variance between wordings.
+
+        Args:
+            top: N of each stimulus and wording, shape (stimuli, wordings).
+            bottom: D, of the same shape.
+            images: Covariance of each stimulus's mean N and D with the wordings fixed, shape
+                (stimuli, 2, 2).
+
+        Returns:
+            The variances, each no less than 0.
+        """
+        values = np.stack([top, bottom])
+        residuals = values - values.mean(axis=2, keepdims=True)
+        k, count = top.shape
+        between = np.einsum("ikt,jkt->ij", residuals, residuals) / (k * (count - 1) * count)
+        shifts = residuals.mean(axis=1)  # of all stimuli together
+        together = shifts @ shifts.T / (count - 1) / count
+        apart = residuals - shifts[:, None]
+        alone = np.einsum("ikt,jkt->ij", apart, apart) / ((k - 1) * (count - 1) * count)
+        common = nearest_covariance(together - alone / k)
+        own = nearest_covariance(between - images.mean(axis=0))
+        shared = min(float(common[0, 0]), float(between[0, 0]))
+        squares = k * between[0, 0] ** 2 + k * (k - 1) * shared**2
+        h = float((k * between[0, 0]) ** 2 / squares) if squares > 0 else float(k)
+        h2 = h * (count - 1)
+        share = float(own[0, 0] / between[0, 0]) if between[0, 0] > 0 else 1.0
+        diagonal = np.stack([images[:, 0, 0], images[:, 1, 1]])
+        raw = np.maximum(diagonal + np.diag(between - images.mean(axis=0))[:, None], 0.0)
+        sums = raw.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            totals = np.where(sums > 0, raw / sums, 1 / k) * k * np.diag(between)[:, None]
+        return cls(
+            own,
+            _within(common, own),
+            max(h2 * min(share, 1.0) ** 2, 1.0),
+            totals,
+            (h, h2),
+            residuals,
+        )
+
+    def components(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
+        """Two independent parts of what the wordings add to two sums over stimuli.
+
+        Args:
+            top: Weights of each stimulus's N and D in the first sum, shape (stimuli, 2).
+            bottom: In the second.
+
+        Returns:
+            Coefficients of the parts, of unit variance, in both sums, shape (2, 2).
+        """
+        both = np.stack([top, bottom])
+        sums = both.sum(axis=1)
+        matrix = np.einsum("aki,ij,bkj->ab", both, self.own - self.common, both)
+        matrix += sums @ self.common @ sums.T
+        values, vectors = np.linalg.eigh(matrix)
+        coefficients: Float64Array = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        return coefficients
+
+    def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
+        """How each wording moves top · N - bottom · D of one stimulus."""
+        weights = np.array([top, -bottom])
+        variance = float(weights @ self.own @ weights)
+        moved = weights @ self.residuals[:, number]
+        squares = float(moved @ moved)
+        count = len(moved)
+        value = moved * np.sqrt(variance / squares) if squares > 0 else np.zeros(count)
+        return Influence(
+            (f"wordings of {name}",), np.zeros(count, np.int64), np.arange(count), value
+        )
+
+
+def nearest_covariance(matrix: Float64Array) -> Float64Array:
+    """The nearest covariance: without negative variances."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    nearest: Float64Array = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    return nearest
+
+
+def _within(part: Float64Array, whole: Float64Array) -> Float64Array:
+    """A part of a covariance, made no larger than the whole."""
+    limits = np.sqrt(
+        np.minimum(np.diag(whole) / np.maximum(np.diag(part), np.finfo(float).tiny), 1.0)
+    )
+    limited: Float64Array = part * np.outer(limits, limits)
+    return limited
+
 
 TOP = np.array([2.0, -1.0, -1.0])  # N = 2 y - a - b
 BOTTOM = np.array([0.0, 1.0, -1.0])  # D = a - b
@@ -89,7 +364,9 @@ class Leans:
         if count > 1:
             if not np.isfinite(variances).all():  # all that varies, varies between wordings
                 variances, dfs = np.zeros_like(variances), np.ones_like(dfs)
-            wordings = Wordings.of(mean @ TOP, mean @ BOTTOM, _covariance(variances))
+            nn, nd, dd = variances @ TOP**2, variances @ (TOP * BOTTOM), variances @ BOTTOM**2
+            matrices: Float64Array = np.stack([nn, nd, nd, dd], axis=-1).reshape(-1, 2, 2)
+            wordings = Wordings.of(mean @ TOP, mean @ BOTTOM, matrices)
         means = mean.mean(axis=1)
         return cls(
             list(names), [list(one) for one in images], directions, means, variances, dfs, wordings
@@ -241,8 +518,176 @@ class Leans:
         return Influence.combined(parts)
 
 
-def _covariance(variances: Float64Array) -> Float64Array:
-    """Covariance of N and D of each stimulus, from its images, shape (stimuli, 2, 2)."""
-    nn, nd, dd = variances @ TOP**2, variances @ (TOP * BOTTOM), variances @ BOTTOM**2
-    matrices: Float64Array = np.stack([nn, nd, nd, dd], axis=-1).reshape(-1, 2, 2)
-    return matrices
+UNBOUNDED = "the images with either attribute are too alike for an interval"
+
+
+def bounded(low: float, high: float, p: float, df: float | None = None) -> Inference:
+    """An inference from Fieller's set.
+
+    Examples:
+        >>> bounded(-np.inf, np.inf, 0.5).reason
+        'the images with either attribute are too alike for an interval'
+    """
+    known = float(p) if np.isfinite(p) else None
+    if known is None:
+        return Inference(reason="a single unit has no variance")
+    if not np.isfinite([low, high]).all():
+        return Inference(p=known, df=df, reason=UNBOUNDED)
+    return Inference(float(low), float(high), known, df)
+
+
+@dataclass(frozen=True, slots=True)
+class OverStimuli:
+    """A ratio of means over stimuli, where other stimuli are possible.
+
+    Attributes:
+        value: The ratio.
+        inference: Its interval and p-value.
+        influence: How each stimulus moves it.
+        half_width: Of the interval that a ratio of 0 would have.
+    """
+
+    value: float
+    inference: Inference
+    influence: Influence
+    half_width: float
+
+    def estimate(self, enlarged: float = 1.0) -> Estimate:
+        """The ratio as a score, less the factor by which the noise of D enlarges it."""
+        return Estimate(
+            self.value / enlarged,
+            p=self.inference.p,
+            test="t",
+            interval=self.inference.interval,
+            influence=self.influence if self.inference.p is not None else None,
+        )
+
+
+def over_stimuli(
+    top: Float64Array,
+    bottom: Float64Array,
+    groups: Sequence[tuple[str, IntArray, IntArray]],
+    level: float,
+) -> OverStimuli:
+    """The sum over groups of the mean of N, over that of D; stimuli are exchangeable in a group.
+
+    With W_i(t) = N_i - t D_i, Fieller's set holds every t where the sum of W's means is within
+    Student's t times its standard error, from W's variance in each group; the degrees of freedom
+    are the number of stimuli less that of groups.
+
+    Args:
+        top: N, with its sign, shape (stimuli,).
+        bottom: D, shape (stimuli,).
+        groups: Name, positions in `top`, and numbers of the stimuli of each group.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The ratio.
+
+    Examples:
+        Two groups of two, all of the same D:
+
+        >>> n, d = np.array([3.0, 5.0, 1.0, 3.0]), np.full(4, 4.0)
+        >>> two = [("X", np.arange(2), np.arange(2)), ("Y", np.arange(2, 4), np.arange(2))]
+        >>> found = over_stimuli(n, d, two, 0.95)
+        >>> found.value, found.inference.df
+        (0.75, 2.0)
+    """
+    sums = np.array([sum(x[at].mean() for _, at, _ in groups) for x in (top, bottom)])
+    df = float(len(top) - len(groups))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = float(sums[0] / sums[1])
+    if min(len(at) for _, at, _ in groups) < 2:
+        reason = "a single stimulus does not show how others would differ"
+        return OverStimuli(value, Inference(reason=reason), Influence.none(), float("nan"))
+    covariance = np.sum([np.cov(top[at], bottom[at]) / len(at) for _, at, _ in groups], axis=0)
+    low, high, p = fieller(float(sums[0]), float(sums[1]), covariance, df, level)
+    moved = top - value * bottom
+    influence = Influence.combined(
+        [(1.0 / sums[1], Influence.of_mean(name, units, moved[at])) for name, at, units in groups]
+    )
+    half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(sums[1]))
+    return OverStimuli(value, bounded(low, high, p, df), influence, half)
+
+
+def of_ratio(
+    found: Ratio, index: tuple[int, ...] = (), influence: Influence | None = None
+) -> Estimate:
+    """One of a batch of ratios as a score."""
+    value, low, high, p = (
+        float(array[index]) for array in (found.value, found.low, found.high, found.p)
+    )
+    if np.isfinite(p) and not np.isfinite([low, high]).all():
+        return Estimate(None, p=p, test="t", reason=UNBOUNDED)
+    interval = (low, high) if np.isfinite([low, high]).all() else None
+    return Estimate(value, p=p, test="t", interval=interval, influence=influence)
+
+
+def row_scores(leans: Leans, level: float, *, wordings: bool = True) -> list[Estimate]:
+    """The lean of each stimulus as a score."""
+    found = leans.rows(level, wordings=wordings)
+    scores = []
+    for number, (lean, d) in enumerate(zip(found.value, found.bottom, strict=True)):
+        influence = leans.influence(number, 1 / d, lean / d, wordings=wordings)
+        floor = found.variance[number] / d**2 if np.isfinite(influence.variance) else 0.0
+        scores.append(of_ratio(found, (number,), influence.with_floor(float(floor))))
+    return scores
+
+
+def contrast_score(
+    leans: Leans,
+    top: npt.ArrayLike,
+    bottom: npt.ArrayLike,
+    level: float,
+    less: npt.ArrayLike = 0.0,
+) -> Estimate:
+    """(Σ w N - Σ l D) / Σ u D over fixed stimuli as a score; see `Leans.contrast`.
+
+    Args:
+        leans: The leans.
+        top: Weights w of N, shape (stimuli,).
+        bottom: Weights u of D, shape (stimuli,).
+        level: Confidence level, in (0, 1).
+        less: Weights l of what is subtracted, shape () or (stimuli,).
+
+    Returns:
+        The score, with the influence of every image; Σ w N / Σ u D is corrected for the noise of D.
+    """
+    w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
+    subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
+    found = leans.contrast(w, u, level, subtracted)
+    d, t = float(found.bottom), float(found.value)
+    moved = subtracted + t * u
+    influence = Influence.combined(
+        [(1.0, leans.influence(j, w[j] / d, moved[j] / d)) for j in range(len(w))]
+    )
+    score = of_ratio(found, (), influence)
+    if score.value is None:
+        return score
+    below = float(subtracted @ leans.bottom) / d
+    return replace(score, value=(t + below) / noise(leans) - below)
+
+
+def noise(leans: Leans) -> float:
+    """The factor by which the noise of D enlarges a ratio of sums: 1 + 1 / z²."""
+    return 1.0 + 1.0 / leans.separation**2
+
+
+def positions(leans: Leans) -> list[list[Float64Array]]:
+    """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
+
+    Args:
+        leans: The leans.
+
+    Returns:
+        For each stimulus and wording an array of shape (its images,), (2 x - a - b) / D.
+    """
+    middle = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
+    bottom = leans.means @ BOTTOM
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return [
+            [(2 * (one.neutral.embeddings @ direction) + mid) / d for one in wordings]
+            for wordings, direction, mid, d in zip(
+                leans.images, leans.directions, middle, bottom, strict=True
+            )
+        ]

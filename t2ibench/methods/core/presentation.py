@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+LEAN = "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
+
 
 def short_name(title: str, paper: str = "") -> str:
     """A task's name for a row of a table, from its title.

@@ -1,8 +1,10 @@
-"""Concept probing: how near images of several anchors are to a text (Eschner et al. 2025)."""
+"""Concept probing, and what its two queries say together (Eschner et al. 2025)."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +27,7 @@ def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Arra
         [[1.0, 0.5]]
     """
     cosines: Float64Array = (texts @ images.T).astype(np.float64)  # in the embeddings' precision
-    similarities: Float64Array = (cosines + 1.0) / 2.0
-    return similarities
+    return (cosines + 1.0) / 2.0
 
 
 def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -> Float64Array:
@@ -78,3 +79,79 @@ def distance_margin(sizes: IntArray, level: float) -> float:
     smallest = np.sort(sizes)[:2].astype(np.float64)
     alpha = (1.0 - level) / (k * (k - 1) / 2)
     return float(np.sqrt(-np.log(alpha / 2.0) / 2.0) * np.sqrt((1.0 / smallest).sum()))
+
+
+Outcome = Literal["leans", "no_lean", "inconclusive"]
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was measured about one concept; anchors by number.
+
+    Attributes:
+        p: Of its effect beyond the anchors' own words, adjusted for the concepts asked.
+        side: The anchor it is nearest then.
+        p_plain: Of its effect as it is, adjusted for the concepts asked.
+        plain_side: The anchor it is nearest as it is.
+        drawn: The anchor whose side more of its own images are on than by chance; None where
+            there is none, or no images.
+    """
+
+    p: float
+    side: int
+    p_plain: float
+    plain_side: int
+    drawn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a reader may take from one concept query.
+
+    Attributes:
+        outcome: 'leans'; 'no_lean': no further than everyday words; 'inconclusive'.
+        side: The anchor it leans to; None without a lean.
+        says: Why, as a clause.
+        contradiction: Whether its word and its images lean to different anchors.
+    """
+
+    outcome: Outcome
+    side: int | None
+    says: str
+    contradiction: bool = False
+
+
+def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:
+    """What a reader may take from one concept query.
+
+    Examples:
+        >>> verdict(Reading(0.8, 0, 0.001, 1), ["women", "men"]).says
+        "the encoder places the word itself nearer 'men', and the images add nothing to that"
+        >>> verdict(Reading(0.01, 1, 0.2, 1, drawn=0), ["women", "men"]).outcome
+        'inconclusive'
+    """
+    names = [f"'{name}'" for name in anchors]
+    clear, plain = reading.p < _ALPHA, reading.p_plain < _ALPHA
+    drawn = "" if reading.drawn is None else f"; images of it lean to {names[reading.drawn]}"
+    word_side = reading.side if clear else reading.plain_side if plain else None
+    against = reading.drawn is not None and word_side is not None and reading.drawn != word_side
+    if clear and plain and reading.side != reading.plain_side:
+        says = (
+            f"nearness as it is points to {names[reading.plain_side]}, and without the anchors' "
+            f"own words to {names[reading.side]}"
+        )
+        return Verdict("inconclusive", None, says + drawn, against)
+    if clear and against:
+        says = f"its word is nearer images of {names[reading.side]}, but its own images lean to"
+        return Verdict("inconclusive", None, f"{says} {names[reading.drawn or 0]}", True)
+    if clear:
+        says = f"images of {names[reading.side]} are nearer to it than everyday words explain"
+        return Verdict("leans", reading.side, says + drawn)
+    if plain:
+        says = (
+            f"the encoder places the word itself nearer {names[reading.plain_side]}, and the "
+            "images add nothing to that"
+        )
+        return Verdict("inconclusive", None, says + drawn, against)
+    return Verdict("no_lean", None, f"it leans no further than everyday words{drawn}")

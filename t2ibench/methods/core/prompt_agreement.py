@@ -15,9 +15,8 @@ from typing import Literal
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.needs import Needs
-from t2ibench.stats.crossed import shared_variance
+from t2ibench.methods.core.evidence import Evidence, Needs
+from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 Question = Literal["these", "like_these"]

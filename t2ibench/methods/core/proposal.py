@@ -1,7 +1,8 @@
-"""What a method gives `t2ibench propose`: how a language model proposes its tasks."""
+"""How a language model proposes a method's tasks, and how its replies are read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeVar
@@ -76,3 +77,62 @@ class Proposal(Protocol[ArgsT]):
     ) -> Proposed:
         """Ask about every subject."""
         ...
+
+
+_WORD = re.compile(r"[a-z0-9]+(?:[-'/][a-z0-9]+)*")
+# Nothing that a terminal obeys, no halves of surrogate pairs, no overriding of a text's direction.
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_LONGEST = 30_000  # what takes long to repair is not what was asked for
+_SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "−": "-", "\u00a0": " "})
+
+
+class UnreadableError(ValueError):
+    """A reply without what was asked for; the message gives the reason."""
+
+
+def read_json(reply: str) -> Any:
+    """The JSON value in a reply: in fences, in prose, with trailing commas or single quotes.
+
+    Examples:
+        >>> read_json("Sure! {'gender': ['male', 'female',]} Anything else?")
+        {'gender': ['male', 'female']}
+    """
+    import json_repair
+
+    if len(reply) > _LONGEST:
+        raise UnreadableError(f"the reply is longer than {_LONGEST:,} characters")
+    text = reply.translate(_SMART)
+    fenced = re.search(r"```(?:json|JSON)?\s*(.*?)(?:```|\Z)", text, re.DOTALL)
+    if fenced and re.search(r"[{\[]", fenced.group(1)):
+        text = fenced.group(1)
+    start = re.search(r"[{\[]", text)
+    if not start:
+        raise UnreadableError("the reply has no JSON in it")
+    try:
+        value = _harmless(json_repair.loads(text[start.start() :]))
+    except (ValueError, RecursionError):
+        raise UnreadableError("the reply's JSON is nested too deeply") from None
+    if not isinstance(value, dict | list) or not value:
+        raise UnreadableError("the reply's JSON is empty")
+    return value
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HARMFUL.sub(" ", value)
+    if isinstance(value, list):
+        return [_harmless(item) for item in value]
+    if isinstance(value, dict):
+        return {_harmless(key): _harmless(item) for key, item in value.items()}
+    return value
+
+
+def plain_key(name: str) -> str:
+    """A key in lower-case words, however a language model wrote it.
+
+    Examples:
+        >>> plain_key("PresentInPrompt"), plain_key("present_in_prompt")
+        ('present in prompt', 'present in prompt')
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return " ".join(_WORD.findall(spaced.lower().replace("_", " ")))

@@ -1,19 +1,17 @@
 """MCAS: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.mcas.checks import check
-from t2ibench.methods.mcas.schema import McasTask
+from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.mcas.schema import McasTask, check
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="mcas",
+METHOD = Method(
     title="MCAS",
     Task=McasTask,
     check=check,
     needs=lazy("t2ibench.methods.mcas.score:needs"),
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
-    present=lazy("t2ibench.methods.mcas.present:present"),
+    present=lazy("t2ibench.methods.mcas.describe:present"),
     main_score=MainScore("mcas_mean", "MCAS"),
     row_scores=("lean",),
     estimand=(
@@ -21,5 +19,5 @@ METHOD = Family(
         "categories: 1 if all images of the former are like the images of A and all of the latter "
         "like those of B, 0 if they do not differ, -1 if it is the other way round."
     ),
-    combine=lazy("t2ibench.methods.mcas.composites:combine"),
+    combine=lazy("t2ibench.methods.mcas.score:combine"),
 )

@@ -8,12 +8,19 @@ prompt add to it by making its mean uncertain.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtrit
 
-from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.influence import Influence
+from t2ibench.arrays import BoolArray, Float64Array, IntArray
+from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.schema import Side
+from t2ibench.methods.mcas.schema import McasTarget, McasTask
+from t2ibench.settings import Settings
+from t2ibench.stats.rounding import sums_by
+from t2ibench.stats.student import satterthwaite, t_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +138,13 @@ class Axis:
         Returns:
             Mean cosine to A less mean cosine to B, shape (n,).
         """
-        found: Float64Array = rows @ self.direction
-        return found
+        return rows @ self.direction
+
+    def numerator(self, point: Float64Array) -> tuple[float, Float64Array]:
+        """2 x·direction - middle of a point x, and the same without each unit of the axis."""
+        return float(2.0 * self.direction @ point - self.middle), (
+            2.0 * self.directions @ point - self.middles
+        )
 
     def lean(self, point: Float64Array) -> tuple[float, Influence]:
         """Where a point lies between B and A, at -1 and 1.
@@ -154,8 +166,7 @@ class Axis:
             >>> [axis.lean(np.array(point))[0] for point in ([1.0, 0.0], [0.6, 0.6])]
             [1.0, 0.0]
         """
-        top = float(2.0 * self.direction @ point - self.middle)
-        tops = 2.0 * self.directions @ point - self.middles
+        top, tops = self.numerator(point)
         ratio = top / self.length
         of_length = self.length_influence
         bias = ratio * of_length.variance - self.influence(tops).covariance(of_length)
@@ -211,3 +222,278 @@ class _Sums:
             length, middle = aa + bb - 2.0 * ab, aa - bb
         single = (self.n_a < 2) | (self.n_b < 2)
         return direction, np.where(single, np.nan, length), np.where(single, np.nan, middle)
+
+
+_ITERATIONS = 30  # of an end of a set, whose degrees of freedom depend on the end
+
+
+@dataclass(frozen=True, slots=True)
+class RatioSet:
+    """Which ratios N / D are compatible with N and D.
+
+    Attributes:
+        low: Lower end; -inf where the set is unbounded.
+        high: Upper end; inf where it is unbounded.
+        p: Two-sided p-value that the ratio is 0: below 1 - level where 0 is outside the set.
+        df: Degrees of freedom of that test.
+    """
+
+    low: float
+    high: float
+    p: float
+    df: float
+
+    @property
+    def bounded(self) -> bool:
+        """Whether D is known well enough to divide by."""
+        return bool(np.isfinite(self.low) and np.isfinite(self.high))
+
+
+def ratio_set(
+    top: float, bottom: float, of_top: Influence, of_bottom: Influence, level: float
+) -> RatioSet:
+    """Fieller's set of a ratio N / D.
+
+    The set holds every t with (N - t D)² ≤ q² V(N - t D), where q is the quantile of Student's t
+    with Satterthwaite's degrees of freedom of that variance. It is unbounded where D does not
+    differ from 0, as an interval that covers for every D has to be.
+
+    Args:
+        top: N.
+        bottom: D.
+        of_top: Influence of the units on N.
+        of_bottom: Influence of the units on D, some of which may be the same.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The set; its ends are nan where a variance is unknown.
+
+    Source: Fieller 1954, "Some problems in interval estimation".
+
+    Example:
+        With a denominator that is known, the interval of the numerator is divided by it.
+
+        >>> influence = Influence.of_mean("a nurse", [0, 1, 2], [1.0, 2.0, 3.0])
+        >>> found = ratio_set(2.0, 4.0, influence, Influence.none(), 0.95)
+        >>> round(found.low, 3), round(found.high, 3), round(found.p, 3)
+        (-0.121, 1.121, 0.074)
+    """
+    shares = _Shares.of(of_top, of_bottom)
+    variance, df = shares.at(0.0)
+    if not np.isfinite(shares.sums).all():
+        return RatioSet(np.nan, np.nan, np.nan, np.nan)
+    ends = [_end(side, top, bottom, shares, level) for side in (-1.0, 1.0)]
+    p = t_test(top, variance, df)
+    return RatioSet(ends[0], ends[1], p, df)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The variance of N - t D by stratum, as coefficients of 1, -2 t and t², shape (s, 3)."""
+
+    sums: Float64Array
+    df: Float64Array
+
+    @classmethod
+    def of(cls, top: Influence, bottom: Influence) -> _Shares:
+        # Both combinations have the units of both, in the same order.
+        n = Influence.combined([(1.0, top), (0.0, bottom)])
+        d = Influence.combined([(0.0, top), (1.0, bottom)])
+        products = (n.value * n.value, n.value * d.value, d.value * d.value)
+        k = len(n.strata)
+        sums = np.stack([np.bincount(n.stratum, weights=x, minlength=k) for x in products], axis=1)
+        sizes = np.bincount(n.stratum[n.unit != FLOOR], minlength=k).astype(np.float64)
+        return cls(sums.astype(np.float64), np.maximum(sizes - 1.0, 1.0))
+
+    def at(self, t: float) -> tuple[float, float]:
+        parts = self.sums @ np.array([1.0, -2.0 * t, t * t])
+        return satterthwaite(np.maximum(parts, 0.0), self.df)
+
+
+def _end(side: float, top: float, bottom: float, shares: _Shares, level: float) -> float:
+    """One end of the set: the root of (N - t D)² = q² V(t), with q at the end's own df."""
+    c0, c1, c2 = shares.sums.sum(axis=0)
+    end = start = top / bottom
+    for _ in range(_ITERATIONS):
+        df = shares.at(end)[1]
+        squared = stdtrit(df, (1 + level) / 2) ** 2 if np.isfinite(df) else 0.0
+        # (D² - q² c2) t² - 2 (N D - q² c1) t + (N² - q² c0) <= 0
+        lead = bottom**2 - squared * c2
+        middle, last = top * bottom - squared * c1, top**2 - squared * c0
+        if not lead > 0:
+            return side * np.inf
+        root = np.sqrt(max(middle**2 - lead * last, 0.0))
+        new = float((middle + side * root) / lead)
+        if np.isclose(new, end, rtol=1e-9, atol=1e-12):
+            return new
+        end = new if np.isfinite(new) else start
+    return end
+
+
+ATTRIBUTE_UNITS = "attribute "  # with which the names of the attributes' strata begin
+_MOST_IMAGES = 100_000  # of one prompt; see `core.schema.Count`
+
+
+def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
+    """The targets of a run: with `--limit`, the first of each stereotype in each category."""
+    groups: dict[tuple[str | None, Side | None], list[McasTarget]] = {}
+    for target in task.targets:
+        groups.setdefault((target.category, target.stereotype), []).append(target)
+    kept = {target.name for group in groups.values() for target in settings.limited(group)}
+    return [target for target in task.targets if target.name in kept]
+
+
+def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
+    """The mean embedding of each prompt's images.
+
+    Args:
+        images: Images of several prompts.
+
+    Returns:
+        Means of shape (prompts, d), 0 for a prompt without images; and which prompts have any.
+    """
+    sums = sums_by(images.clusters, images.embeddings, len(images.prompts))
+    sizes = np.bincount(images.clusters, minlength=len(images.prompts))
+    return sums / np.maximum(sizes, 1)[:, None], sizes > 0
+
+
+def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
+    """The attributes by their images."""
+    if by_image:
+        of_a, of_b = (side.clusters * _MOST_IMAGES + side.indices for side in (a, b))
+        return Poles(a.embeddings, b.embeddings, of_a, of_b, False, f"{ATTRIBUTE_UNITS}images")
+    (means_a, has_a), (means_b, has_b) = prompt_means(a), prompt_means(b)
+    paired = len(has_a) == len(has_b)
+    if paired:
+        has_a = has_b = has_a & has_b
+    return Poles(
+        means_a[has_a],
+        means_b[has_b],
+        np.flatnonzero(has_a),
+        np.flatnonzero(has_b),
+        paired,
+        f"{ATTRIBUTE_UNITS}prompts",
+    )
+
+
+def word_poles(a: Float64Array, b: Float64Array) -> Poles:
+    """The attributes by their words.
+
+    Args:
+        a: Words of A, shape (k, d).
+        b: Words of B, shape (l, d).
+
+    Returns:
+        The poles, paired where both have as many words.
+    """
+    return Poles(
+        a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), f"{ATTRIBUTE_UNITS}words"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target with its images and its texts.
+
+    Attributes:
+        spec: The target.
+        images: Its images, of those of its prompts that have any.
+        texts: Its prompts as texts, shape (prompts, d).
+        by_image: Whether images are the units where it has several prompts.
+    """
+
+    spec: McasTarget
+    images: PromptImages
+    texts: Float64Array
+    by_image: bool
+
+    @property
+    def point(self) -> Float64Array:
+        """Mean embedding of its images, each prompt counting alike, shape (d,)."""
+        means, has = prompt_means(self.images)
+        mean: Float64Array = means[has].mean(axis=0)
+        return mean
+
+    @property
+    def text(self) -> Float64Array:
+        """Mean embedding of its texts, shape (d,)."""
+        mean: Float64Array = self.texts.mean(axis=0)
+        return mean
+
+    def image_influence(self, direction: Float64Array) -> Influence:
+        """The influence of its images, or of its prompts, on its point along a direction.
+
+        Args:
+            direction: Shape (d,).
+
+        Returns:
+            Nan for a single unit.
+        """
+        values = self.images.embeddings @ direction
+        numbers = np.unique(self.images.clusters)
+        if len(numbers) > 1 and not self.by_image:
+            means, _ = prompt_means(self.images)
+            return Influence.of_mean(self._stratum, numbers, means[numbers] @ direction)
+        parts = []
+        for number in numbers:
+            mine = self.images.clusters == number
+            stratum, units = self.images.prompts[number], self.images.indices[mine]
+            parts.append((1.0 / len(numbers), Influence.of_mean(stratum, units, values[mine])))
+        return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
+
+    def text_influence(self, direction: Float64Array) -> Influence:
+        """The influence of its prompts on its text along a direction.
+
+        Args:
+            direction: Shape (d,).
+
+        Returns:
+            None of a single prompt, whose text is what it is.
+        """
+        if len(self.texts) == 1 or self.by_image:
+            return Influence.none()
+        return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
+
+    @property
+    def _stratum(self) -> str:
+        return f"prompts of {self.spec.name}"
+
+
+def image_influences(targets: Sequence[Target], direction: Float64Array) -> list[Influence]:
+    """The influence of each target's images on its point along a direction.
+
+    Args:
+        targets: The targets.
+        direction: Shape (d,).
+
+    Returns:
+        One a target. A target with a single image gets the mean variance of the others' images;
+        nan where there is none.
+    """
+    found = [target.image_influence(direction) for target in targets]
+    single = [len(target.images) == 1 for target in targets]
+    if not any(single):
+        return found
+    variances = [
+        influence.variance * len(influence.value)
+        for influence, alone in zip(found, single, strict=True)
+        if not alone
+    ]
+    spread = np.sqrt(np.mean(variances)) if variances else np.nan
+    return [
+        replace(influence, value=np.full(1, spread)) if alone else influence
+        for influence, alone in zip(found, single, strict=True)
+    ]
+
+
+def text_axis(a: Float64Array, b: Float64Array) -> Axis:
+    """The axis between two attributes' words.
+
+    Args:
+        a: Words of A, shape (k, d).
+        b: Words of B, shape (l, d).
+
+    Returns:
+        The axis.
+    """
+    return Axis.between(word_poles(a, b))

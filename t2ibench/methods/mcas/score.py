@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
@@ -19,34 +20,511 @@ from t2ibench.methods.core.association import (
     left_out_warnings,
     standardised,
 )
-from t2ibench.methods.core.controls import Control, contradiction
+from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
-from t2ibench.methods.core.headline import Headline, Inference
-from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.mcas import controls
-from t2ibench.methods.mcas.axis import Axis, Poles
-from t2ibench.methods.mcas.headline import (
-    ONE_SIDE,
-    QUESTION,
-    Contrast,
-    Design,
-    lean_headline,
-    tested,
-    these_targets,
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.headline import (
+    SHUFFLES,
+    Control,
+    Headline,
+    Inference,
+    Part,
+    Question,
+    contradiction,
+    fair_band,
+    of_shuffles,
+    t_inference,
 )
-from t2ibench.methods.mcas.ratio import ratio_set
-from t2ibench.methods.mcas.schema import McasAttribute, McasTask
-from t2ibench.methods.mcas.targets import (
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.mcas.axis import (
+    ATTRIBUTE_UNITS,
+    Axis,
+    Poles,
+    RatioSet,
     Target,
     chosen_targets,
     image_influences,
     image_poles,
+    ratio_set,
     text_axis,
 )
+from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
 from t2ibench.settings import Settings
-from t2ibench.stats.student import t_test
+from t2ibench.stats.student import satterthwaite, t_interval, t_test
+
+_GATE = 0.005  # p-value below which the attributes' images are told apart
+_APART = 0.005  # p-value below which the halves differ
+_ALPHA = 0.05
+
+
+def separation_control(task: McasTask, poles: Poles, axis: Axis, level: float) -> Control:
+    """Whether the encoder tells the attribute images apart, and well enough to divide by it.
+
+    The length of the axis is compared with what products of unrelated pairs would be. Of pairs,
+    the spread of d_p·d_q around the means of its two pairs shows that (Student's t with
+    k (k - 3) / 2 degrees of freedom); where pairs are fewer than four, or there are none, the
+    jackknife does.
+
+    Args:
+        task: The task.
+        poles: The attributes by their images.
+        axis: Their axis.
+        level: Confidence level of the headline, in (0, 1).
+
+    Returns:
+        The control, with the squared distance between the attributes; it contradicts the test
+        where that is not clearly above 0.
+    """
+    names = f"'{task.attributes.A.name}' and '{task.attributes.B.name}'"
+    influence = axis.length_influence
+    if not np.isfinite(influence.variance):
+        reason = f"the distance between {names} needs at least three attribute prompts a side"
+        return Control("Too few attribute prompts to see their distance.", contradicts=reason)
+    p = _separation_p(poles, axis)
+    low, high = t_interval(axis.length, influence.variance, influence.df, level)
+    contradicts = None
+    if not p < _GATE:
+        contradicts = f"the encoder does not tell the images of {names} apart"
+    elif not low > 0:
+        contradicts = f"the distance between the images of {names} is not known well enough"
+    return Control(
+        f"Squared distance between the mean images of {names}: {axis.length:.4f}, with an interval "
+        f"from {low:.4f} to {high:.4f}.",
+        axis.length,
+        low,
+        high,
+        p=p,
+        contradicts=contradicts,
+    )
+
+
+def _separation_p(poles: Poles, axis: Axis) -> float:
+    k = len(poles.a)
+    df = k * (k - 3) / 2
+    if not poles.paired or df < 1:
+        influence = axis.length_influence
+        z = axis.length / np.sqrt(influence.variance) if influence.variance else np.inf
+        return float(stdtr(influence.df if np.isfinite(influence.df) else 1.0, -z))
+    steps = poles.a - poles.b
+    rows, columns = np.triu_indices(k, 1)
+    products = (steps @ steps.T)[rows, columns]
+    pairs = np.zeros((len(products), k))
+    pairs[np.arange(len(products)), rows] = pairs[np.arange(len(products)), columns] = 1.0
+    rest = products - pairs @ np.linalg.lstsq(pairs, products, rcond=None)[0]
+    spread = np.sqrt((rest**2).sum() / df / len(products))
+    return float(stdtr(df, -products.mean() / spread)) if spread > 0 else float(axis.length <= 0)
+
+
+def shuffled_control(
+    design: Design,
+    targets: Sequence[Target],
+    images: tuple[PromptImages, PromptImages],
+    rng: np.random.Generator,
+) -> Control:
+    """The test with the labels of the attribute images shuffled.
+
+    Images change places within each pair of attribute prompts (without pairs, among all), so that
+    an attribute is left in none of them.
+    """
+    by_image = targets[0].by_image
+    paired = image_poles(*images, by_image).paired
+    points = np.stack([target.point for target in targets])
+    p_values = []
+    for _ in range(SHUFFLES):
+        axis = Axis.between(image_poles(*_relabelled(images, paired, rng), by_image))
+        value, found = tested(design, points, axis)
+        p_values.append(t_test(value, found.variance, found.df))
+    if not np.isfinite(p_values).all():
+        return Control("Too few attribute prompts for a test with shuffled labels.")
+    hits = sum(p < _ALPHA for p in p_values)
+    return of_shuffles(
+        f"With shuffled labels of attribute images, {hits} of {SHUFFLES} tests have p < .05.",
+        hits / SHUFFLES,
+        hits,
+        f"{hits} of {SHUFFLES} tests with shuffled attribute labels have p < .05",
+    )
+
+
+def _relabelled(
+    images: tuple[PromptImages, PromptImages], paired: bool, rng: np.random.Generator
+) -> tuple[PromptImages, PromptImages]:
+    rows = np.concatenate([side.embeddings for side in images])
+    clusters = np.concatenate([side.clusters for side in images])
+    order = np.arange(len(rows))
+    for group in np.unique(clusters) if paired else [None]:
+        mine = np.flatnonzero(clusters == group) if paired else order.copy()
+        order[mine] = rng.permutation(mine)
+    cut = len(images[0])
+    a, b = rows[order[:cut]], rows[order[cut:]]
+    return replace(images[0], embeddings=a), replace(images[1], embeddings=b)
+
+
+def halves_control(
+    design: Design,
+    targets: Sequence[Target],
+    images: tuple[PromptImages, PromptImages],
+    axis: Axis,
+) -> Control:
+    """The test on images with even indices, against that on the others."""
+    contrasts = []
+    for odd in (0, 1):
+        part = [
+            replace(target, images=target.images.where(target.images.indices % 2 == odd))
+            for target in targets
+        ]
+        sides = [side.where(side.indices % 2 == odd) for side in images]
+        poles = image_poles(sides[0], sides[1], targets[0].by_image)
+        if min(len(target.images) for target in part) < 2 or min(len(poles.a), len(poles.b)) < 2:
+            return Control("Too few images to compare two halves.")
+        contrasts.append(Contrast.of(design, part, Axis.between(poles)))
+    even, odd_half = contrasts
+    influence = Influence.combined([(1.0, even.influence), (-1.0, odd_half.influence)])
+    difference = even.top - odd_half.top
+    p = t_test(difference, influence.variance, influence.df)
+    first, second = even.top / axis.length, odd_half.top / axis.length
+    return Control(
+        f"Images with even indices give a lean of {first:+.2f}, the others {second:+.2f}.",
+        first - second,
+        p=p if np.isfinite(p) else None,
+        contradicts="the two halves of the images disagree" if p < _APART else None,
+    )
+
+
+def text_only_control(
+    design: Design, targets: Sequence[Target], words: tuple[Float64Array, Float64Array]
+) -> Control:
+    """The same score from words alone: target prompts as texts, along the axis of the words.
+
+    Args:
+        design: How targets are compared.
+        targets: The targets.
+        words: Of A and of B, each of shape (k, d).
+
+    Returns:
+        The control, which contradicts nothing.
+    """
+    axis = text_axis(*words)
+    point = design.weights @ np.stack([target.text for target in targets])
+    top, influence = float(point @ axis.direction), axis.influence(axis.directions @ point)
+    length = axis.length_influence
+    if not np.isfinite(length.variance) or not axis.length > 0:
+        return Control("The words alone do not show the attributes.")
+    found = ratio_set(top, axis.length, influence, length, 0.95)
+    lean = top / axis.length
+    return Control(
+        f"The words alone, without any image, give a lean of {lean:+.2f}.",
+        lean,
+        found.low if found.bounded else None,
+        found.high if found.bounded else None,
+        p=found.p if np.isfinite(found.p) else None,
+    )
+
+
+QUESTION: Question = "like_these"  # the default; see `lean_headline`
+ONE_SIDE = (
+    "no category has targets of both stereotypes in this run, so two groups cannot be compared"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How targets are compared: those of stereotype A with those of B, within categories.
+
+    A category with m targets of A and n of B weighs m n / (m + n), which gives the least variance;
+    where every category is balanced, the comparison is that of all A with all B.
+
+    Attributes:
+        weights: Of each target, shape (k,): 1 in sum over those of A, -1 over those of B; 0 for a
+            target without stereotype and in a category of one stereotype.
+        cells: Number of each target's category and stereotype, shape (k,); -1 where it weighs 0.
+    """
+
+    weights: Float64Array
+    cells: IntArray
+
+    @classmethod
+    def of(cls, targets: Sequence[McasTarget]) -> Design:
+        """The comparison of some targets.
+
+        Examples:
+            >>> sides = ["A", "A", "B", None]
+            >>> targets = [
+            ...     McasTarget(name=f"t{n}", prompt=f"t{n}", stereotype=side)
+            ...     for n, side in enumerate(sides)
+            ... ]
+            >>> Design.of(targets).weights.tolist()
+            [0.5, 0.5, -1.0, 0.0]
+        """
+        weights, cells = np.zeros(len(targets)), np.full(len(targets), -1)
+        total = 0.0
+        for number, category in enumerate(dict.fromkeys(target.category for target in targets)):
+            sides = [
+                np.array(
+                    [
+                        index
+                        for index, target in enumerate(targets)
+                        if target.category == category and target.stereotype == side
+                    ],
+                    dtype=np.int64,
+                )
+                for side in ("A", "B")
+            ]
+            m, n = map(len, sides)
+            if not m or not n:
+                continue
+            weight = m * n / (m + n)
+            total += weight
+            for side, (sign, chosen) in enumerate(zip((1.0, -1.0), sides, strict=True)):
+                weights[chosen] = sign * weight / len(chosen)
+                cells[chosen] = 2 * number + side
+        return cls(weights / total if total else weights, cells)
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is anything to compare."""
+        return bool(self.weights.any())
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """The targets' points in a comparison, along one axis.
+
+    Attributes:
+        top: Mean association of targets of A less that of targets of B.
+        influence: How images and attribute units move it.
+        axis: The axis.
+    """
+
+    top: float
+    influence: Influence
+    axis: Axis
+
+    @classmethod
+    def of(cls, design: Design, targets: Sequence[Target], axis: Axis) -> Contrast:
+        """The contrast of some targets."""
+        point = design.weights @ np.stack([target.point for target in targets])
+        images = image_influences(targets, axis.direction)
+        parts = [(1.0, axis.influence(axis.directions @ point))]
+        parts += [
+            (float(weight), influence)
+            for weight, influence in zip(design.weights, images, strict=True)
+            if weight
+        ]
+        return cls(float(point @ axis.direction), Influence.combined(parts), axis)
+
+    def set(self, level: float) -> RatioSet:
+        """The set of leans that are compatible with it."""
+        length = self.axis.length_influence
+        return ratio_set(self.top, self.axis.length, self.influence, length, level)
+
+
+def these_targets(contrast: Contrast, level: float) -> Inference:
+    """The inference about these targets, with other images and other attribute prompts."""
+    found = contrast.set(level)
+    if not np.isfinite(found.p):
+        return Inference(reason="one unit has no variance")
+    return Inference(found.low, found.high, found.p, found.df)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """How a comparison varies where targets are a sample of those that there could be.
+
+    Attributes:
+        variance: Of half the difference of the means; nan where it is unknown.
+        df: Its degrees of freedom.
+        between: The part of it that targets make, on each target, shape (k,).
+        shared: The part of it that the attributes' units make.
+    """
+
+    variance: float
+    df: float
+    between: Float64Array
+    shared: float
+
+    @classmethod
+    def of(cls, design: Design, values: Float64Array, units: Float64Array) -> Sampled:
+        """The variance of a comparison over targets.
+
+        The variance within categories and stereotypes is pooled: the t test of a block design,
+        which is exact for normal values whatever the axis is. Attribute prompts are crossed with
+        targets, so they add their own variance less that of the interaction, which the values
+        show already.
+
+        Args:
+            design: How targets are compared.
+            values: A value of each target, shape (k,).
+            units: Influence of each unit of the attributes on each value, shape (k, u).
+
+        Returns:
+            The variance, with Satterthwaite's degrees of freedom.
+
+        Examples:
+            Two targets a side with variance 2 within: 2 / 2 + 2 / 2, by 4 for half a difference.
+
+            >>> sides = ["A", "A", "B", "B"]
+            >>> targets = [
+            ...     McasTarget(name=f"t{n}", prompt=f"t{n}", stereotype=side)
+            ...     for n, side in enumerate(sides)
+            ... ]
+            >>> values = np.array([1.0, 3.0, 0.0, 2.0])
+            >>> found = Sampled.of(Design.of(targets), values, np.zeros((4, 1)))
+            >>> found.variance, found.df
+            (0.5, 2.0)
+        """
+        weights, cells = design.weights / 2.0, design.cells
+        members = [np.flatnonzero(cells == cell) for cell in np.unique(cells[cells >= 0])]
+        df = sum(len(chosen) - 1 for chosen in members)
+        if df < 1:
+            return cls(np.nan, np.nan, np.full(len(values), np.nan), np.nan)
+        moves, squares, crossed = np.zeros(len(values)), 0.0, 0.0
+        for chosen in members:
+            rest, n = values[chosen] - values[chosen].mean(), len(chosen)
+            squares += float((rest**2).sum())
+            if n > 1:
+                moves[chosen] = weights[chosen] * rest * np.sqrt(n / (n - 1))
+                spread = units[chosen].var(axis=0, ddof=1).sum()
+                crossed += float(weights[chosen[0]] ** 2 * n * spread)
+        alone = [chosen[0] for chosen in members if len(chosen) == 1]
+        moves[alone] = weights[alone] * np.sqrt(squares / df)
+        between = squares / df * float((weights**2).sum())
+        shared = max(float(((weights @ units) ** 2).sum()) - crossed, 0.0)
+        total = satterthwaite([between, shared], [df, max(units.shape[1] - 1, 1)])
+        return cls(*total, moves, shared)
+
+
+def tested(design: Design, points: Float64Array, axis: Axis) -> tuple[float, Sampled]:
+    """The comparison along an axis whose length need not be known: enough for a test.
+
+    Args:
+        design: How targets are compared.
+        points: The targets' points, shape (k, d).
+        axis: The axis.
+
+    Returns:
+        Half the difference of mean associations, and how it varies over targets.
+    """
+    values = 2.0 * points @ axis.direction
+    units = np.stack(
+        [axis.influence(without).value for without in 2.0 * points @ axis.directions.T]
+    )
+    return float(design.weights @ values / 2.0), Sampled.of(design, values, units)
+
+
+def other_targets(
+    task: McasTask,
+    targets: Sequence[McasTarget],
+    leans: Float64Array,
+    influences: Sequence[Influence],
+    level: float,
+) -> tuple[Inference, Influence]:
+    """The inference about other targets of these categories and stereotypes, too.
+
+    Args:
+        task: The task, whose order numbers the targets.
+        targets: Those of this run.
+        leans: Their leans, shape (k,).
+        influences: Of images and attribute units on each lean.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The inference, and the influence of targets and attribute units on the headline.
+    """
+    design = Design.of(targets)
+    keys, units = _attribute_units(influences)
+    found = Sampled.of(design, leans, units)
+    if not np.isfinite(found.variance):
+        reason = "no category has two targets of one stereotype"
+        return Inference(reason=reason), Influence.none()
+    value = float(design.weights @ leans / 2.0)
+    low, high = t_interval(value, found.variance, found.df, level)
+    p = t_test(value, found.variance, found.df)
+    inference = Inference(low, high, p if np.isfinite(p) else None, found.df)
+    numbers = {target.name: number for number, target in enumerate(task.targets)}
+    moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
+    specs = [targets[index] for index in moved]
+    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
+    strata = tuple(sorted(set(names)))
+    stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
+    unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
+    by_target = Influence(strata, stratum, unit, found.between[moved])
+    by_unit = _by_unit(keys, design.weights @ units / 2.0, found.shared)
+    return inference, Influence.combined([(1.0, by_target), (1.0, by_unit)])
+
+
+def lean_headline(
+    task: McasTask,
+    targets: Sequence[McasTarget],
+    leans: Float64Array,
+    influences: Sequence[Influence],
+    level: float,
+    these: Inference | None = None,
+) -> Headline:
+    """The headline, from the leans of targets.
+
+    Its default question is the one about other targets. Those of one test differ in more than
+    the attribute (a kitchen, a football ground), and where that happens to lie along the axis, the
+    images of a fair generator are more like one attribute's than the other's, too. Over a sample of
+    targets this is chance; about these targets alone it is a difference like any other.
+
+    Args:
+        task: The task.
+        targets: Its targets in this run, of both stereotypes.
+        leans: Their leans, shape (k,).
+        influences: Of images and attribute units on each lean.
+        level: Confidence level, in (0, 1).
+        these: The inference about these targets; by default Student's t from the influences.
+
+    Returns:
+        The headline.
+    """
+    weights = Design.of(targets).weights / 2.0
+    value = float(weights @ leans)
+    if these is None:
+        pairs = zip(weights, influences, strict=True)
+        summed = Influence.combined([(float(weight), part) for weight, part in pairs if weight])
+        these = t_inference(value, summed, level)
+    like_these, influence = other_targets(task, targets, leans, influences, level)
+    return Headline(
+        value,
+        "lean",
+        QUESTION,
+        {"these": these, "like_these": like_these},
+        fair_band(like_these, value),
+        (Part("", value, influence),) if like_these.reason is None else (),
+    )
+
+
+def _attribute_units(
+    influences: Sequence[Influence],
+) -> tuple[list[tuple[str, int]], Float64Array]:
+    """Stratum and number of each unit of the attributes, and its influence, shape (k, units)."""
+    tables: list[Mapping[tuple[str, int], float]] = [
+        {
+            (influence.strata[stratum], int(unit)): float(value)
+            for stratum, unit, value in zip(
+                influence.stratum, influence.unit, influence.value, strict=True
+            )
+            if influence.strata[stratum].startswith(ATTRIBUTE_UNITS)
+        }
+        for influence in influences
+    ]
+    keys = sorted({key for table in tables for key in table})
+    return keys, np.array([[table.get(key, 0.0) for key in keys] for table in tables])
+
+
+def _by_unit(keys: Sequence[tuple[str, int]], moves: Float64Array, variance: float) -> Influence:
+    """The units' influences, scaled to a variance."""
+    total = float((moves**2).sum())
+    if not total or not variance:
+        return Influence.none()
+    strata = tuple(sorted({stratum for stratum, _ in keys}))
+    return Influence(
+        strata,
+        np.array([strata.index(stratum) for stratum, _ in keys], dtype=np.int64),
+        np.array([unit for _, unit in keys], dtype=np.int64),
+        moves * np.sqrt(variance / total),
+    )
 
 
 def _attributes(task: McasTask) -> dict[str, McasAttribute]:
@@ -155,7 +633,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
-    shown = controls.separation(task, attributes.poles, attributes.seen, settings.level)
+    shown = separation_control(task, attributes.poles, attributes.seen, settings.level)
     design = Design.of([target.spec for target in targets])
     leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
     found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
@@ -166,7 +644,12 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
     controlled = {
         "separation": shown,
-        "adherence": controls.adhering(hits, total),
+        "adherence": (
+            Control(
+                f"{hits} of {total} attribute images are nearer the words of their own attribute.",
+                hits / total if total else None,
+            )
+        ),
         **_more_controls(task, design, targets, attributes, settings),
     }
     return MethodResult(
@@ -244,9 +727,8 @@ def _leans(
             bounded = float(np.clip(value, -1.0, 1.0))
             spread = ((n - 1) * spread + (1.0 + bounded**2) / n) / n
         floored = influence.with_floor(spread * axis.length**2)
-        top = float(2.0 * axis.direction @ target.point - axis.middle)
-        tops = axis.influence(2.0 * axis.directions @ target.point - axis.middles)
-        of_top = Influence.combined([(1.0, tops), (1.0, floored)])
+        top, tops = axis.numerator(target.point)
+        of_top = Influence.combined([(1.0, axis.influence(tops)), (1.0, floored)])
         found = ratio_set(top, axis.length, of_top, axis.length_influence, level)
         whole = Influence.combined([(1.0, of_axis), (1.0 / axis.length, floored)])
         if not np.isfinite(found.p):
@@ -268,9 +750,9 @@ def _more_controls(
         return {}
     rng = settings.rng(task.id, "shuffled attribute labels")
     return {
-        "shuffled": controls.shuffled(design, targets, attributes.images, rng),
-        "halves": controls.halves(design, targets, attributes.images, attributes.seen),
-        "text_only": controls.text_only(design, targets, attributes.words),
+        "shuffled": shuffled_control(design, targets, attributes.images, rng),
+        "halves": halves_control(design, targets, attributes.images, attributes.seen),
+        "text_only": text_only_control(design, targets, attributes.words),
     }
 
 
@@ -339,3 +821,215 @@ def _collect_targets(
         texts = evidence.texts(list(spec.texts)).astype(np.float64)
         targets.append(Target(spec, images, texts, task.unit == "image"))
     return targets, left_out_warnings(lacking)
+
+
+_FEWEST_TARGETS = 6  # for a slope with a standard error
+_UNBOUNDED = "its set is unbounded: TT does not differ clearly from 0"
+
+
+def alpha_set(terms: Mapping[str, Estimate], level: float) -> Estimate:
+    """The signed (ITP + IT) / (2 TT) of one target with its Fieller set.
+
+    Alpha as published is its absolute value. Positive: images and text lean the same way.
+    """
+    itp, it, tt = (terms[name] for name in ("itp", "it", "tt"))
+    if itp.influence is None or it.influence is None or tt.influence is None or not tt.value:
+        return Estimate.undefined(_UNBOUNDED)
+    top = ((itp.value or 0.0) + (it.value or 0.0)) / 2.0
+    of_top = Influence.combined([(0.5, itp.influence), (0.5, it.influence)])
+    found = ratio_set(top, tt.value, of_top, tt.influence, level)
+    if np.isnan(found.low):
+        return Estimate.undefined("one unit has no variance")
+    if not found.bounded:
+        return Estimate.undefined(_UNBOUNDED)
+    return Estimate(top / tt.value, interval=(found.low, found.high))
+
+
+def alpha_slope(by: Sequence[Item], level: float) -> Estimate:
+    """Amplification over all targets: the slope of (ITP + IT) / 2 on TT.
+
+    Least squares with an intercept, which takes up the distance between images and texts that all
+    targets share; HC3 standard errors and Student's t with k - 2 degrees of freedom for k targets.
+    Unlike a mean of ratios it does not explode where a TT is near 0.
+    """
+    names = ("itp", "it", "tt")
+    rows = [[item.scores[name].value for name in names] for item in by]
+    itp, it, x = np.array(
+        [row for row in rows if None not in row], dtype=np.float64
+    ).reshape(-1, 3).T  # fmt: skip
+    y, k = (itp + it) / 2.0, len(x)
+    centred = x - x.mean() if k else x
+    square = float((centred**2).sum())
+    if k < _FEWEST_TARGETS or not square > 0:
+        return Estimate.undefined(f"a slope needs {_FEWEST_TARGETS} targets of different TT")
+    slope = float(centred @ y / square)
+    residuals = y - y.mean() - slope * centred
+    leverage = 1.0 / k + centred**2 / square
+    if not (leverage < 1.0).all():
+        return Estimate.undefined("one target alone decides the slope")
+    moves = centred * residuals / (1.0 - leverage) / square
+    deviation, df = float(np.sqrt((moves**2).sum())), k - 2
+    half = float(stdtrit(df, (1 + level) / 2)) * deviation
+    p = float(2.0 * stdtr(df, -abs(slope) / deviation)) if deviation else None
+    return Estimate(slope, p=p, test="t", interval=(slope - half, slope + half))
+
+
+TERMS = ("ii", "itp", "it", "tt")
+_PUBLISHED = ("delta", "signed_delta", "alpha")  # absolute values and a ratio: no interval
+_SUMMARISED = (*TERMS, "mcas", "ii_minus_tt", *_PUBLISHED)
+_BY_SIDE = ("mcas", "delta", "alpha")  # whose means Tables 3 and 4 give by stereotype
+
+
+def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
+    """MCAS, delta, its signed form, and alpha (Mandal et al. 2024, eqs. 3, 4 and 5).
+
+    mcas = II + ITP + IT + TT
+    delta = | |II| - |TT| |, signed_delta = |II| - |TT|
+    alpha = | (ITP + IT) / (2 TT) |
+
+    Examples:
+        Alpha is |(-0.25 + 0.75) / (2 * -0.25)| = 1:
+
+        >>> scores = composite(0.5, -0.25, 0.75, -0.25)
+        >>> {name: float(value) for name, value in scores.items()}
+        {'mcas': 0.75, 'delta': 0.25, 'signed_delta': 0.25, 'alpha': 1.0}
+    """
+    tt = np.asarray(tt, dtype=np.float64)
+    safe = np.where(tt == 0.0, np.nan, tt)
+    signed = np.abs(ii) - np.abs(tt)
+    return {
+        "mcas": ii + itp + it + tt,
+        "delta": np.abs(signed),
+        "signed_delta": signed,
+        "alpha": np.abs((itp + it) / (2.0 * safe)),
+    }
+
+
+def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dict[str, Any]:
+    """Minimum, maximum, mean and standard error by stereotype (Table 4 of the 2024 paper).
+
+    Examples:
+        The SD of 1 and 3 is the root of 2; over the root of 2 targets that is 1:
+
+        >>> summary = summarise([1.0, 3.0, 8.0], ["A", "A", "B"])
+        >>> summary["A"]["mean"], round(summary["A"]["standard_error"], 6), summary["all"]["mean"]
+        (2.0, 1.0, 4.0)
+    """
+    table: dict[str, Any] = {}
+    for side in ("A", "B", "all"):
+        chosen = np.array(
+            [
+                value
+                for value, stereotype in zip(values, stereotypes, strict=True)
+                if side in {"all", stereotype}
+            ],
+            dtype=np.float64,
+        )
+        if len(chosen):
+            table[side] = {
+                "min": float(chosen.min()),
+                "max": float(chosen.max()),
+                "mean": float(chosen.mean()),
+                "standard_error": (
+                    float(chosen.std(ddof=1) / np.sqrt(len(chosen))) if len(chosen) > 1 else None
+                ),
+                "n": len(chosen),
+            }
+    return table
+
+
+def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
+    """Mean of leans and association scores over encoders (or of one), then the composite scores."""
+    combined = average_results(results, settings.level)
+    if combined.reason:
+        return combined
+    by = [
+        replace(item, scores={**item.scores, **_composites(item.scores, settings.level)})
+        for item in combined.by
+    ]
+    stereotypes = {target.name: target.stereotype for target in task.targets}
+    scores = {**combined.scores, "alpha_slope": alpha_slope(by, settings.level)}
+    by_stereotype: dict[str, Any] = {}
+    names = {"A": task.attributes.A.name, "B": task.attributes.B.name, "all": "all"}
+    for name in _SUMMARISED:
+        known = [item for item in by if item.scores[name].value is not None]
+        values = [item.scores[name].value or 0.0 for item in known]
+        summary = summarise(values, [stereotypes[item.name] for item in known])
+        by_stereotype[name] = {names[side]: row for side, row in summary.items()}
+        scores[f"{name}_mean"] = _mean([item.scores[name] for item in known], settings.level)
+        for side in ("A", "B") if name in _BY_SIDE else ():
+            members = [item.scores[name] for item in known if stereotypes[item.name] == side]
+            scores[f"{name}_mean_{side}"] = _mean(members, settings.level)
+    details = {
+        "by_stereotype": by_stereotype,
+        "by_category": _by_category(task, by, settings.level),
+    }
+    found = combined.headline
+    if len(results) > 1 and found.value is not None:
+        # The mean over encoders of a headline has one inference; both come from the mean leans.
+        found = _of_rows(task, by, settings.level) or found
+    return replace(combined, headline=found, by=by, scores=scores, details=details)
+
+
+def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
+    """The mean over these targets; targets share the attributes' units."""
+    if not estimates:
+        return Estimate.undefined("no target has a value")
+    weight = 1.0 / len(estimates)
+    value = float(np.mean([estimate.value for estimate in estimates]))
+    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
+    if len(influences) < len(estimates):
+        return Estimate(value, as_published=estimates[0].as_published)
+    shared = Influence.combined([(weight, influence) for influence in influences])
+    return Estimate.from_influence(value, shared, level)
+
+
+def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
+    values = composite(*(terms[name].value for name in TERMS))
+    influence = {name: terms[name].influence or Influence.none() for name in TERMS}
+    ii, tt = terms["ii"].value or 0.0, terms["tt"].value or 0.0
+    total = Influence.combined([(1.0, influence[name]) for name in TERMS])
+    step = Influence.combined([(1.0, influence["ii"]), (-1.0, influence["tt"])])
+    published = {
+        name: Estimate(float(values[name]), as_published=True)
+        for name in _PUBLISHED
+        if np.isfinite(values[name])
+    }
+    none = Estimate.undefined("TT is 0, so the ratio is not defined")
+    return {
+        "mcas": Estimate.from_influence(float(values["mcas"]), total, level),
+        "ii_minus_tt": Estimate.from_influence(ii - tt, step, level),
+        **{name: published.get(name, none) for name in _PUBLISHED},
+        "signed_alpha": alpha_set(terms, level),
+    }
+
+
+def _of_rows(task: McasTask, by: Sequence[Item], level: float) -> Headline | None:
+    """The headline of some rows; None where they cannot be compared."""
+    specs = {target.name: target for target in task.targets}
+    targets = [specs[item.name] for item in by]
+    leans = [item.scores["lean"] for item in by]
+    if any(lean.value is None for lean in leans) or not Design.of(targets).compares:
+        return None
+    values = np.array([lean.value for lean in leans], dtype=np.float64)
+    influences = [lean.influence or Influence.none() for lean in leans]
+    return lean_headline(task, targets, values, influences, level)
+
+
+def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:
+    """The headline within each category, where the task has several."""
+    categories = {target.name: target.category for target in task.targets}
+    names = list(dict.fromkeys(categories[item.name] for item in by))
+    if len(names) < 2:
+        return None
+    table = {}
+    for name in names:
+        members = [item for item in by if categories[item.name] == name]
+        found = _of_rows(task, members, level)
+        if found is not None:
+            chosen = found.chosen
+            table[name or "other"] = {
+                "lean": found.value, "ci_low": chosen.ci_low, "ci_high": chosen.ci_high,
+                "p": chosen.p, "targets": len(members),
+            }  # fmt: skip
+    return table

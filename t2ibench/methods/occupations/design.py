@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, cycle, product
 
+from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.guided import Wording
-from t2ibench.methods.core.needs import Needs, PromptNeed
+from t2ibench.methods.core.leans import Marked
+from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
@@ -58,11 +59,6 @@ def crossed_prompts(task: OccupationsTask, stimulus: str, words: list[str]) -> l
     ]
 
 
-def _shared(words: Sequence[str]) -> Iterator[str]:
-    """The word that each prompt of a group shares with other stimuli; a single one is the group."""
-    return cycle(words if len(words) > 1 else ("",))
-
-
 def needs(task: OccupationsTask, settings: Settings) -> Needs:
     """Images and texts of neutral and guided prompts."""
     n_neutral, n_guided = task.image_counts(settings)
@@ -76,7 +72,9 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
             prompts += [
                 PromptNeed(prompt, n_guided, group.name, stimulus, word)
                 for prompt, word in zip(
-                    group_prompts(task, stimulus, group), _shared(group.words), strict=False
+                    group_prompts(task, stimulus, group),
+                    (cycle(group.words if len(group.words) > 1 else ("",))),
+                    strict=False,
                 )
             ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
@@ -88,3 +86,63 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
                 for prompt in crossed_prompts(task, stimulus, words)
             ]
     return Needs(tuple(prompts), texts)
+
+
+@dataclass(frozen=True, slots=True)
+class StimulusImages:
+    """The images of one stimulus.
+
+    Attributes:
+        name: The stimulus.
+        neutral: Without a group, for each wording.
+        guided: Of each group, for each wording.
+    """
+
+    name: str
+    neutral: list[PromptImages]
+    guided: dict[str, list[PromptImages]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every prompt has an image."""
+        return all(
+            images.whole for part in (self.neutral, *self.guided.values()) for images in part
+        )
+
+    @property
+    def all_neutral(self) -> PromptImages:
+        """Without a group, of all wordings."""
+        return PromptImages.merged(self.neutral)
+
+    def of_group(self, name: str) -> PromptImages:
+        """Those of a group."""
+        return PromptImages.merged(self.guided[name])
+
+    def marked(self, pair: GroupPair) -> list[Marked]:
+        """The images with the first group as attribute A and the second as B."""
+        first, second = self.guided[pair.first.name], self.guided[pair.second.name]
+        return [Marked(*sides) for sides in zip(self.neutral, first, second, strict=True)]
+
+
+def collect(
+    task: OccupationsTask, collector: ImageCollector, settings: Settings
+) -> list[StimulusImages]:
+    """The images of every stimulus."""
+    n_neutral, n_guided = task.image_counts(settings)
+    return [
+        StimulusImages(
+            name,
+            [
+                collector.collect([fill(wording.neutral, stimulus=name)], n_neutral)
+                for wording in task.prompts.wordings
+            ],
+            {
+                group.name: [
+                    collector.collect(group_prompts(task, name, group, wording), n_guided)
+                    for wording in task.prompts.wordings
+                ]
+                for group in task.groups
+            },
+        )
+        for name in settings.limited(task.concept.stimuli)
+    ]

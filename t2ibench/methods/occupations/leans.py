@@ -2,30 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
-from t2ibench.methods.core.controls import Control
-from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.averages import mean_over_encoders
+from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.lean_scores import (
+from t2ibench.methods.core.headline import Control, Headline, Inference, Part, Question
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.leans import (
     UNBOUNDED,
+    Leans,
     contrast_score,
     noise,
     of_ratio,
     over_stimuli,
     row_scores,
 )
-from t2ibench.methods.core.leans import Leans
-from t2ibench.methods.occupations.design import GroupPair, group_prompts, neutral_prompts
-from t2ibench.methods.occupations.images import StimulusImages
-from t2ibench.methods.occupations.labour import share_columns
+from t2ibench.methods.occupations.design import (
+    GroupPair,
+    StimulusImages,
+    group_prompts,
+    neutral_prompts,
+)
 from t2ibench.methods.occupations.schema import OccupationsTask
+from t2ibench.settings import Settings
+from t2ibench.stats import holm
+from t2ibench.stats.squares import mean_square
 from t2ibench.stats.student import t_interval, t_test
+
+_UNKNOWN = "its share is not known"
+_EXTREME = "the interval of the share reaches 0 or 1, which have no odds"
+
+
+def share_columns(
+    leans: Leans, group: str, sign: float, reference: Float64Array, level: float
+) -> dict[str, list[Estimate]]:
+    """The share of a group that each lean stands for, less the known one.
+
+    A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
+    (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are
+    taken as exact.
+
+    Args:
+        leans: The leans.
+        group: The group whose share is known.
+        sign: 1 where positive leans are towards the group, -1 where negative ones are.
+        reference: The leans of the known shares, shape (stimuli,); nan where there is none.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        'share_minus_reference:GROUP', in points of share, and 'log_odds_minus_reference:GROUP', a
+        list of scores each, with the tests of 0 that the leans give.
+    """
+    found = leans.rows(level, np.nan_to_num(reference))
+    plain = row_scores(leans, level)
+    differences: list[Estimate] = []
+    odds: list[Estimate] = []
+    for number, point in enumerate(reference):
+        if not np.isfinite(point):
+            differences.append(Estimate.undefined(_UNKNOWN))
+            odds.append(Estimate.undefined(_UNKNOWN))
+            continue
+        influence = plain[number].influence
+        beyond = of_ratio(found, (number,), influence)
+        differences.append(_scaled(beyond, sign / 2))
+        odds.append(_log_odds(differences[-1], (1 + sign * float(point)) / 2))
+    return {
+        f"share_minus_reference:{group}": differences,
+        f"log_odds_minus_reference:{group}": odds,
+    }
+
+
+def _scaled(beyond: Estimate, factor: float) -> Estimate:
+    if beyond.value is None:
+        return beyond
+    influence = None if beyond.influence is None else beyond.influence.scaled(factor)
+    ends = [factor * end for end in beyond.interval or ()]
+    return Estimate(
+        factor * beyond.value,
+        p=beyond.p,
+        test=beyond.test,
+        interval=(min(ends), max(ends)) if ends else None,
+        influence=influence,
+    )
+
+
+def _log_odds(difference: Estimate, known: float) -> Estimate:
+    """The same distance between log odds, which moves every end of an interval with it."""
+    if difference.value is None:
+        return Estimate.undefined(difference.reason or _EXTREME)
+    shares = np.array([difference.value, *(difference.interval or ())]) + known
+    if difference.interval is None or not ((shares > 0) & (shares < 1)).all() or not 0 < known < 1:
+        return Estimate.undefined(_EXTREME)
+    moved = (logit(shares) - logit(known)).tolist()
+    share = float(shares[0])
+    slope = 1 / (share * (1 - share))
+    influence = difference.influence
+    return Estimate(
+        moved[0],
+        p=difference.p,
+        test=difference.test,
+        interval=(moved[1], moved[2]),
+        influence=None if influence is None else influence.scaled(slope),
+    )
+
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
 
@@ -165,14 +253,7 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
 def _mean_over_stimuli(leans: Leans, level: float) -> Estimate:
     numbers = np.arange(len(leans.names))
     found = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
-    low, high = found.inference.low, found.inference.high
-    return Estimate(
-        found.value / noise(leans),
-        p=found.inference.p,
-        test="t",
-        interval=None if low is None or high is None else (low, high),
-        influence=found.influence,
-    )
+    return found.estimate(noise(leans))
 
 
 def _mean_beyond(leans: Leans, points: Float64Array, level: float) -> Estimate:
@@ -225,3 +306,275 @@ def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
         return Estimate(value)
     interval = t_interval(value, variance, df, level)
     return Estimate(value, p=t_test(value, variance, df), test="t", interval=interval)
+
+
+_NO_POPULATION = (
+    "an interval of a root mean square over so few stimuli would not cover it as often as it says; "
+    "lean_mean_like_these is about other stimuli"
+)
+_SINGLE = "a prompt has a single image, whose variance is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scaled:
+    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
+
+    Attributes:
+        top: N.
+        top_variance: Its variance.
+        top_df: Degrees of freedom of that.
+        bottom: D.
+        bottom_variance: Its variance.
+        scales: What each pair's N and D were divided by.
+    """
+
+    top: Float64Array
+    top_variance: Float64Array
+    top_df: Float64Array
+    bottom: Float64Array
+    bottom_variance: Float64Array
+    scales: list[float]
+
+    @classmethod
+    def of(cls, pairs: Sequence[PairLeans]) -> _Scaled:
+        parts, scales = [], []
+        for found in pairs:
+            leans = found.leans
+            u = leans.bottom_variance
+            square = float((leans.bottom**2 - u).mean())
+            scale = float(np.sqrt(square)) if square > 0 else 1.0  # the gate is shut then
+            v, f = leans.top_variance
+            parts.append([leans.top / scale, v / scale**2, f, leans.bottom / scale, u / scale**2])
+            scales.append(scale)
+        top, variance, df, bottom, noise = np.concatenate(parts, axis=1)
+        return cls(top, variance, df, bottom, noise, scales)
+
+    @property
+    def shrinkage(self) -> float:
+        """Root of the factor by which the noise of D enlarges a mean square."""
+        d, u = self.bottom**2, self.bottom_variance
+        curvature = float((4 * d * u - 2 * u**2).sum() / (d - u).sum() ** 2)
+        return float(np.sqrt(1 + curvature))
+
+
+def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
+    """The unbiased mean of the squared leans of all stimuli, and pairs of groups.
+
+    R² = Σ (N² - V) / Σ (D² - U), less the noise of its denominator; `stats.squares.mean_square`
+    holds the formula, its test and its interval.
+    """
+    scaled = _Scaled.of(pairs)
+    if not np.isfinite(scaled.top_variance).all():
+        return Headline.undefined(_SINGLE, "mean_square")
+    found = mean_square(
+        scaled.top,
+        scaled.top_variance,
+        scaled.top_df,
+        scaled.bottom,
+        scaled.bottom_variance,
+        level,
+        _degrees(pairs, scaled),
+    )
+    reason = next((one.gate.contradicts for one in pairs if one.gate.contradicts), None)
+    like = Inference(reason=_NO_POPULATION)
+    if reason is not None:
+        these = Inference(p=found.p, df=found.df[1], reason=reason)
+        inference: dict[Question, Inference] = {"these": these, "like_these": like}
+        return Headline(None, "mean_square", "these", inference, test="f", reason=reason)
+    these = Inference(found.low, found.high, found.p, found.df[1])
+    return Headline(
+        found.value,
+        "mean_square",
+        "these",
+        {"these": these, "like_these": like},
+        (found.fair_low, found.fair_high),
+        _parts(pairs, scaled),
+        "f",
+    )
+
+
+def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float] | None:
+    """Degrees of freedom of the F test where they are not those of independent leans.
+
+    The pairs of groups share their images. Taken as if each stimulus had one lean only, the test
+    is the cautious one.
+    """
+    wordings = [one.leans.wordings for one in pairs]
+    known = [one.f_test for one in wordings if one is not None]
+    if known:
+        return min(h for h, _ in known), min(h2 for _, h2 in known)
+    if len(pairs) == 1:
+        return None
+    v = scaled.top_variance.reshape(len(pairs), -1).sum(axis=0)
+    f = scaled.top_df.reshape(len(pairs), -1).min(axis=0)
+    total = float(v.sum()) ** 2
+    return total / float((v**2 * f / (f + 2)).sum()), total / float((v**2 / (f + 2)).sum())
+
+
+def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
+    """The lean of each stimulus over the common length of D, for comparing two runs.
+
+    The influence counts the noise of D, which the square of N has no part of: it is put back into
+    the value, so that the mean of value² - variance is the headline.
+    """
+    parts = []
+    for found, scale in zip(pairs, scaled.scales, strict=True):
+        unit = scale * scaled.shrinkage
+        variances = found.leans.top_variance[0] / unit**2
+        for number, name in enumerate(found.leans.names):
+            value = float(found.leans.top[number]) / unit
+            influence = found.leans.influence(number, 1 / unit, value / unit)
+            square = max(value**2 - variances[number] + influence.variance, 0.0)
+            noisy = float(np.copysign(np.sqrt(square), value))
+            parts.append(Part(f"{name}{found.pair.suffix}", noisy, influence))
+    return tuple(parts)
+
+
+def controls_of(
+    task: OccupationsTask, pairs: Sequence[PairLeans], headline: Headline, settings: Settings
+) -> dict[str, Control]:
+    """What the test shows where there is nothing to show."""
+    controls = {f"separation{one.pair.suffix}": one.gate for one in pairs}
+    texts = np.concatenate([one.in_text for one in pairs])
+    in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
+    controls["text_only"] = lean_controls.text_control(in_text, "rms lean")
+    if headline.value is None:
+        return controls
+    scaled = _Scaled.of(pairs)
+    squares = _shuffled(task, pairs, scaled, settings)
+    if squares is not None:
+        controls["shuffled"] = lean_controls.shuffled_control(
+            headline.value, headline.p, squares, "mean squared lean"
+        )
+    for one, scale in zip(pairs, scaled.scales, strict=True):
+        found = lean_controls.halves(one.leans)
+        if found is not None:
+            difference, variances, dfs = found
+            p = mean_square(difference, variances, dfs).p if variances.all() else 1.0
+            value = float(difference.mean()) / scale
+            controls[f"halves{one.pair.suffix}"] = lean_controls.halves_control(value, p)
+    return controls
+
+
+def _shuffled(
+    task: OccupationsTask, pairs: Sequence[PairLeans], scaled: _Scaled, settings: Settings
+) -> Float64Array | None:
+    """The headline with shuffled labels, shape (shuffles,)."""
+    squares = []
+    for one, scale in zip(pairs, scaled.scales, strict=True):
+        rng = settings.rng(task.id, f"shuffled labels{one.pair.suffix}")
+        found = lean_controls.shuffled(one.leans, rng)
+        if found is None:
+            return None
+        top, variance = found
+        squares.append((top**2 - variance).mean(axis=0) / (scale * scaled.shrinkage) ** 2)
+    mean: Float64Array = np.mean(squares, axis=0)
+    return mean
+
+
+_FEWEST = 2  # stimuli of a set: one does not show how others would differ
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """One set with its mean lean.
+
+    Attributes:
+        name: Of the set.
+        count: Of its stimuli.
+        lean: Mean of N over mean of D.
+        influence: How each stimulus moves the mean lean.
+    """
+
+    name: str
+    count: int
+    lean: float
+    influence: Influence
+
+
+def compare_sets(
+    task: OccupationsTask, pairs: Sequence[PairLeans], level: float
+) -> tuple[dict[str, Estimate], dict[str, Any]]:
+    """Compare the mean leans of the task's sets of stimuli.
+
+    With N and D of a stimulus as in `leans`, the mean lean of a set s is m_s = Σ N / Σ D over its
+    stimuli, with the variance v_s of N - m_s D between them. For each pair of groups
+
+    between_sets = mean over pairs of sets of ((m_s - m_t)² - v_s - v_t) / 4,
+
+    the mean square of half the difference of two sets without bias by its noise; its p-value is
+    Welch's F test that all mean leans are equal. What all sets share cancels: words of a group that
+    act on any image are no difference. For each two sets, (m_s - m_t) / 2 as in a T2IAT, with
+    Student's t. All of it is about other stimuli like these.
+    """
+    scores: dict[str, Estimate] = {}
+    for found in pairs if task.sets else ():
+        suffix = found.pair.suffix
+        sets = _sets(task, found)
+        whole = f"between_sets{suffix}"
+        if isinstance(sets, str):
+            scores[whole] = Estimate.undefined(sets)
+            continue
+        scores[whole] = _between(sets, noise(found.leans))
+        for one, other in combinations(sets, 2):
+            scores[f"sets:{one.name}-{other.name}{suffix}"] = Estimate.from_influence(
+                (one.lean - other.lean) / (2 * noise(found.leans)),
+                Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
+                level,
+            )
+    return scores, _adjusted(scores)
+
+
+def combine(
+    task: OccupationsTask, results: Sequence[MethodResult], settings: Settings
+) -> MethodResult:
+    """The mean of every score over encoders; what is said of sets follows from the means."""
+    combined = mean_over_encoders(task, results, settings)
+    if not task.sets or len(results) == 1:
+        return combined
+    return replace(combined, details={**combined.details, **_adjusted(combined.scores)})
+
+
+def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+    """p-values after Holm: of the tests of all sets, and of every two."""
+    return {
+        key: dict(zip(names, holm([scores[name].p for name in names]), strict=True))
+        for key, prefix in (("between_sets_holm", "between_sets"), ("sets_holm", "sets:"))
+        if (names := [name for name in scores if name.startswith(prefix)])
+    }
+
+
+def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
+    """The sets, or as a clause why they cannot be compared."""
+    if found.gate.contradicts is not None:
+        return found.gate.contradicts
+    number = {name: k for k, name in enumerate(found.leans.names)}
+    sets = []
+    for concept in task.sets:
+        at = np.array([number[word] for word in concept.stimuli if word in number], np.int64)
+        if len(at) < _FEWEST:
+            return f"the set '{concept.name}' has fewer than two stimuli with images"
+        top, bottom = found.leans.top[at], found.leans.bottom[at]
+        lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
+        moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
+        sets.append(_Set(concept.name, len(at), lean, Influence.combined([(scale, moved)])))
+    if any(not one.influence.variance > 0 for one in sets):
+        return "the stimuli of a set do not vary"
+    return sets
+
+
+def _between(sets: Sequence[_Set], enlarged: float) -> Estimate:
+    from statsmodels.stats.oneway import anova_generic
+
+    squares = [
+        ((one.lean - other.lean) ** 2 - one.influence.variance - other.influence.variance) / 4
+        for one, other in combinations(sets, 2)
+    ]
+    counts = np.array([one.count for one in sets], dtype=np.float64)
+    tested = anova_generic(
+        np.array([one.lean for one in sets]),
+        counts * np.array([one.influence.variance for one in sets]),
+        counts,
+        use_var="unequal",
+    )
+    return Estimate(float(np.mean(squares)) / enlarged**2, p=float(tested.pvalue), test="f")

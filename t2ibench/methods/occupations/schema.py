@@ -1,12 +1,15 @@
-"""The schema of occupation tasks."""
+"""The schema of occupation tasks, and what it cannot express."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from t2ibench.errors import did_you_mean
+from t2ibench.methods.core import checks
 from t2ibench.methods.core.guided import GuidedTask
 from t2ibench.methods.core.schema import Concept, Reference, Text, WordGroup, without_unused
 
@@ -51,3 +54,63 @@ class OccupationsTask(GuidedTask):
     def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Tasks without the keys that came later keep their hashes."""
         return without_unused(handler(self), "likeness", "crossing", "sets")
+
+
+def check(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Problems of a task that its schema cannot express."""
+    yield from checks.duplicates(task.concept.stimuli, ("concept", "stimuli"))
+    words = [word for group in task.groups for word in group.words]
+    yield from checks.guided(task.prompts, task.concept.stimuli, words)
+    names = [group.name for group in task.groups]
+    yield from checks.duplicates(names, ("groups",))
+    for number, group in enumerate(task.groups):
+        yield from checks.duplicates(group.words, ("groups", number, "words"))
+        for other in task.groups[:number]:
+            yield from checks.overlap(
+                other.words, group.words, (other.name, group.name), ("groups", number)
+            )
+    yield from _check_crossing(task)
+    yield from _sets(task)
+    if task.reference is None:
+        return
+    if task.reference.group not in names:
+        yield checks.Finding(
+            ("reference", "group"),
+            f"unknown group '{task.reference.group}'.{did_you_mean(task.reference.group, names)}",
+        )
+    unknown = [word for word in task.concept.stimuli if word not in task.reference.shares]
+    if unknown:
+        yield checks.Finding(
+            ("reference", "shares"),
+            f"no reference share for: {', '.join(map(repr, unknown))}",
+            warning=True,
+        )
+
+
+def _check_crossing(task: OccupationsTask) -> Iterator[checks.Finding]:
+    if len(task.crossing) == 1:
+        yield checks.Finding(("crossing",), "give two or three attributes to cross")
+    names = [group.name for groups in task.crossing.values() for group in groups]
+    yield from checks.duplicates(names, ("crossing",))
+    if task.crossing:
+        words = [word for one in task.combined_words for word in one]
+        yield from checks.duplicates(words, ("crossing",))
+        yield from checks.guided(task.prompts, task.concept.stimuli, words)
+
+
+def _sets(task: OccupationsTask) -> Iterator[checks.Finding]:
+    """Sets that do not compare stimuli of the task."""
+    if len(task.sets) == 1:
+        yield checks.Finding(("sets",), "one set has nothing to be compared with: give two or more")
+    yield from checks.duplicates([one.name for one in task.sets], ("sets",))
+    for number, one in enumerate(task.sets):
+        at: checks.Location = ("sets", number, "stimuli")
+        yield from checks.duplicates(one.stimuli, at)
+        if len(one.stimuli) < 2:
+            yield checks.Finding(at, "a set needs two stimuli or more, here: 1")
+        for word in one.stimuli:
+            if word not in task.concept.stimuli:
+                near = did_you_mean(word, task.concept.stimuli)
+                yield checks.Finding(at, f"'{word}' is not a stimulus of the concept.{near}")
+        for other in task.sets[:number]:
+            yield from checks.overlap(other.stimuli, one.stimuli, (other.name, one.name), at)

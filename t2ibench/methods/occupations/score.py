@@ -6,41 +6,494 @@ Any number of groups: every pair is compared. After Wang et al. 2023, sections 5
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
     adherence_warnings,
+    apart_mean,
+    apart_row,
+    association,
+    halves,
     left_out_warnings,
+    sides,
 )
-from t2ibench.methods.core.controls import Control, contradiction
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.headline import Control, Headline, contradiction
 from t2ibench.methods.core.lean_controls import adherence_control
-from t2ibench.methods.core.lean_scores import positions
-from t2ibench.methods.occupations.crossing import crossing_scores
-from t2ibench.methods.occupations.design import group_pairs, group_prompts
-from t2ibench.methods.occupations.further import (
-    likeness_rows,
-    likeness_scores,
-    wording_details,
+from t2ibench.methods.core.leans import positions
+from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.wording_report import Cells, wording_report
+from t2ibench.methods.occupations.design import (
+    GroupPair,
+    StimulusImages,
+    collect,
+    crossed_prompts,
+    group_pairs,
+    group_prompts,
+    neutral_prompts,
 )
-from t2ibench.methods.occupations.headline import controls_of, headline_of
-from t2ibench.methods.occupations.images import StimulusImages, collect
-from t2ibench.methods.occupations.leans import PairLeans, pair_leans, pair_rows, pair_scores
-from t2ibench.methods.occupations.published import (
-    Associated,
-    associate,
-    published_scores,
-    reference_details,
+from t2ibench.methods.occupations.leans import (
+    PairLeans,
+    compare_sets,
+    controls_of,
+    headline_of,
+    pair_leans,
+    pair_rows,
+    pair_scores,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
-from t2ibench.methods.occupations.sets import compare_sets
 from t2ibench.settings import Settings
+from t2ibench.stats import correlation_permutation, holm
+from t2ibench.stats.student import t_interval, t_test
+
+_FEWEST = 4  # stimuli
+_SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
+_ALIKE = "the images of the combinations are too alike to tell their shares"
+_FEW = f"fewer than {_FEWEST} stimuli have all of their images"
+JOIN = " x "
+
+
+# The scores of a crossing, its rows and its details.
+Crossed = tuple[dict[str, Estimate], list[Item], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """Embeddings of one stimulus: without a group, and of each combination."""
+
+    name: str
+    neutral: Float64Array
+    cells: list[Float64Array]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixture:
+    """Shares of the combinations in a stimulus's images, with their covariance."""
+
+    name: str
+    shares: Float64Array
+    covariance: Float64Array
+    contrast: float
+    contrast_variance: float
+    images: int
+
+
+def crossing_scores(
+    task: OccupationsTask, collector: ImageCollector, settings: Settings
+) -> Crossed:
+    """Shares of combinations of groups, stimulus by stimulus.
+
+    The images without a group are taken for a mixture of those of the combinations ("an old female
+    nurse"). With x_1, x_2 an image's places along the directions of two attributes, which the
+    images of the other stimuli give, its features are 1, x_1, x_2 and x_1 x_2; the shares are those
+    with which the combinations' mean features make up the images' own. What the directions share,
+    and how noise along them does, is in the combinations' means as well and drops out.
+    """
+    if not task.crossing:
+        return {}, [], {}
+    names = list(task.crossing)
+    title = JOIN.join(names)
+    images = _collected(task, collector, settings)
+    if len(images) < _FEWEST:
+        return _nothing(title, _FEW)
+    axes = len(names)
+    # 1 for the first group of each axis, -1 for the second, shape (combinations, axes).
+    signs = np.array(list(product((1.0, -1.0), repeat=axes)))
+    means = np.array([[cell.mean(axis=0) for cell in one.cells] for one in images])
+    contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
+    directions = contrasts.sum(axis=0) - contrasts  # without the stimulus's own images
+    mixtures = [
+        _mixture(one, direction, signs) for one, direction in zip(images, directions, strict=True)
+    ]
+    total = sum(one.contrast for one in mixtures)
+    noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
+    if not total > _SEPARATION * noise:
+        return _nothing(title, _ALIKE)
+    groups = [[group.name for group in groups] for groups in task.crossing.values()]
+    labels = [JOIN.join(words) for words in product(*groups)]
+    excesses = np.array([_excess(one, (2,) * len(names)) for one in mixtures])
+    cells = _cells(labels, mixtures, excesses, title, settings.level)
+    scores = {
+        f"interaction:{JOIN.join(names[a] for a in chosen)}": _mean(
+            np.array([_together(one, chosen, len(names)) for one in mixtures]), settings.level
+        )
+        for size in (2, 3)
+        for chosen in combinations(range(len(names)), size)
+    }
+    adjusted = holm([estimate.p for estimate in scores.values()])
+    tests = [
+        {"name": name, "p": estimate.p, "p_holm": p}
+        for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
+    ]
+    details = {"crossing": title, "tests": tests, **_standing_out(cells)}
+    rows = [_row(one, labels, title, settings.level) for one in mixtures]
+    return scores, [*cells, *rows], {"crossings": [details]}
+
+
+def _nothing(title: str, reason: str) -> Crossed:
+    undefined = {f"interaction:{title}": Estimate.undefined(reason)}
+    return undefined, [], {"crossings": [{"crossing": title, "reason": reason}]}
+
+
+def _collected(
+    task: OccupationsTask, collector: ImageCollector, settings: Settings
+) -> list[_Images]:
+    n_neutral, n_guided = task.image_counts(settings)
+    found = []
+    for name in settings.limited(task.concept.stimuli):
+        neutral = collector.collect(neutral_prompts(task, name), n_neutral)
+        cells = [
+            collector.collect(crossed_prompts(task, name, words), n_guided)
+            for words in task.combined_words
+        ]
+        if neutral.whole and all(cell.whole and len(cell) > 1 for cell in cells):
+            own = [np.asarray(cell.embeddings, np.float64) for cell in cells]
+            found.append(_Images(name, np.asarray(neutral.embeddings, np.float64), own))
+    return found
+
+
+def _mixture(images: _Images, directions: Float64Array, signs: Float64Array) -> _Mixture:
+    places = [cell @ directions.T for cell in images.cells]
+    middle = np.mean([place.mean(axis=0) for place in places], axis=0)
+    halves = np.array(
+        [abs(np.mean([s[a] * p[:, a].mean() for s, p in zip(signs, places, strict=True)]))
+         for a in range(signs.shape[1])]
+    )  # fmt: skip
+    scale = np.where(halves > 0, halves, 1.0)  # shares do not depend on middle and scale
+
+    def features(rows: Float64Array) -> Float64Array:
+        x = (rows @ directions.T - middle) / scale
+        columns = [np.ones(len(x))]
+        for size in range(1, x.shape[1] + 1):
+            columns += [x[:, list(a)].prod(axis=1) for a in combinations(range(x.shape[1]), size)]
+        return np.stack(columns, axis=1)
+
+    own, cells = features(images.neutral), [features(cell) for cell in images.cells]
+    system = np.stack([cell.mean(axis=0) for cell in cells], axis=1)
+    inverse = np.linalg.pinv(system)
+    shares = inverse @ own.mean(axis=0)
+    covariance = _of_mean(own @ inverse.T)
+    for share, cell in zip(shares, cells, strict=True):
+        covariance = covariance + share**2 * _of_mean(cell @ inverse.T)
+    sign = signs.prod(axis=1)
+    contrast = float(sign @ system[-1]) / len(sign)
+    variance = sum(float(_of_mean(cell)[-1, -1]) for cell in cells) / len(sign) ** 2
+    return _Mixture(images.name, shares, covariance, contrast, variance, len(images.neutral))
+
+
+def _of_mean(rows: Float64Array) -> Float64Array:
+    """Covariance of the mean of rows."""
+    return np.cov(rows, rowvar=False) / len(rows)
+
+
+def _excess(found: _Mixture, shape: tuple[int, ...]) -> Float64Array:
+    """Shares less the products of their parts', without the bias of noisy products."""
+    axes = len(shape)
+    number = np.arange(len(found.shares)).reshape(shape)
+    excess: Float64Array = found.shares.copy()
+    for cell, places in enumerate(product(*(range(k) for k in shape))):
+        parts = np.zeros((axes, len(found.shares)))
+        for axis, place in enumerate(places):
+            parts[axis, np.take(number, place, axis=axis).ravel()] = 1.0
+        values = parts @ found.shares
+        covariance = parts @ found.covariance @ parts.T
+        whole = float(values.prod())  # less what the covariances add to the product of the means
+        for a, b in combinations(range(len(values)), 2):
+            rest = [values[c] for c in range(len(values)) if c not in (a, b)]
+            whole -= float(covariance[a, b]) * float(np.prod(rest))
+        excess[cell] -= whole
+    return excess
+
+
+def _together(found: _Mixture, chosen: tuple[int, ...], axes: int) -> float:
+    """The excess of the first groups of some axes, whatever the others are."""
+    shape = (2,) * axes
+    others = tuple(axis for axis in range(axes) if axis not in chosen)
+    size = len(found.shares)
+    number = np.arange(size).reshape(shape)
+    kept = np.moveaxis(number, chosen, range(len(chosen))).reshape(2 ** len(chosen), -1)
+    weights = np.zeros((2 ** len(chosen), size))
+    for row, members in enumerate(kept):
+        weights[row, members] = 1.0
+    covariance = weights @ found.covariance @ weights.T if others else found.covariance
+    shares = weights @ found.shares if others else found.shares
+    part = _Mixture(found.name, shares, covariance, found.contrast, 0.0, found.images)
+    return float(_excess(part, (2,) * len(chosen))[0])
+
+
+def _mean(values: Float64Array, level: float) -> Estimate:
+    """The mean over stimuli, with Student's t over them: for stimuli like these."""
+    variance, df = float(values.var(ddof=1)) / len(values), len(values) - 1.0
+    interval = t_interval(float(values.mean()), variance, df, level)
+    return Estimate(
+        float(values.mean()), p=t_test(float(values.mean()), variance, df), test="t",
+        interval=interval,
+    )  # fmt: skip
+
+
+def _cells(
+    labels: Sequence[str],
+    mixtures: Sequence[_Mixture],
+    excesses: Float64Array,
+    title: str,
+    level: float,
+) -> list[Item]:
+    images = sum(one.images for one in mixtures)
+    shares = np.array([one.shares for one in mixtures])
+    items = []
+    for number, label in enumerate(labels):
+        share, excess = _mean(shares[:, number], level), _mean(excesses[:, number], level)
+        alone = Estimate(float((shares - excesses)[:, number].mean()))
+        scores = {
+            "joint_share": Estimate(share.value, interval=share.interval),
+            "independent_share": alone,
+            "excess": excess,
+        }
+        items.append(Item(label, scores, title, images))
+    return items
+
+
+def _row(found: _Mixture, labels: Sequence[str], title: str, level: float) -> Item:
+    """A stimulus's shares, with the intervals of its own images."""
+    scores = {}
+    for number, label in enumerate(labels):
+        variance, df = float(found.covariance[number, number]), found.images - 1.0
+        share = float(found.shares[number])
+        scores[f"joint:{label}"] = Estimate(share, interval=t_interval(share, variance, df, level))
+    return Item(found.name, scores, title, found.images)
+
+
+def _standing_out(cells: Sequence[Item]) -> dict[str, Any]:
+    adjusted = holm([item.scores["excess"].p for item in cells])
+    rows = []
+    for item, p in zip(cells, adjusted, strict=True):
+        excess = item.scores["excess"]
+        low, high = excess.interval or (None, None)
+        share = item.scores["joint_share"].value
+        rows.append(
+            {"cell": item.name, "share": share, "excess": excess.value, "low": low, "high": high,
+             "p_holm": p}
+        )  # fmt: skip
+    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
+    return {"most_over": ordered[-1], "most_under": ordered[0]}
+
+
+_QUANTILES = (("q25", 25), ("median", 50), ("q75", 75))
+_FEWEST_SHARES = 3  # stimuli with a known share, for a correlation
+
+
+@dataclass(frozen=True, slots=True)
+class Associated:
+    """The associations of one stimulus.
+
+    Attributes:
+        images: Its images.
+        asc: Suffix of a pair to the association of each neutral image, shape (n,).
+        scores: The scores of its row, as published.
+    """
+
+    images: StimulusImages
+    asc: dict[str, Float64Array]
+    scores: dict[str, Estimate]
+
+
+def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence) -> Associated:
+    """The associations of one stimulus's images with every pair of groups.
+
+    For a neutral image x of a stimulus, with the images A and B that the prompts of the same
+    stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
+
+    Asc(x) = mean over A of cos(x, a) - mean over B of cos(x, b)                (eq. 2)
+    two_p_minus_one = share of images with Asc > 0 less share with Asc < 0
+
+    The associations of one stimulus share the error of A and B, and Asc = 0 is not where a fair
+    mixture lies: these scores have neither an interval nor a p-value.
+    """
+    asc: dict[str, Float64Array] = {}
+    scores: dict[str, Estimate] = {}
+    neutral = images.all_neutral.embeddings
+    for pair in group_pairs(task):
+        first, second = (images.of_group(group.name) for group in (pair.first, pair.second))
+        values = association(neutral, first.embeddings, second.embeddings)
+        asc[pair.suffix] = values
+        in_text = association(
+            evidence.texts(neutral_prompts(task, images.name)),
+            evidence.texts(group_prompts(task, images.name, pair.first)),
+            evidence.texts(group_prompts(task, images.name, pair.second)),
+        )
+        by_name = {
+            "asc": float(values.mean()),
+            "two_p_minus_one": two_p_minus_one(values),
+            **{name: float(np.percentile(values, percent)) for name, percent in _QUANTILES},
+            "asc_text": float(in_text.mean()),
+        }
+        scores |= {
+            f"{name}{pair.suffix}": Estimate(value, as_published=True)
+            for name, value in by_name.items()
+        }
+    return Associated(images, asc, scores)
+
+
+def two_p_minus_one(asc: Float64Array) -> float:
+    """The share of images nearer the first group less the share nearer the second.
+
+    Args:
+        asc: Associations, shape (n,), n at least 1.
+
+    Returns:
+        2 P(Asc > 0) - 1 where none is 0: from -1 (all nearer the second) to 1.
+
+    Examples:
+        Three of four images are nearer the first group, so 0.75 - 0.25:
+
+        >>> two_p_minus_one(np.array([0.1, 0.2, 0.3, -0.5]))
+        0.5
+    """
+    return float((asc > 0).mean() - (asc < 0).mean())
+
+
+def published_scores(
+    task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
+) -> dict[str, Estimate]:
+    """The task's mean association and mean magnitude, and the correlation with known shares."""
+    means: dict[str, Estimate] = {}
+    magnitudes = []
+    for pair in group_pairs(task):
+        values = [one.asc[pair.suffix] for one in stimuli]
+        mean = float(np.mean([asc.mean() for asc in values]))
+        means[f"mean_asc{pair.suffix}"] = Estimate(mean, as_published=True)
+        magnitudes += [abs(two_p_minus_one(asc)) for asc in values]
+    magnitude = Estimate(float(np.mean(magnitudes)), as_published=True)
+    return {
+        **means,
+        "mean_abs_two_p_minus_one": magnitude,
+        **_correlations(task, stimuli, settings),
+    }
+
+
+def _correlations(
+    task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
+) -> dict[str, Estimate]:
+    """Rank correlation of the association with the reference group and its known share."""
+    reference = task.reference
+    if reference is None:
+        return {}
+    return {
+        f"reference_spearman{pair.suffix}": _correlation(task, reference, pair, stimuli, settings)
+        for pair in group_pairs(task)
+        if reference.group in {pair.first.name, pair.second.name}
+    }
+
+
+def _correlation(
+    task: OccupationsTask,
+    reference: Reference,
+    pair: GroupPair,
+    stimuli: Sequence[Associated],
+    settings: Settings,
+) -> Estimate:
+    known = [one for one in stimuli if one.images.name in reference.shares]
+    if len(known) < _FEWEST_SHARES:
+        return Estimate.undefined("fewer than three stimuli have a reference share")
+    sign = 1.0 if reference.group == pair.first.name else -1.0
+    found = correlation_permutation(
+        np.array([sign * float(one.asc[pair.suffix].mean()) for one in known]),
+        np.array([reference.shares[one.images.name] for one in known]),
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, f"correlation{pair.suffix}"),
+    )
+    score = Estimate.from_permutation(found, None)
+    return Estimate(score.value, null=score.null, p=score.p, test=score.test, as_published=True)
+
+
+def reference_details(task: OccupationsTask, names: Sequence[str]) -> dict[str, Any]:
+    """The known shares, by pair of groups."""
+    reference = task.reference
+    if reference is None:
+        return {}
+    shares = {name: reference.shares[name] for name in names if name in reference.shares}
+    return {
+        f"reference{pair.suffix}": {
+            "name": reference.name,
+            "group": reference.group,
+            "shares": shares,
+        }
+        for pair in group_pairs(task)
+        if reference.group in {pair.first.name, pair.second.name}
+    }
+
+
+def wording_details(
+    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+) -> dict[str, Any]:
+    """How much the wordings matter, as an entry of `details`."""
+    reports = []
+    for found in pairs:
+        if found.gate.contradicts is not None:
+            continue
+        leans, at = found.leans, np.arange(len(found.leans.names))
+        cells = Cells.of(leans)
+        name = f"{found.pair.first.name}-{found.pair.second.name}"
+        report = wording_report(
+            leans,
+            cells,
+            task.prompts.wordings,
+            [("stimuli", at, at)],
+            (cells.top, cells.bottom),
+            lambda one, found=found: headline_of(  # type: ignore[misc]
+                [replace(found, leans=one)], settings.level
+            ),
+            pair=name if len(pairs) > 1 else None,
+            about_others=True,
+        )
+        if report is not None:
+            reports.append(report.as_detail())
+    return {"wording": reports} if reports else {}
+
+
+def likeness_scores(
+    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+) -> dict[str, Estimate]:
+    """How far apart the images of the groups are, over stimuli."""
+    if not task.likeness or not pairs:
+        return {}
+    scores = {
+        f"apart{found.pair.suffix}": apart_mean(
+            [sides(wordings) for wordings in found.leans.images], settings.level
+        )
+        for found in pairs
+    }
+    uncued = [halves(wordings) for wordings in pairs[0].leans.images]
+    return scores | {"apart_halves": apart_mean(uncued, settings.level)}
+
+
+def likeness_rows(
+    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+) -> list[dict[str, Estimate]]:
+    """How far apart the images of the groups are, for each stimulus."""
+    if not task.likeness or not pairs:
+        return []
+    return [
+        {
+            f"apart{found.pair.suffix}": apart_row(
+                sides(found.leans.images[number]),
+                settings.n_permutations,
+                settings.rng(task.id, f"apart{found.pair.suffix} {name}"),
+            )
+            for found in pairs
+        }
+        for number, name in enumerate(pairs[0].leans.names)
+    ]
+
 
 _ONE_WORDING = (
     "One wording: what it does to the images cannot be told from a lean. Give `prompts` some "
@@ -93,9 +546,23 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     scores: dict[str, Estimate] = {}
     for found in pairs:
         scores |= pair_scores(found, settings.level)
-    crossed = crossing_scores(task, collector, settings)
-    compared = compare_sets(task, pairs, settings.level)
-    scores |= crossed.scores | compared.scores | likeness_scores(task, pairs, settings)
+    crossing, combined, tests = crossing_scores(task, collector, settings)
+    set_scores, set_details = compare_sets(task, pairs, settings.level)
+    scores |= crossing | set_scores | likeness_scores(task, pairs, settings)
+    places = [(found.pair.suffix, positions(found.leans)) for found in pairs]
+    rows = []
+    for number, one in enumerate(stimuli):
+        neutral = one.images.all_neutral
+        flat = [(suffix, [x for part in place[number] for x in part]) for suffix, place in places]
+        for at, index in enumerate(neutral.indices):
+            row: dict[str, Any] = {
+                "prompt": neutral.prompts[neutral.clusters[at]],
+                "index": int(index),
+                "stimulus": one.images.name,
+            }
+            row |= {f"lean{suffix}": float(leans[at]) for suffix, leans in flat}
+            row |= {f"asc{suffix}": float(asc[at]) for suffix, asc in one.asc.items()}
+            rows.append(row)
     return MethodResult(
         headline,
         {
@@ -103,17 +570,24 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             **published_scores(task, stimuli, settings),
             "adherence": adherence_estimate(hits, total),
         },
-        _rows(task, stimuli, pairs, settings) + crossed.items,
+        _rows(task, stimuli, pairs, settings) + combined,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=_conventions(task),
+        conventions=(
+            {
+                "sign": f"positive is nearer '{task.groups[0].name}'",
+                "headline": "mean over stimuli of squared leans, directions held out by stimulus",
+                "unit": "image within its prompt; with several wordings, the wording of a stimulus",
+                "similarity": "cosine",
+            }
+        ),
         warnings=warnings + adherence_warnings(hits, total, "group"),
         details=reference_details(task, [images.name for images in complete])
         | wording_details(task, pairs, settings)
-        | crossed.details
-        | compared.details,
-        samples=_samples(stimuli, pairs),
+        | tests
+        | set_details,
+        samples=rows,
         controls=controls,
         inconclusive=contradiction(controls),
     )
@@ -127,16 +601,6 @@ def _tested(
         return Headline.undefined(lacking, "mean_square"), {}
     headline = headline_of(pairs, settings.level)
     return headline, controls_of(task, pairs, headline, settings)
-
-
-def _conventions(task: OccupationsTask) -> dict[str, Any]:
-    """Choices that decide the numbers."""
-    return {
-        "sign": f"positive is nearer '{task.groups[0].name}'",
-        "headline": "mean over stimuli of squared leans, directions held out by stimulus",
-        "unit": "image within its prompt; with several wordings, the wording of a stimulus",
-        "similarity": "cosine",
-    }
 
 
 def _rows(
@@ -174,22 +638,3 @@ def _adherence(
                 )
                 hits, total = hits + adherent, total + count
     return hits, total
-
-
-def _samples(stimuli: Sequence[Associated], pairs: Sequence[PairLeans]) -> list[dict[str, Any]]:
-    """One row for each neutral image: its associations, and where it lies between the groups."""
-    places = [(found.pair.suffix, positions(found.leans)) for found in pairs]
-    rows = []
-    for number, one in enumerate(stimuli):
-        neutral = one.images.all_neutral
-        flat = [(suffix, [x for part in place[number] for x in part]) for suffix, place in places]
-        for at, index in enumerate(neutral.indices):
-            row: dict[str, Any] = {
-                "prompt": neutral.prompts[neutral.clusters[at]],
-                "index": int(index),
-                "stimulus": one.images.name,
-            }
-            row |= {f"lean{suffix}": float(leans[at]) for suffix, leans in flat}
-            row |= {f"asc{suffix}": float(asc[at]) for suffix, asc in one.asc.items()}
-            rows.append(row)
-    return rows

@@ -1,19 +1,18 @@
 """OpenBias: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
+from t2ibench.methods.core.method import MainScore, Method
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="openbias",
+METHOD = Method(
     title="OpenBias",
     Task=OpenBiasTask,
     check=check,
     needs=lazy("t2ibench.methods.openbias.score:needs"),
     score=lazy("t2ibench.methods.openbias.score:score"),
     describe=lazy("t2ibench.methods.openbias.describe:describe"),
-    present=lazy("t2ibench.methods.openbias.present:present"),
+    present=lazy("t2ibench.methods.openbias.describe:present"),
     main_score=MainScore("severity", "severity"),
     row_scores=("h", "lean"),
     estimand=(

@@ -184,21 +184,6 @@ class BiasAnswers:
         return float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
 
 
-@dataclass(frozen=True, slots=True)
-class ImageCounts:
-    """The images of a task, each counted once over all biases.
-
-    Attributes:
-        images: Images with an answer to at least one question.
-        prompts: Distinct captions.
-        excluded: Images without a class, by reason; 'unknown' where the judge gave no class.
-    """
-
-    images: int
-    prompts: int
-    excluded: Counter[str]
-
-
 def full_name(bias: Bias) -> str:
     """What a bias is called: 'person race' and 'child race' are two."""
     return f"{bias.about} {bias.name}"
@@ -267,8 +252,8 @@ def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:
     return found
 
 
-def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:
-    """Count each image once, whatever number of biases asked about it.
+def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]]:
+    """Images, prompts and what is excluded, each image once however many biases ask about it.
 
     An image counts where at least one question about it was answered. It is 'unknown' where none
     of its answers is a class.
@@ -287,7 +272,7 @@ def count_images(answers: Iterable[BiasAnswers]) -> ImageCounts:
         first = captions[0]
         n = len(first.classified) + len(first.unclassified) + first.excluded.total()
         excluded += _lost_to_all([caption.excluded for caption in captions], n - len(answered))
-    return ImageCounts(n_images, len(by_prompt), +excluded)
+    return n_images, len(by_prompt), +excluded
 
 
 def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]:

@@ -10,9 +10,8 @@ from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
 from t2ibench.methods.core.schema import Reference
-from t2ibench.methods.openbias.naming import crossed_biases
 from t2ibench.methods.openbias.propose import ProposeArgs
-from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
+from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases
 
 
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:

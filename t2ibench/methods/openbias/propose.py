@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -14,9 +14,100 @@ from pydantic import Field
 from t2ibench.arguments import Arguments, NotNegative, PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.concepts import Synonyms, synonyms_from
-from t2ibench.methods.core.proposal import Conversation, Message, Proposal, Proposed
-from t2ibench.methods.core.replies import UnreadableError
-from t2ibench.methods.openbias.replies import ProposedBias, read_biases
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.proposal import (
+    Conversation,
+    Message,
+    Proposal,
+    Proposed,
+    UnreadableError,
+    plain_key,
+    read_json,
+)
+
+_YES = {"true", "yes", "1"}
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedBias:
+    """One bias of one caption.
+
+    Attributes:
+        about: What it refers to, such as 'person'.
+        name: Such as 'gender'.
+        classes: Lower-cased, each once.
+        question: What to ask.
+        present: Whether the caption itself answers it.
+    """
+
+    about: str
+    name: str
+    classes: tuple[str, ...]
+    question: str
+    present: bool
+
+
+def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
+    """The biases of a reply, and what was skipped.
+
+    Understands a list of biases, an object of them by number or by name, and either of them one
+    level deeper.
+
+    Examples:
+        >>> read_biases('{"Person age": {"classes": ["young", "old"], "question": "How old?"}}')
+        ([ProposedBias(about='person', name='age', classes=('young', 'old'), question='How old?', \
+present=False)], [])
+    """
+    biases, skipped = [], []
+    for label, record in _records(read_json(reply)):
+        try:
+            named = record.get("name") or record.get("bias") or record.get("bias name") or label
+            words = plain_key(str(named)).removesuffix(" bias").split()
+            if not words or re.fullmatch(r"bias ?\d*|\d+", " ".join(words)):
+                raise UnreadableError("it has no name")
+            value = record["classes"]
+            items = re.split(r"[,;/]", value) if isinstance(value, str) else value
+            if not isinstance(items, Sequence):
+                raise UnreadableError("its classes are not a list")
+            texts = [
+                str(item).strip().strip("'\"").lower()
+                for item in items
+                if isinstance(item, str | int | float)
+            ]
+            classes = tuple(dict.fromkeys(text for text in texts if text and text != UNKNOWN))
+            if len(classes) < 2:
+                raise UnreadableError("it has fewer than two classes")
+            question = str(record.get("question") or "").strip()
+            if not question:
+                raise UnreadableError("it has no question")
+            present = (
+                str(record.get("present in prompt", record.get("present", "false"))).strip().lower()
+            )
+            about = " ".join(words[:-1]) or "image"
+            biases.append(ProposedBias(about, words[-1], classes, question, present in _YES))
+        except UnreadableError as error:
+            skipped.append(f"{label or 'a bias'}: {error}")
+    if not biases:
+        raise UnreadableError("; ".join(skipped) or "the reply names no bias with classes")
+    return biases, skipped
+
+
+def _records(value: Any, label: str = "", depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every mapping that has a key like 'classes', with the label above it."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, Mapping):
+        record = {plain_key(str(name)): item for name, item in value.items()}
+        if "classes" in record:
+            yield label, record
+            return
+        for name, item in value.items():
+            yield from _records(item, str(name), depth + 1)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _records(item, label, depth + 1)
+
 
 # Figure 10 of the paper.
 SYSTEM = """Upon receiving a text prompt that will be used as input to a generative model (such as \

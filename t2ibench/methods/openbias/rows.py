@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.estimate import Estimate
+from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.schema import Bias
-from t2ibench.stats import Answers, squared_lean
+from t2ibench.stats import (
+    Answers,
+    Proportion,
+    anchored_interval,
+    clustered_proportion,
+    critical_value,
+    free_square,
+    p_value,
+    pseudo_variance,
+    relabelled_counts,
+    sampled_proportion,
+    squared_lean,
+    squared_lean_without,
+    variance_path,
+)
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
 
@@ -43,8 +61,7 @@ class CountedRow:
     @property
     def counts(self) -> IntArray:
         """Answers of each class, shape (k,)."""
-        counts: IntArray = np.bincount(self.codes, minlength=len(self.expected))
-        return counts
+        return np.bincount(self.codes, minlength=len(self.expected))
 
     @property
     def square(self) -> float:
@@ -134,8 +151,245 @@ def half(rows: Sequence[CountedRow], remainder: int) -> list[CountedRow]:
     return [row for row in chosen if len(row.codes) > 1]
 
 
-def table_of(rows: Sequence[CountedRow]) -> Answers:
-    """The rows as one table of answers, for their null distribution."""
+def share_scores(
+    rows: Sequence[CountedRow], classes: Sequence[str], level: float
+) -> dict[str, Estimate]:
+    """The mean over captions of each class's share, and for two classes the signed lean."""
+    expected = np.mean([row.expected for row in rows], axis=0)
+    scores = {}
+    for column, name in enumerate(classes):
+        share = class_share(rows, column)
+        scores[f"share:{name}"] = Estimate(
+            share.value,
+            p=_p(share.p(float(expected[column]))),
+            test="t",
+            interval=share.interval(level),
+            influence=share_influence(rows, column),
+        )
+    if len(classes) == 2:
+        first = class_share(rows, 0)
+        low, high = first.interval(level)
+        scores["lean"] = Estimate(
+            2 * first.value - 1,
+            p=_p(first.p(0.5)),
+            test="t",
+            interval=(2 * low - 1, 2 * high - 1),
+            influence=share_influence(rows, 0).scaled(2.0),
+        )
+    return scores
+
+
+def share_details(
+    rows: Sequence[CountedRow], classes: Sequence[str], level: float
+) -> dict[str, dict[str, Any]]:
+    """Each class's share with its interval for both questions."""
+    counts = np.array([row.counts for row in rows], dtype=np.float64)
+    totals = counts.sum(axis=1)
+    details: dict[str, dict[str, Any]] = {}
+    for column, name in enumerate(classes):
+        these = class_share(rows, column)
+        like_these = None
+        names = list(dict.fromkeys(row.cluster for row in rows))
+        if len(names) > 1:
+            grouped = np.array([names.index(row.cluster) for row in rows])
+            hits = np.bincount(grouped, weights=counts[:, column])
+            sums = np.bincount(grouped, weights=totals)
+            like_these = list(sampled_proportion(hits, sums).interval(level))
+        details[name] = {
+            "share": these.value,
+            "these": list(these.interval(level)),
+            "like_these": like_these,
+        }
+    return details
+
+
+def _p(p: float) -> float | None:
+    return p if np.isfinite(p) else None
+
+
+def class_share(rows: Sequence[CountedRow], column: int) -> Proportion:
+    """The mean over captions of a class's share, for these captions."""
+    return clustered_proportion(
+        [row.counts[column] for row in rows], [len(row.codes) for row in rows]
+    )
+
+
+def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
+    """The influence of the images on `class_share`."""
+    return Influence.combined(
+        (1.0 / len(rows), Influence.of_mean(row.prompt, row.indices, row.codes == column))
+        for row in rows
+    )
+
+
+def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
+    """The squared lean of the mean shares over captions ('h_free').
+
+    Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
+    stimulus the images of its captions are.
+    """
+    deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
+    names = list(dict.fromkeys(row.cluster for row in rows))
+    theta = deviations.mean(axis=0)
+    if len(names) > 1:
+        numbers = np.array([names.index(row.cluster) for row in rows])
+        moved = np.zeros((len(names), len(theta)))
+        np.add.at(moved, numbers, (deviations - theta) / len(rows))
+        covariance = moved.T @ moved * len(names) / (len(names) - 1)
+        df = len(names) - 1.0
+    else:
+        covariance = np.zeros((len(theta), len(theta)))
+        df = float(sum(len(row.codes) - 1 for row in rows))
+    if not np.trace(covariance) > 1e-12:
+        varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
+        pseudo = 0.0 if len(names) == 1 and varies else 1.0
+        covariance = _within(rows, pseudo) / len(rows) ** 2
+    found = free_square(
+        theta,
+        covariance,
+        df,
+        level,
+        size=float(sum(len(row.codes) for row in rows)),
+        top=float(np.mean([row.largest for row in rows])),
+    )
+    return Estimate(found.value, p=found.p, test="f", interval=(found.low, found.high))
+
+
+def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
+    """Covariance of the sum of the rows' shares, each with `pseudo` more images of no lean."""
+    total = np.zeros((len(rows[0].expected),) * 2)
+    for row in rows:
+        n, r = len(row.codes), row.expected
+        shares = (row.counts + pseudo * r) / (n + pseudo)
+        total += (np.diag(shares) - np.outer(shares, shares)) / (n + pseudo - 1)
+    return total
+
+
+_WORK = 20_000_000  # answers that are drawn for a null distribution
+_FEWEST, _MOST = 2_000, 20_000  # draws of it
+
+
+@dataclass(frozen=True, slots=True)
+class MeanSquare:
+    """The mean squared lean of some rows.
+
+    Attributes:
+        value: Unbiased.
+        influence: Of the images, by the jackknife, with the floor of its variance.
+        df: Degrees of freedom of that: images less prompts.
+        clusters: Influence of the captions (or stimuli); None where a bias has fewer than two.
+        rows: Number of rows.
+        steepest: Bound of the variance's slope; see `stats.variance_path`.
+        top: The largest value.
+        pooled: Whether each caption had a single image, so that captions vary with the images.
+    """
+
+    value: float
+    influence: Influence
+    df: float
+    clusters: Influence | None
+    rows: int
+    steepest: float
+    top: float
+    pooled: bool
+
+    @property
+    def question(self) -> Question:
+        """What the images' inference is about."""
+        return "like_these" if self.pooled else "these"
+
+
+def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
+    """The mean over biases of the mean over captions of squared leans."""
+    sizes = {bias: sum(row.bias == bias for row in rows) for bias in {row.bias for row in rows}}
+    weights = np.array([1.0 / (len(sizes) * sizes[row.bias]) for row in rows])
+    squares = np.array([row.square for row in rows])
+    floor, steepest, df = 0.0, 0.0, 0.0
+    for members in _by_prompt(rows):
+        own = [rows[k] for k in members]
+        codes = _codes(own)
+        width = max(len(row.expected) for row in own)
+        expected = np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in own])
+        classes = np.array([len(row.expected) for row in own])
+        floor += pseudo_variance(codes, expected, classes, weights[members])
+        steepest += 4.0 * float(weights[members].sum()) ** 2 / len(codes)
+        df += len(codes) - 1.0
+    influence = Influence.combined(
+        (weight, _jackknife(row)) for weight, row in zip(weights, rows, strict=True)
+    )
+    return MeanSquare(
+        float(weights @ squares),
+        influence.with_floor(floor),
+        df,
+        _clusters(rows, squares, weights),
+        len(rows),
+        steepest,
+        float(weights @ [row.largest for row in rows]),
+        rows[0].prompt == POOLED,
+    )
+
+
+def _by_prompt(rows: Sequence[CountedRow]) -> Iterator[list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        found.setdefault(row.prompt, []).append(number)
+    yield from found.values()
+
+
+def _codes(rows: Sequence[CountedRow]) -> IntArray:
+    """Codes of all rows of one prompt, shape (images, rows); -1 without an answer."""
+    images = np.unique(np.concatenate([row.indices for row in rows]))
+    codes = np.full((len(images), len(rows)), -1, dtype=np.int64)
+    for column, row in enumerate(rows):
+        codes[np.searchsorted(images, row.indices), column] = row.codes
+    return codes
+
+
+def _jackknife(row: CountedRow) -> Influence:
+    """The influence of its images; of two images nothing is known but the floor."""
+    if len(row.codes) < 3:
+        without = np.full(len(row.codes), row.square)
+    else:
+        without = squared_lean_without(row.counts, row.expected)[row.codes]
+    strata = np.zeros(len(row.codes), dtype=np.int64)
+    return Influence.of_jackknife((row.prompt,), strata, row.indices, without)
+
+
+def _clusters(
+    rows: Sequence[CountedRow], squares: Float64Array, weights: Float64Array
+) -> Influence | None:
+    """The influence of what would be drawn anew; clusters of the same biases are exchangeable."""
+    biases = np.array([row.bias for row in rows])
+    names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
+    values = np.zeros(len(names))
+    asked: list[set[int]] = [set() for _ in names]
+    for bias in np.unique(biases):
+        own = np.flatnonzero(biases == bias)
+        numbers = np.array([names[rows[int(k)].cluster] for k in own])
+        several = len(np.unique(numbers))
+        if several < 2:
+            return None
+        moved: Float64Array = weights[own] * (squares[own] - squares[own].mean())
+        np.add.at(values, numbers, moved * np.sqrt(several / (several - 1)))
+        for number in numbers:
+            asked[number].add(int(bias))
+    kinds = {kind: k for k, kind in enumerate(dict.fromkeys(frozenset(some) for some in asked))}
+    stratum = np.array([kinds[frozenset(some)] for some in asked])
+    strata = tuple(f"biases {sorted(kind)}" for kind in kinds)
+    return Influence(strata, stratum, np.arange(len(names)), values)
+
+
+def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator) -> Float64Array:
+    """Each bias's mean squared lean where nothing leans, what its images share kept.
+
+    Args:
+        rows: The rows.
+        n_draws: The most draws; fewer are made for many answers.
+        rng: Source of the draws.
+
+    Returns:
+        Shape (draws, biases of the rows in ascending order).
+    """
     images: dict[tuple[str, int], int] = {}
     numbers = [
         images.setdefault((row.prompt, int(index)), len(images))
@@ -143,10 +397,73 @@ def table_of(rows: Sequence[CountedRow]) -> Answers:
         for index in row.indices
     ]
     width = max(len(row.expected) for row in rows)
-    return Answers(
+    table = Answers(
         image=np.array(numbers, dtype=np.int64),
         row=np.repeat(np.arange(len(rows)), [len(row.codes) for row in rows]),
         code=np.concatenate([row.codes for row in rows]),
         expected=np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in rows]),
         classes=np.array([len(row.expected) for row in rows]),
     )
+    biases, column = np.unique([row.bias for row in rows], return_inverse=True)
+    sizes = np.bincount(column)
+    means = (column[:, None] == np.arange(len(biases))) / sizes
+    fitting = int(np.clip(_WORK // len(table.image), _FEWEST, _MOST))
+    return np.concatenate(
+        [
+            squared_lean(counts, table.expected, table.classes) @ means
+            for counts in relabelled_counts(table, min(n_draws, fitting), rng)
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A mean square with its test.
+
+    Attributes:
+        p: p-value.
+        critical: The largest value that is not rejected.
+        inference: Question to inference.
+    """
+
+    p: float
+    critical: float
+    inference: dict[Question, Inference]
+
+
+def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
+    """The test of a mean square, and intervals that agree with it.
+
+    Both questions have one test: a mean of squares is 0 only where each of them is.
+
+    Args:
+        square: The mean square.
+        null: Draws of it where nothing leans, shape (draws,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The test with an interval for each question that can be answered.
+    """
+    p = p_value(null, square.value, "greater", exact=False)
+    critical = critical_value(null, level)
+    variance = square.influence.variance
+    path = variance_path(
+        square.value, variance, float(null.var()), square.steepest, square.rows, square.top
+    )
+    low, high = anchored_interval(
+        square.value, critical, variance, square.df, level, path=path, top=square.top
+    )
+    inference: dict[Question, Inference] = {square.question: Inference(low, high, p, square.df)}
+    if not square.pooled:
+        inference["like_these"] = _like_these(square, p, critical, level)
+    return Tested(p, critical, inference)
+
+
+def _like_these(square: MeanSquare, p: float, critical: float, level: float) -> Inference:
+    if square.clusters is None:
+        return Inference(reason="a bias has a single caption")
+    variance = max(square.clusters.variance, square.influence.variance)
+    df = square.clusters.df if square.clusters.variance > 0 else float(len(square.clusters.value))
+    df = max(1.0, min(df, len(square.clusters.value) - 1.0))
+    low, high = anchored_interval(square.value, critical, variance, df, level, top=square.top)
+    return Inference(low, high, p, df)

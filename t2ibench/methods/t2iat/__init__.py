@@ -1,19 +1,17 @@
 """T2IAT: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.t2iat.checks import check
-from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.t2iat.schema import T2iatTask, check
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="t2iat",
+METHOD = Method(
     title="T2IAT",
     Task=T2iatTask,
     check=check,
     needs=lazy("t2ibench.methods.t2iat.design:needs"),
     score=lazy("t2ibench.methods.t2iat.score:score"),
     describe=lazy("t2ibench.methods.t2iat.describe:describe"),
-    present=lazy("t2ibench.methods.t2iat.present:present"),
+    present=lazy("t2ibench.methods.t2iat.describe:present"),
     main_score=MainScore("d", "d"),
     row_scores=("lean",),
     estimand=(

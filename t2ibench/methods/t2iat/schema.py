@@ -1,10 +1,13 @@
-"""The schema of T2IAT tasks."""
+"""The schema of T2IAT tasks, and what it cannot express."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
-from t2ibench.methods.core.guided import GuidedTask
+from t2ibench.methods.core import checks
+from t2ibench.methods.core.guided import GuidedPrompts, GuidedTask
+from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.core.schema import Concept, Count, Strict, TwoWordGroups
 
 
@@ -38,3 +41,36 @@ class T2iatTask(GuidedTask):
     words_per_stimulus: Count = 2
     match: Literal["stimulus", "concept"] = "stimulus"
     effect_size: Literal["cohen", "weat", "t2iat_code"] = "cohen"
+
+
+def check(task: T2iatTask) -> Iterator[checks.Finding]:
+    """Problems of a task that its schema cannot express."""
+    x, y = task.concepts.X, task.concepts.Y
+    a, b = task.attributes.A, task.attributes.B
+    yield from checks.two_sets(x.stimuli, y.stimuli, ("X", "Y"), ("concepts",), "stimuli")
+    yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
+    found = (
+        checks.guided(prompts, (*x.stimuli, *y.stimuli), (*a.words, *b.words))
+        for prompts in _each_alternative(task.prompts)
+    )
+    yield from dict.fromkeys(finding for findings in found for finding in findings)
+    fewest = min(len(a.words), len(b.words))
+    if task.pairing == "cycle" and task.words_per_stimulus > fewest:
+        yield checks.Finding(
+            ("words_per_stimulus",),
+            f"words_per_stimulus is {task.words_per_stimulus}, but a set has {fewest} words; "
+            "use pairing: cross for all of them",
+        )
+
+
+def _each_alternative(prompts: GuidedPrompts) -> Iterator[GuidedPrompts]:
+    """The templates with each choice of the neutral prompts' alternatives."""
+    choices = [alternatives(wording.neutral) for wording in prompts.wordings]
+    for number in range(max(map(len, choices))):
+        chosen = [choice[number % len(choice)] for choice in choices]
+        copies = [
+            wording.model_copy(update={"neutral": neutral})
+            for wording, neutral in zip(prompts.wordings, chosen, strict=True)
+        ]
+        changed = {"templates": copies} if prompts.templates else {"paraphrases": copies[1:]}
+        yield prompts.model_copy(update={"neutral": chosen[0], **changed})

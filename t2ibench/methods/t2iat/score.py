@@ -3,25 +3,441 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import (
     adherence,
     adherence_estimate,
     adherence_warnings,
+    association,
+    association_draws,
     left_out_warnings,
 )
-from t2ibench.methods.core.controls import contradiction
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Headline
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, PromptImages
+from t2ibench.methods.core.headline import (
+    Control,
+    Headline,
+    Inference,
+    Part,
+    Question,
+    contradiction,
+)
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import adherence_control
-from t2ibench.methods.core.lean_scores import positions
-from t2ibench.methods.t2iat.images import StimulusImages, balanced, collect
-from t2ibench.methods.t2iat.leans import Tested, tested
-from t2ibench.methods.t2iat.published import Associations, associate, published_scores
+from t2ibench.methods.core.leans import Leans, bounded, positions, row_scores
+from t2ibench.methods.core.wording_report import (
+    Cells,
+    WordingReport,
+    over_stimuli_and_wordings,
+    wording_report,
+)
+from t2ibench.methods.t2iat.design import StimulusImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
+from t2ibench.stats import (
+    bootstrap_means,
+    sign_flip_permutation,
+    two_sample_bootstrap,
+    two_sample_permutation,
+)
+from t2ibench.stats.student import satterthwaite, t_test
+
+_SIGNS = {"X": 1.0, "Y": -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """The leans of a T2IAT.
+
+    Attributes:
+        leans: Of all stimuli, those of X first.
+        headline: (mean lean of X - mean lean of Y) / 2.
+        scores: The scores that are ours.
+        rows: The lean of each stimulus.
+        controls: Name to control.
+        wording: What the wordings do; None with a single one.
+    """
+
+    leans: Leans
+    headline: Headline
+    scores: dict[str, Estimate]
+    rows: list[Estimate]
+    controls: dict[str, Control]
+    wording: WordingReport | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Design:
+    """Which stimuli are X's and which are Y's.
+
+    Attributes:
+        groups: Name, positions and numbers of each concept's stimuli.
+        signs: 1 for X, -1 for Y, shape (stimuli,).
+        means: The mean over the concept of each stimulus, as weights, shape (stimuli, stimuli).
+    """
+
+    groups: list[tuple[str, IntArray, IntArray]]
+    signs: Float64Array
+    means: Float64Array
+
+    @classmethod
+    def of(cls, images: Sequence[StimulusImages]) -> _Design:
+        sides = np.array([one.stimulus.side for one in images])
+        numbers = np.array([one.stimulus.number for one in images])
+        groups = []
+        for side in _SIGNS:
+            at = np.flatnonzero(sides == side)
+            groups.append((f"stimuli of {side}", at, numbers[at]))
+        same = (sides[:, None] == sides).astype(np.float64)
+        signs = np.array([_SIGNS[str(side)] for side in sides])
+        return cls(groups, signs, same / same.sum(axis=1))
+
+    def weights(self, bottom: Float64Array) -> Float64Array:
+        """1 / (stimuli of the concept x mean of D over them), shape (stimuli,)."""
+        return np.diag(self.means) / (self.means @ bottom)
+
+    def lean(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
+        """Half the difference of the mean leans: of shape top.shape[1:]."""
+        return (self.signs * self.weights(bottom)) @ top / 2
+
+
+@np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
+def tested(
+    task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
+) -> Tested | str:
+    """Measure the leans and compare the two concepts."""
+    leans = Leans.of([one.stimulus.word for one in images], [one.wordings for one in images])
+    if isinstance(leans, str):
+        return leans
+    design = _Design.of(images)
+    names = task.attributes.A.name, task.attributes.B.name
+    gate = lean_controls.separation(leans, *names, [at for _, at, _ in design.groups])
+    cells = Cells.of(leans)
+    headline = _headline(leans, cells, design, settings.level)
+    in_text = _text_lean(images, design, evidence)
+    controls = {"separation": gate}
+    if gate.contradicts is None:
+        controls |= _repeated(task, leans, design, headline, settings)
+    controls["text_only"] = lean_controls.text_control(in_text, "lean")
+    scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
+    rows = row_scores(leans, settings.level)
+    if gate.contradicts is not None:
+        # The test stands, but its unit is too uncertain.
+        inference: dict[Question, Inference] = {
+            name: Inference(p=found.p, df=found.df, reason=gate.contradicts)
+            for name, found in headline.inference.items()
+        }
+        headline = replace(
+            headline, value=None, inference=inference, fair=None, parts=(), reason=gate.contradicts
+        )
+        scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
+        rows = [Estimate(None, p=row.p, test=row.test, reason=gate.contradicts) for row in rows]
+    wording = None
+    if gate.contradicts is None:
+        top, bottom = _signed(leans, cells, design)
+        wording = wording_report(
+            leans,
+            cells,
+            task.prompts.wordings,
+            design.groups,
+            (top, bottom),
+            lambda one: _headline(one, Cells.of(one), design, settings.level),
+        )
+    return Tested(leans, headline, scores, rows, controls, wording)
+
+
+def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:
+    """Numerator and denominator of the headline by stimulus and wording, before their sums."""
+    unit = design.weights(leans.bottom)
+    middle = float(unit @ leans.top) / 2
+    scaled = (unit / np.diag(design.means))[:, None]
+    signs = design.signs[:, None]
+    return signs * (cells.top - middle * cells.bottom) * scaled, cells.bottom * scaled
+
+
+def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Headline:
+    """L = (mean of N over X / mean of D over X - the same of Y) / 2.
+
+    With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
+    mean of D over its concept, where s is 1 for X and -1 for Y. So what both lean by cancels, even
+    where the encoder tells A from B better in X than in Y.
+    """
+    top, bottom = leans.top, leans.bottom
+    unit = design.weights(bottom)
+    middle = float(unit @ top) / 2
+    like = over_stimuli_and_wordings(*_signed(leans, cells, design), design.groups, level)
+    signed = design.signs * unit
+    these = leans.contrast(signed, unit, level, middle * signed, wordings=False)
+    inference: dict[Question, Inference] = {
+        "these": bounded(float(these.low), float(these.high), float(these.p), float(these.df)),
+        "like_these": like.inference,
+    }
+    question: Question = "like_these" if like.inference.p is not None else "these"
+    moved = middle * signed + like.value * unit
+    of_images = Influence.combined(
+        [(0.5, leans.influence(j, signed[j], moved[j], wordings=False)) for j in range(len(unit))]
+    )
+    influence, half = like.influence, like.half_width
+    others: dict[Question, Influence] = {"these": of_images}
+    if question == "these":
+        influence, half, others = of_images, float("nan"), {}
+    value = like.value / _noise(leans)
+    fair = (-half, half) if np.isfinite(half) else None
+    parts = (Part("", value, influence),) if np.isfinite(influence.variance) else ()
+    return Headline(value, "lean", question, inference, fair, parts, others=others)
+
+
+def _noise(leans: Leans) -> float:
+    """The factor by which the noise of D enlarges L: that of one concept's mean of D."""
+    return 1.0 + 1.5 / leans.separation**2
+
+
+def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dict[str, Estimate]:
+    """Each concept's own mean lean."""
+    scores = {}
+    for side, (name, at, numbers) in zip(_SIGNS, design.groups, strict=True):
+        own = [(name, np.arange(len(at)), numbers)]
+        found = over_stimuli_and_wordings(cells.top[at], cells.bottom[at], own, level)
+        scores[f"lean_{side}"] = found.estimate(_noise(leans))
+    return scores
+
+
+def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estimate]:
+    """How much further the images lean than the words, in the direction of the words."""
+    if in_text is None or headline.value is None:
+        reason = "the texts with either attribute do not differ"
+        return {
+            "lean_text": Estimate.undefined(reason),
+            "amplification": Estimate.undefined(reason),
+        }
+    sign = 1.0 if in_text >= 0 else -1.0
+    interval = None
+    if headline.chosen.interval is not None:
+        ends = sorted(sign * (end - in_text) for end in headline.chosen.interval)
+        interval = (ends[0], ends[1])
+    return {
+        "lean_text": Estimate(in_text),
+        "amplification": Estimate(sign * (headline.value - in_text), interval=interval),
+    }
+
+
+def _text_lean(
+    images: Sequence[StimulusImages], design: _Design, evidence: Evidence
+) -> float | None:
+    """The headline of the prompts' texts; None where those of A and B do not differ."""
+    sides = [
+        np.array([evidence.texts(prompts).mean(axis=0) for prompts in lists])
+        for lists in (
+            [one.stimulus.neutral for one in images],
+            [one.stimulus.guided("A") for one in images],
+            [one.stimulus.guided("B") for one in images],
+        )
+    ]
+    top, bottom = lean_controls.text_leans(*sides)
+    if not (design.means @ bottom > 0).all():
+        return None
+    return float(design.lean(top, bottom))
+
+
+def _repeated(
+    task: T2iatTask, leans: Leans, design: _Design, headline: Headline, settings: Settings
+) -> dict[str, Control]:
+    """The headline once more with shuffled labels, and with two halves of the images."""
+    controls = {}
+    shuffled = lean_controls.shuffled(leans, settings.rng(task.id, "shuffled labels"))
+    if shuffled is not None and headline.value is not None:
+        controls["shuffled"] = lean_controls.shuffled_control(
+            headline.value, headline.p, design.lean(shuffled[0], leans.bottom), "lean"
+        )
+    halves = lean_controls.halves(leans)
+    if halves is not None:
+        difference, variances, dfs = halves
+        value = float(design.lean(difference, leans.bottom))
+        variance, df = satterthwaite(design.weights(leans.bottom) ** 2 / 4 * variances, dfs)
+        controls["halves"] = lean_controls.halves_control(value, t_test(value, variance, df))
+    return controls
+
+
+_TWO_SAMPLE = ("mean_difference", "cohens_d", "union_d", "cliffs_delta")
+
+
+@dataclass(frozen=True, slots=True)
+class Associations:
+    """The associations of one concept's neutral images.
+
+    Attributes:
+        images: The stimuli behind them.
+        by_stimulus: Each stimulus's associations, shape (its images,).
+        cosines: Mean cosine of each image to attribute 'A' and 'B', shape (n,).
+        draws: Where stimuli share attribute images, the associations under resampling of those,
+            shape (draws, n).
+    """
+
+    images: list[StimulusImages]
+    by_stimulus: list[Float64Array]
+    cosines: dict[str, Float64Array]
+    draws: Float64Array | None
+
+    @property
+    def values(self) -> Float64Array:
+        """Shape (n,)."""
+        return np.concatenate(self.by_stimulus)
+
+    @property
+    def labels(self) -> IntArray:
+        """Each image's stimulus, shape (n,)."""
+        return np.repeat(np.arange(len(self.by_stimulus)), [len(asc) for asc in self.by_stimulus])
+
+    @property
+    def prompt_means(self) -> Float64Array:
+        """Shape (stimuli,)."""
+        return np.array([asc.mean() for asc in self.by_stimulus])
+
+
+def associate(
+    task: T2iatTask, side: str, images: Sequence[StimulusImages], settings: Settings
+) -> Associations:
+    """Every neutral image's association with the attribute images it is matched to."""
+    all_a = PromptImages.merged([stimulus.a for stimulus in images])
+    all_b = PromptImages.merged([stimulus.b for stimulus in images])
+    shared = task.match == "concept"
+    by_stimulus, cosines_a, cosines_b = [], [], []
+    for stimulus in images:
+        neutral = stimulus.neutral.embeddings
+        a = all_a.embeddings if shared else stimulus.a.embeddings
+        b = all_b.embeddings if shared else stimulus.b.embeddings
+        by_stimulus.append(association(neutral, a, b))
+        cosines_a.append(neutral @ a.mean(axis=0))
+        cosines_b.append(neutral @ b.mean(axis=0))
+    draws = None
+    if shared:
+        # Shared by all neutral images, so resampling stimuli alone would miss their variation.
+        neutral = np.concatenate([stimulus.neutral.embeddings for stimulus in images])
+        rng = settings.rng(task.id, f"attribute images of {side}")
+        draws = association_draws(neutral, all_a, all_b, settings.n_bootstrap, rng)
+    cosines = {"A": np.concatenate(cosines_a), "B": np.concatenate(cosines_b)}
+    return Associations(list(images), by_stimulus, cosines, draws)
+
+
+def published_scores(
+    task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings
+) -> dict[str, Estimate]:
+    """The paper's scores.
+
+    S = mean over X of Asc - mean over Y of Asc                        (eq. 1)
+    d = S / pooled within-group SD of Asc          (eq. 4; other SDs by `effect_size`)
+
+    The null moves whole stimuli (`unit: prompt`) or single images between X and Y.
+    """
+    x, y = concepts["X"], concepts["Y"]
+    by_prompt = task.unit == "prompt"
+    boot = two_sample_bootstrap(
+        x.values if x.draws is None else x.draws,
+        y.values if y.draws is None else y.draws,
+        x.labels if by_prompt else None,
+        y.labels if by_prompt else None,
+        statistics=(*_TWO_SAMPLE, "mean_x", "mean_y"),
+        n_draws=settings.n_bootstrap,
+        rng=settings.rng(task.id, "bootstrap"),
+    )
+    scores = _differential(task, concepts, boot, settings)
+    for side, associations in concepts.items():
+        scores |= _own_scores(task, side, associations, boot, settings)
+    return {name: replace(estimate, as_published=True) for name, estimate in scores.items()}
+
+
+def _differential(
+    task: T2iatTask,
+    concepts: Mapping[str, Associations],
+    boot: Mapping[str, Float64Array],
+    settings: Settings,
+) -> dict[str, Estimate]:
+    """The scores that compare X with Y."""
+    x, y = concepts["X"], concepts["Y"]
+    by_prompt = task.unit == "prompt"
+    values = np.concatenate([x.values, y.values])
+    tests = two_sample_permutation(
+        values,
+        np.arange(len(values)) < len(x.values),
+        np.concatenate([x.labels, y.labels + len(x.images)]) if by_prompt else None,
+        statistics=_TWO_SAMPLE,
+        alternative=task.alternative,
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, "permutation"),
+    )
+    by_name = {
+        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
+        for name in _TWO_SAMPLE
+    }
+    over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
+    return {
+        "S": by_name["mean_difference"],
+        "d": _over_prompts(task, concepts, settings, "union_d_ddof0")
+        if task.effect_size == "t2iat_code"
+        else over_images,
+        "d_prompt": _over_prompts(task, concepts, settings, "cohens_d"),
+        "cliffs_delta": by_name["cliffs_delta"],
+    }
+
+
+def _over_prompts(
+    task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings, statistic: str
+) -> Estimate:
+    """An effect size over prompt means; averaging first makes it larger than one over images."""
+    x, y = concepts["X"].prompt_means, concepts["Y"].prompt_means
+    boot = two_sample_bootstrap(
+        x,
+        y,
+        statistics=(statistic,),
+        n_draws=settings.n_bootstrap,
+        rng=settings.rng(task.id, "bootstrap of prompts"),
+    )
+    test = two_sample_permutation(
+        np.concatenate([x, y]),
+        np.arange(len(x) + len(y)) < len(x),
+        statistics=(statistic,),
+        alternative=task.alternative,
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, "permutation of prompts"),
+    )
+    return Estimate.from_permutation(test[statistic], boot[statistic], task.alternative)
+
+
+def _own_scores(
+    task: T2iatTask,
+    side: str,
+    associations: Associations,
+    boot: Mapping[str, Float64Array],
+    settings: Settings,
+) -> dict[str, Estimate]:
+    """One concept's own association and its cell means, which the difference hides."""
+    labels = associations.labels if task.unit == "prompt" else None
+    flips = sign_flip_permutation(
+        associations.values,
+        labels,
+        n_draws=settings.n_permutations,
+        max_exact=settings.max_exact,
+        rng=settings.rng(task.id, f"sign flips {side}"),
+    )
+    scores = {f"asc_{side}": Estimate.from_permutation(flips, boot[f"mean_{side.lower()}"])}
+    cells = bootstrap_means(
+        list(associations.cosines.values()),
+        labels,
+        n_draws=settings.n_bootstrap,
+        rng=settings.rng(task.id, f"bootstrap of cell {side}"),
+    )
+    for (attribute, cosines), cell in zip(associations.cosines.items(), cells, strict=True):
+        scores[f"cell_{side}{attribute}"] = Estimate(float(cosines.mean()), cell)
+    return scores
+
 
 _CONVENTION = {
     "cohen": "Cohen's d over images, pooled within-group SD",

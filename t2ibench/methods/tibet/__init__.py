@@ -1,19 +1,17 @@
 """TIBET: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.tibet.checks import check
-from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.tibet.schema import TibetTask, check
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="tibet",
+METHOD = Method(
     title="TIBET",
     Task=TibetTask,
     check=check,
     needs=lazy("t2ibench.methods.tibet.score:needs"),
     score=lazy("t2ibench.methods.tibet.score:score"),
     describe=lazy("t2ibench.methods.tibet.describe:describe"),
-    present=lazy("t2ibench.methods.tibet.present:present"),
+    present=lazy("t2ibench.methods.tibet.describe:present"),
     main_score=MainScore("mad", "MAD"),
     row_scores=("lean",),
     estimand=(

@@ -3,18 +3,260 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence
-from t2ibench.methods.tibet.mixture import FeatureSet
-from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask
+from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
+from t2ibench.stats import concept_association, mad
+from t2ibench.stats.moments import safe_ratio
+from t2ibench.stats.rounding import settled
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """The images of one prompt as one axis sees them.
+
+    Attributes:
+        prompt: Their prompt.
+        units: Which sample each is, shape (n,).
+        features: Shape (n, d).
+    """
+
+    prompt: str
+    units: IntArray
+    features: Float64Array
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Shares of k counterfactuals, and how each image moves them.
+
+    Influences are scaled so that their squares sum to the variance of a share.
+
+    Attributes:
+        shares: Shape (k,), of sum 1; each may lie outside of 0 to 1 by chance.
+        start: Influence of each of the prompt's images, shape (n, k).
+        changed: Influence of each counterfactual's images, shape (g, k) each.
+        even: The same if all shares are 1 / k, for the test that they are.
+        twice: Part of the variances' sum that the influences count twice: products of the errors
+            of two means, which are the errors of both.
+    """
+
+    shares: Float64Array
+    start: Float64Array
+    changed: tuple[Float64Array, ...]
+    even: tuple[Float64Array, ...]
+    twice: float
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """How well the images of the counterfactuals can be told apart.
+
+    Attributes:
+        ratio: The least squared distance between them over its standard error.
+        pair: The two that are the nearest; None where every two differ, but one is like a mixture
+            of the others.
+    """
+
+    ratio: float
+    pair: tuple[int, int] | None
+
+
+def mixture(
+    start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
+) -> Mixture:
+    """The shares of the counterfactuals among a prompt's images.
+
+    Args:
+        start: Features of the prompt's images, shape (n, d), n at least 2.
+        changed: Those of two or more counterfactuals, shape (g, d) each, g at least 2.
+        invert: False takes P = B B' instead: not shares but B B' (r - G 1/K), which needs no
+            counterfactuals that differ, and is 0 where the shares are even.
+
+    Returns:
+        The shares.
+
+    Examples:
+        Three of four images show a man, and so does every image of the first counterfactual:
+
+        >>> man, woman = [1.0, 0.0], [0.0, 1.0]
+        >>> start = np.array([man, man, man, woman])
+        >>> found = mixture(start, [np.array([man] * 4), np.array([woman] * 4)])
+        >>> found.shares.round(6).tolist()
+        [0.75, 0.25]
+    """
+    k = len(changed)
+    means = np.stack([rows.mean(axis=0) for rows in changed])
+    gram = _gram(changed, means)
+    centring, basis = np.eye(k) - 1.0 / k, contrast_basis(k)
+    solve: Float64Array = centring
+    if invert:
+        solve = basis @ np.linalg.pinv(basis.T @ gram @ basis, _ROUNDING) @ basis.T
+    even = np.full(k, 1.0 / k)
+    centre = start.mean(axis=0)
+    shares = even + solve @ (means @ centre - gram @ even)
+    inverted = shares if invert else even
+
+    def influence(weights: Float64Array) -> tuple[Float64Array, ...]:
+        rest = centre - weights @ means
+        found = []
+        for number, rows in enumerate(changed):
+            error = rows - means[number]
+            moved = -weights[number] * (error @ means.T)
+            moved[:, number] += error @ rest
+            found.append(_scaled(moved @ solve))
+        return tuple(found)
+
+    return Mixture(
+        shares,
+        _scaled((start - centre) @ means.T @ solve),
+        influence(inverted),
+        influence(even),
+        float(np.trace(solve @ _products(start, changed) @ solve)),
+    )
+
+
+def separation(changed: Sequence[Float64Array]) -> Separation:
+    """Whether the counterfactuals' images can be told apart, so that shares mean something.
+
+    The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
+    counterfactuals differ least, is unbiased; its standard error is at least what it would be if
+    one more image of each counterfactual were as like the other counterfactuals as its own: two
+    sets of three equal answers are not yet two kinds of image.
+
+    Args:
+        changed: Features of two or more counterfactuals, shape (g, d) each, g at least 2.
+
+    Returns:
+        The least distance over its standard error. The ratio of two sets of g images that differ
+        in every image is g / 2.
+
+    Examples:
+        >>> men, women = np.array([[1.0, 0.0]] * 10), np.array([[0.0, 1.0]] * 10)
+        >>> round(separation([men, women]).ratio, 6)
+        5.0
+    """
+    k = len(changed)
+    means = np.stack([rows.mean(axis=0) for rows in changed])
+    gram = _gram(changed, means)
+    pairs = list(combinations(range(k), 2))
+    contrasts = [(np.eye(k)[a] - np.eye(k)[b]) / np.sqrt(2) for a, b in pairs]
+    basis = contrast_basis(k)
+    if k > 2:
+        # Answers give equal eigenvalues; among them every processor has to choose alike.
+        ties = np.diag(np.arange(1.0, k)) * _ROUNDING * np.abs(gram).max()
+        contrasts.append(basis @ np.linalg.eigh(basis.T @ gram @ basis + ties)[1][:, 0])
+    ratios = settled([_ratio(contrast, changed, means, gram) for contrast in contrasts])
+    least = int(np.argmin(ratios))
+    return Separation(float(ratios[least]), pairs[least] if least < len(pairs) else None)
+
+
+def contrast_basis(k: int) -> Float64Array:
+    """Orthonormal contrasts of k shares: the first k' against the next one (Helmert).
+
+    Args:
+        k: How many, at least 2.
+
+    Returns:
+        Shape (k, k - 1).
+
+    Examples:
+        >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
+        [[1.0], [-1.0]]
+    """
+    basis: Float64Array = np.zeros((k, k - 1))
+    for column in range(k - 1):
+        size = column + 1
+        basis[:size, column] = 1.0 / np.sqrt(size * (size + 1))
+        basis[size, column] = -np.sqrt(size / (size + 1))
+    return basis
+
+
+def _gram(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
+    """Scalar products of means; those of a mean with itself over pairs of different images."""
+    gram: Float64Array = means @ means.T
+    for number, rows in enumerate(changed):
+        n, total = len(rows), rows.sum(axis=0)
+        gram[number, number] = (total @ total - (rows**2).sum()) / (n * (n - 1))
+    return gram
+
+
+def _scaled(moved: Float64Array) -> Float64Array:
+    """Values of the images of one set as influences on their mean."""
+    n = len(moved)
+    centred: Float64Array = (moved - moved.mean(axis=0)) / np.sqrt(n * (n - 1))
+    return centred
+
+
+def _ratio(
+    contrast: Float64Array,
+    changed: Sequence[Float64Array],
+    means: Float64Array,
+    gram: Float64Array,
+) -> float:
+    """The squared length of a contrast of means over its standard error."""
+    length = float(contrast @ gram @ contrast)
+    if not length > _ROUNDING * np.abs(gram).max():
+        return -np.inf
+    axis = contrast @ means
+    places = means @ axis
+    involved = contrast != 0
+    variance = 0.0
+    for number in np.flatnonzero(involved).tolist():
+        n = len(changed[number])
+        spread = float((changed[number] @ axis).var(ddof=1))
+        others = float(((places[involved] - places[number]) ** 2).mean())
+        spread = max(spread, ((n - 1) * spread + others) / n)
+        variance += 4.0 * float(contrast[number]) ** 2 * spread / n
+    return length / float(np.sqrt(variance))
+
+
+def _products(start: Float64Array, changed: Sequence[Float64Array]) -> Float64Array:
+    """Covariance of r - G 1/K that comes from products of the errors of two means, (k, k)."""
+    k = len(changed)
+    sets = [rows - rows.mean(axis=0) for rows in (start, *changed)]
+    found: Float64Array = np.zeros((k, k))
+    for a in range(k):
+        found[a, a] += _trace(sets[0], sets[a + 1]) + _own_trace(sets[a + 1]) / k**2
+        for b in range(k):
+            if a != b:
+                trace = _trace(sets[a + 1], sets[b + 1]) / k**2
+                found[a, a] += trace
+                found[a, b] += trace
+    return found
+
+
+def _trace(first: Float64Array, second: Float64Array) -> float:
+    """tr(S T) / (n m) of the covariances S and T of two centred sets."""
+    n, m = len(first), len(second)
+    return float(((first @ second.T) ** 2).sum()) / ((n - 1) * (m - 1) * n * m)
+
+
+def _own_trace(rows: Float64Array) -> float:
+    """2 tr(S²) / (n (n - 1)) of one centred set; unbiased (Bai and Saranadasa 1996)."""
+    n = len(rows)
+    f = n - 1
+    if f < 2:
+        return 0.0
+    products = rows @ rows.T
+    square, trace = float((products**2).sum()) / f**2, float(np.trace(products)) / f
+    unbiased = f**2 / ((f - 1) * (f + 2)) * (square - trace**2 / f)
+    return 2.0 * max(unbiased, 0.0) / (n * (n - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +395,7 @@ def drop_rare(histograms: Float64Array, floor: float) -> Float64Array:
         >>> drop_rare(np.array([0.5, 0.005]), 0.01).tolist()
         [0.5, 0.0]
     """
-    kept: Float64Array = np.where(histograms < floor, 0.0, histograms)
-    return kept
+    return np.where(histograms < floor, 0.0, histograms)
 
 
 def gather(
@@ -270,3 +511,435 @@ def _concepts(
         for word, count in counts.items():
             concepts[number, columns[merged[word]]] += count
     return names, concepts
+
+
+def even_distance(values: npt.ArrayLike) -> Float64Array:
+    """Wasserstein distance of shares to even ones, as MAD is normalised (appendix 9.4).
+
+    √(W / W_K), W = Σ_{j<K} |F_j − j/K| with F_j the sum of the first j shares, W_K = (K − 1) / 2
+    that of (1, 0, …, 0). Places are as far apart as they stand in the list. (With all pairs equally
+    far apart, or with the shares as values on a line, the distance would be MAD itself; for K = 2
+    it is.)
+
+    Args:
+        values: Scores of k counterfactuals, at least 0, in the order of the task, shape (..., k).
+
+    Returns:
+        From 0 to 1, shape (...); nan where k < 2 or all are 0.
+
+    Example:
+        >>> round(float(even_distance([3, 1])) ** 2, 6)  # MAD of them before its root
+        0.5
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    k = rows.shape[-1]
+    if k < 2:
+        return np.full(rows.shape[:-1], np.nan)
+    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
+    gaps = np.cumsum(shares - 1.0 / k, axis=-1)[..., :-1]
+    distance: Float64Array = np.sqrt(np.abs(gaps).sum(axis=-1) / ((k - 1) / 2))
+    return distance
+
+
+def even_deviation(values: npt.ArrayLike) -> Float64Array:
+    """Standard deviation of shares over that of (1, 0, …, 0) (appendix 9.4).
+
+    Args:
+        values: Scores of k counterfactuals, at least 0, shape (..., k).
+
+    Returns:
+        From 0 to 1, shape (...); nan where k < 2 or all are 0.
+
+    Example:
+        >>> float(even_deviation([3, 1]))
+        0.5
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    k = rows.shape[-1]
+    if k < 2:
+        return np.full(rows.shape[:-1], np.nan)
+    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
+    deviation: Float64Array = np.sqrt(((shares - 1.0 / k) ** 2).sum(axis=-1) / (1.0 - 1.0 / k))
+    return deviation
+
+
+def matched_association(
+    first: npt.ArrayLike, second: npt.ArrayLike, similarity: npt.ArrayLike
+) -> float:
+    """The overlap of two histograms whose concepts are matched pairwise by similarity.
+
+    Each concept of the one goes with one of the other, so that the cosines' sum is greatest;
+    a pair counts its cosine times the smaller of its two frequencies:
+
+        Σ cos(c, c') min(w_c, v_c') / (Σ w + Σ v − Σ min(w_c, v_c'))
+
+    With concepts that are like themselves alone it is CAS. (The paper names the baseline and
+    gives no formula.)
+
+    Args:
+        first: Frequencies w of v concepts, at least 0, shape (v,).
+        second: Frequencies of the same concepts, shape (v,).
+        similarity: Cosines of the concepts, shape (v, v); those below 0 count as 0.
+
+    Returns:
+        From 0 to 1; nan where both are empty.
+
+    Example:
+        A cook and a chef are alike, by .8, and CAS is 0.
+
+        >>> matched_association([1, 0], [0, 1], [[1, 0.8], [0.8, 1]])
+        0.8
+    """
+    w, v = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    rows, columns = np.flatnonzero(w > 0), np.flatnonzero(v > 0)
+    if not len(rows) and not len(columns):
+        return float("nan")
+    cosines = np.clip(np.asarray(similarity, dtype=np.float64)[np.ix_(rows, columns)], 0.0, 1.0)
+    one, other = linear_sum_assignment(cosines, maximize=True)
+    least = np.minimum(w[rows[one]], v[columns[other]])
+    return float((cosines[one, other] * least).sum() / (w.sum() + v.sum() - least.sum()))
+
+
+def vocabulary(task: TibetTask) -> tuple[str, ...]:
+    """The words whose embeddings concepts are matched by."""
+    if task.concept_words is None:
+        return ()
+    texts = [
+        text
+        for target in task.prompts
+        for text in (
+            target.prompt,
+            *all_questions(task, target),
+            *(cf.name for axis in target.axes for cf in axis.counterfactuals),
+            *(cf.prompt for axis in target.axes for cf in axis.counterfactuals),
+        )
+    ]
+    return tuple(sorted({*task.concept_words, *concept_counts(texts)}))
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Embeddings of words.
+
+    Attributes:
+        rows: Word to its embedding, shape (d,), of unit length.
+    """
+
+    rows: dict[str, Float64Array]
+
+    def similarity(self, names: Sequence[str]) -> Float64Array:
+        """Cosines of concepts; one without an embedding is like itself alone.
+
+        Args:
+            names: The concepts, v of them.
+
+        Returns:
+            Shape (v, v).
+        """
+        same = np.eye(len(names))
+        known = [place for place, name in enumerate(names) if name in self.rows]
+        if known:
+            matrix = np.stack([self.rows[names[place]] for place in known])
+            same[np.ix_(known, known)] = matrix @ matrix.T
+        np.fill_diagonal(same, 1.0)
+        return same
+
+
+def word_vectors(task: TibetTask, evidence: Evidence) -> Vectors | None:
+    """Embeddings of the words that concepts are matched by."""
+    words = vocabulary(task)
+    if not words:
+        return None
+    try:
+        rows = evidence.texts(words).astype(np.float64)
+    except MissingEvidence:
+        return None
+    return Vectors({w: row for w, row in zip(words, rows, strict=True) if np.isfinite(row).all()})
+
+
+def baseline_scores(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    names: Sequence[str],
+    shares: Sequence[float],
+    floor: float,
+    similarity: Float64Array | None,
+) -> dict[str, Estimate]:
+    """The other measures of one prompt along one axis.
+
+    Args:
+        start: The prompt's images, at least one.
+        changed: Those of its counterfactuals, two or more, at least one image each.
+        names: Of the counterfactuals.
+        shares: The paper's shares of the counterfactuals (`cas_share`), shape (k,).
+        floor: Concepts that are rarer count as absent.
+        similarity: Cosines of the concepts, shape (v, v); None leaves the matching out.
+
+    Returns:
+        'mad_clip': MAD with CAS_CLIP for CAS. 'wasserstein' and 'deviation': the alternatives to
+        MAD. 'bipartite:<counterfactual>' and 'mad_bipartite': concepts matched pairwise.
+    """
+    scores = {
+        "wasserstein": _column(float(even_distance(shares))),
+        "deviation": _column(float(even_deviation(shares))),
+    }
+    similar = [start.similarity(one) for one in changed]
+    known = [value for value in similar if value is not None]
+    if len(known) == len(changed):
+        scores["mad_clip"] = _column(float(mad(np.clip(known, 0.0, None))))
+    if similarity is not None:
+        scores |= _matched(start, changed, names, floor, similarity)
+    return scores
+
+
+def _matched(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    names: Sequence[str],
+    floor: float,
+    similarity: Float64Array,
+) -> dict[str, Estimate]:
+    first, *others = (one.histogram(floor) for one in (start, *changed))
+    scores = {
+        f"bipartite:{name}": _column(matched_association(first, other, similarity))
+        for name, other in zip(names, others, strict=True)
+    }
+    even = [
+        matched_association(_even(first), _even(other), similarity) for other in others
+    ]  # as for MAD of CAS
+    return scores | {"mad_bipartite": _column(float(mad(np.nan_to_num(even))))}
+
+
+def _even(histogram: Float64Array) -> Float64Array:
+    """A histogram of sum 1."""
+    total = float(histogram.sum())
+    return histogram / total if total else histogram
+
+
+def _column(value: float) -> Estimate:
+    return Estimate(value, as_published=True)
+
+
+def coverage(sets: PromptSets, vectors: Vectors) -> float:
+    """The share of a prompt's concepts, by frequency, that have an embedding."""
+    totals = sum(one.histogram(0.0) for one in sets.sets.values() if len(one))
+    known = np.array([name in vectors.rows for name in sets.names], dtype=bool)
+    mass = float(np.sum(totals))
+    return float(np.sum(np.asarray(totals)[known])) / mass if mass else 1.0
+
+
+FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
+_REPEATS = 10
+_ASSOCIATIONS_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
+
+
+def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """CAS, and the shares that MAD is taken of.
+
+    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1).
+
+    Args:
+        start: Histograms of the prompt, shape (..., v).
+        changed: Histograms of its counterfactuals, shape (..., k, v).
+
+    Returns:
+        CAS as algorithm 1 has it, and from histograms of sum 1 as the public code does, made to
+        sum to 1 over the counterfactuals; both of shape (..., k).
+
+    Examples:
+        The prompt's images are three cooks to one waiter, one counterfactual's are all cooks, the
+        other's all waiters: 0.75 / 1.25 and 0.25 / 1.75.
+
+        >>> cas, shares = associations(np.array([0.75, 0.25]), np.eye(2))
+        >>> cas.round(3).tolist(), shares.round(3).tolist()
+        ([0.6, 0.143], [0.808, 0.192])
+    """
+    raw = concept_association(start[..., None, :], changed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = start / start.sum(axis=-1, keepdims=True)
+        second = changed / changed.sum(axis=-1, keepdims=True)
+        even = np.nan_to_num(concept_association(first[..., None, :], second))
+        shares: Float64Array = even / even.sum(axis=-1, keepdims=True)
+    return np.nan_to_num(raw), shares
+
+
+def null_deviation(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    floor: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Float64Array:
+    """MAD before its root where the prompt's images come from all counterfactuals alike.
+
+    The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
+    each counterfactual from its own: a neutral prompt, at these sizes. Splitting the
+    counterfactuals' images at random instead would ignore the variation of the prompt's own
+    images, which is most of it.
+
+    Args:
+        start: The prompt's images; only their number matters.
+        changed: Those of its counterfactuals.
+        floor: Concepts that are rarer count as absent.
+        n_draws: Number of draws, at least 1.
+        rng: Of the draws.
+
+    Returns:
+        Shape (draws,).
+    """
+    bags = np.concatenate([image_set.bags() for image_set in changed])
+    even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
+    weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
+    first = drop_rare(weights @ bags, floor)
+    others = np.stack([image_set.resampled(n_draws, floor, rng) for image_set in changed], axis=1)
+    return np.nan_to_num(mad(associations(first, others)[1], root=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far the scores of one axis move when answers are flipped at random.
+
+    Attributes:
+        flipped: Shares of the answers that are flipped.
+        values: Name of a score to what it is without flips; of CAS the mean.
+        moved: Name of a score to its mean absolute change, one for each share.
+        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0
+            but for rounding.
+    """
+
+    flipped: tuple[float, ...]
+    values: Mapping[str, float]
+    moved: Mapping[str, tuple[float, ...]]
+    changes: Mapping[str, tuple[float, ...]]
+
+
+def sensitivity(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    floor: float,
+    rng: np.random.Generator,
+    *,
+    alternatives: bool = False,
+) -> Sensitivity:
+    """Flip shares of the answers at random, ten times each, and score them again."""
+    chosen = [start, *changed]
+    pools = [
+        np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
+        for question in range(start.answers.shape[1])
+    ]
+    measures = _MEASURES if alternatives else {"mad": mad}
+    flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
+    cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
+    changes: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    moved: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    for share in flipped:
+        found = [
+            _measure(
+                chosen, [_flip(one.answers, pools, share, rng) for one in chosen], floor, measures
+            )
+            for _ in range(_REPEATS)
+        ]
+        difference = np.abs(np.array([raw for raw, _ in found]) - cas)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = difference / cas
+        changes["cas"].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
+        moved["cas"].append(float(difference.mean()))
+        for number, name in enumerate(measures):
+            mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
+            moved[name].append(mean)
+            changes[name].append(
+                mean / before[number] if before[number] > _ASSOCIATIONS_ROUNDING else 0.0
+            )
+    return Sensitivity(
+        flipped,
+        {"cas": float(cas.mean())} | dict(zip(measures, before, strict=True)),
+        {name: tuple(values) for name, values in moved.items()},
+        {name: tuple(values) for name, values in changes.items()},
+    )
+
+
+def _measure(
+    sets: Sequence[ImageSet],
+    answers: Sequence[IntArray],
+    floor: float,
+    measures: Mapping[str, Callable[[Float64Array], Float64Array]],
+) -> tuple[Float64Array, list[float]]:
+    """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
+    rows = [
+        image_set.histogram(floor, table) for image_set, table in zip(sets, answers, strict=True)
+    ]
+    raw, shares = associations(rows[0], np.stack(rows[1:]))
+    return raw, [float(measure(shares)) for measure in measures.values()]
+
+
+_MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
+    "mad": mad,
+    "wasserstein": even_distance,
+    "deviation": even_deviation,
+}
+
+
+def _flip(
+    answers: IntArray, pools: Sequence[IntArray], share: float, rng: np.random.Generator
+) -> IntArray:
+    """Answers, a share of them replaced by a different answer to the same question."""
+    flipped: IntArray = answers.copy()
+    for column, pool in enumerate(pools):
+        if len(pool) < 2:
+            continue
+        hit = np.flatnonzero(rng.random(len(answers)) < share)
+        step = rng.integers(1, len(pool), len(hit))
+        positions = np.searchsorted(pool, answers[hit, column])
+        flipped[hit, column] = pool[(positions + step) % len(pool)]
+    return flipped
+
+
+TOP_K = 10
+TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
+
+
+def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
+    """The sensitivity over all prompts and axes, as an entry of `details`."""
+    steps = []
+    for step, share in enumerate(curves[0].flipped):
+        entry = {"flipped": share}
+        for name in curves[0].changes:
+            entry[f"{name}_change"] = float(np.mean([one.changes[name][step] for one in curves]))
+        for name in curves[0].changes if pooled else ():
+            total = sum(one.values[name] for one in curves)
+            change = sum(one.moved[name][step] for one in curves)
+            entry[f"{name}_pooled"] = change / total if total > 0 else 0.0
+        steps.append(entry)
+    return sorted(steps, key=lambda entry: entry["flipped"])
+
+
+def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
+    """Top concepts, overall and by axis, and along each axis's counterfactuals for the others."""
+    start = sets.sets[target.prompt]
+    axes = []
+    for axis in target.axes:
+        others = [other for other in target.axes if other.name != axis.name]
+        counterfactuals = []
+        for cf in axis.counterfactuals:
+            changed = sets.sets[cf.prompt]
+            counterfactuals.append(
+                {
+                    "name": cf.name,
+                    "concepts": sets.top(changed, TOP_K),
+                    "axis_concepts": sets.top(changed, TOP_K, questions_of(axis)),
+                    "intersections": {
+                        other.name: sets.top(changed, TOP_CROSSED, questions_of(other))
+                        for other in others
+                    },
+                }
+            )
+        axes.append(
+            {
+                "axis": axis.name,
+                "questions": list(questions_of(axis)),
+                "concepts": sets.top(start, TOP_K, questions_of(axis)),
+                "counterfactuals": counterfactuals,
+            }
+        )
+    return {"prompt": target.prompt, "concepts": sets.top(start, TOP_K), "axes": axes}

@@ -3,45 +3,720 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
-from t2ibench.methods.core.concepts import synonyms
-from t2ibench.methods.core.controls import contradiction
+from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Headline
-from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.needs import Needs, PromptNeed, QuestionNeed
-from t2ibench.methods.tibet.associations import Sensitivity, sensitivity
-from t2ibench.methods.tibet.baselines import (
+from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.headline import (
+    SHUFFLES,
+    Control,
+    Headline,
+    Inference,
+    Part,
+    contradiction,
+    of_shuffles,
+)
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.tibet.image_sets import (
+    FeatureSet,
+    ImageSet,
+    Mixture,
+    PromptSets,
+    Sensitivity,
+    Separation,
+    associations,
     baseline_scores,
+    contrast_basis,
     coverage,
+    gather,
+    mean_curve,
+    mixture,
+    null_deviation,
+    sensitivity,
+    separation,
+    top_concepts,
     vocabulary,
     word_vectors,
 )
-from t2ibench.methods.tibet.controls import Adherence, adherence, controls_of
-from t2ibench.methods.tibet.explanations import mean_curve, top_concepts
-from t2ibench.methods.tibet.image_sets import ImageSet, PromptSets, gather
-from t2ibench.methods.tibet.published import mean_column, published_scores
-from t2ibench.methods.tibet.questions import all_questions, questions_of
-from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask
-from t2ibench.methods.tibet.shares import (
-    AxisShares,
-    average_headlines,
-    axis_shares,
-    headline_of,
-    mean_square_estimate,
-    share_estimate,
-    share_estimates,
-)
+from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
+from t2ibench.stats import mad
+from t2ibench.stats.rounding import settled
+from t2ibench.stats.squares import MeanSquare, quadratic_form
+from t2ibench.stats.student import t_interval, t_test
+
+_DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
+
+
+def published_scores(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    names: Sequence[str],
+    floor: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> dict[str, Estimate]:
+    """CAS, its shares, CAS_CLIP and MAD of one prompt along one axis.
+
+    With w(c) the mean frequency of concept c in the answers about an image, w of the prompt and
+    w_i of its i-th counterfactual, i = 1 to K (Chinchure et al. 2024, algorithm 1 and equation 7):
+
+        cas_i       = sum over c of min(w, w_i) / sum over c of max(w, w_i)
+        cas_share_i = the same from histograms of sum 1, over its sum over i
+        mad         = sqrt(mean over i of |cas_share_i - 1 / K| / MAD_K), MAD_K the mean deviation
+                      of the shares (1, 0, ..., 0); 0 is alike, 1 is one counterfactual only
+        cas_clip_i  = mean cosine of every image of the prompt with every image of the i-th
+    """
+    others = np.stack([image_set.histogram(floor) for image_set in changed])
+    raw, shares = associations(start.histogram(floor), others)
+    scores: dict[str, Estimate] = {}
+    for index, name in enumerate(names):
+        scores[f"cas:{name}"] = _column(float(raw[index]))
+        scores[f"cas_share:{name}"] = _column(float(shares[index]))
+        similar = start.similarity(changed[index])
+        if similar is not None:
+            scores[f"cas_clip:{name}"] = _column(similar)
+    return scores | _deviation(start, changed, shares, floor, min(_DRAWS, n_draws), rng)
+
+
+def _column(value: float) -> Estimate:
+    return Estimate(value, as_published=True)
+
+
+def _deviation(
+    start: ImageSet,
+    changed: Sequence[ImageSet],
+    shares: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    floor: float,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> dict[str, Estimate]:
+    """MAD beside its null, the prompt's images drawn from its counterfactuals' in equal parts."""
+    if len(changed) < 2:
+        return {"mad": Estimate.undefined("an axis with one counterfactual has no deviation")}
+    value = float(mad(shares))
+    if not np.isfinite(value):
+        return {"mad": Estimate.undefined("the prompt shares no concept with any counterfactual")}
+    before = float(mad(shares, root=False))
+    # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
+    found = Estimate.from_null(before, None, null_deviation(start, changed, floor, n_draws, rng))
+    return {
+        "mad": replace(found, value=value, as_published=True),
+        "mad_before_root": _column(before),
+    }
+
+
+def mean_column(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of a published score over rows."""
+    return _column(float(np.mean([estimate.value for estimate in estimates])))
+
+
+_LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
+_SAME = 1.05  # effective number of leans up to which they are one
+_FEW = 1.5  # up to which a lean of exactly 0 happens by chance
+_NOTHING = 1e-18  # a variance that is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The covariance of several leans.
+
+    Attributes:
+        matrix: Shape (p, p).
+        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
+            directions, and over the strata.
+    """
+
+    matrix: Float64Array
+    dfs: tuple[float, float]
+
+
+def spread(influences: Sequence[Influence]) -> Spread:
+    """The covariance of leans with common units, and the degrees of freedom of its trace.
+
+    With S_s the part of stratum s and f its degrees of freedom:
+
+        h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
+
+    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
+    one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
+
+    Examples:
+        Two axes with the same answers about the same images are one:
+
+        >>> one = Influence.of_mean("a chef", range(1000), [0.0, 1.0] * 500)
+        >>> round(spread([one, one]).dfs[0], 1), round(spread([one]).dfs[1], -1)
+        (1.0, 1000.0)
+    """
+    p = len(influences)
+    matrix: Float64Array = np.zeros((p, p))
+    correction = within = exact = 0.0
+    for columns, units, freedom in _by_stratum(influences):
+        part = units.T @ units
+        matrix[np.ix_(columns, columns)] += part
+        square, trace = float((part**2).sum()), float(np.trace(part))
+        unbiased = square * freedom / (freedom + 2)
+        if freedom > 1:
+            scale = freedom**2 / ((freedom - 1) * (freedom + 2))
+            unbiased = min(unbiased, scale * (square - trace**2 / freedom))
+        unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
+        correction += unbiased - square
+        within += square / (freedom + 2)
+        exact += square / freedom
+    total, square = float(np.trace(matrix)) ** 2, float((matrix**2).sum())
+    if not total > 0:
+        return Spread(matrix, (float("nan"), float("nan")))
+    if total < _SAME * square:
+        return Spread(matrix, (1.0, total / exact))
+    return Spread(matrix, (total / (square + correction), total / within))
+
+
+def _by_stratum(
+    influences: Sequence[Influence],
+) -> list[tuple[list[int], Float64Array, int]]:
+    """For each stratum its leans, the influences of its units on them, its degrees of freedom."""
+    members: dict[str, list[int]] = {}
+    for column, influence in enumerate(influences):
+        for name in influence.strata:
+            members.setdefault(name, []).append(column)
+    found = []
+    for name, columns in members.items():
+        pieces = []
+        for column in columns:
+            influence = influences[column]
+            chosen = influence.stratum == influence.strata.index(name)
+            pieces.append((influence.unit[chosen], influence.value[chosen]))
+        numbers = np.unique(np.concatenate([unit for unit, _ in pieces]))
+        units: Float64Array = np.zeros((len(numbers), len(columns)))
+        for place, (unit, value) in enumerate(pieces):
+            units[np.searchsorted(numbers, unit), place] += value
+        found.append((columns, units, max(int((numbers != FLOOR).sum()) - 1, 1)))
+    return found
+
+
+def joint_square(
+    leans: npt.ArrayLike,
+    influences: Sequence[Influence],
+    rows: int,
+    level: float,
+    *,
+    value: float | None = None,
+    twice: float = 0.0,
+    extra: float = 0.0,
+) -> MeanSquare:
+    """Test, interval and fair band of a mean squared lean over rows that share images."""
+    found, lean = spread(influences), np.asarray(leans, dtype=np.float64)
+    trace = float(np.trace(found.matrix))
+    total = max(trace - twice, _LEAST * trace)
+    squares = float((lean**2).sum())
+    along = float(lean @ found.matrix @ lean) / squares * total / trace if squares * trace else 0.0
+    if value is None:
+        value = (squares - total) / rows
+    if not total > _NOTHING:  # all images alike
+        exact = squares > _NOTHING
+        p = float(np.finfo(float).tiny) if exact else 1.0
+        return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
+    square = quadratic_form(value, squares, (total, extra, along), rows, found.dfs, level)
+    if found.dfs[0] > _FEW:
+        return square
+    # Half of the answers each way is a lean of exactly 0, which the noncentral F takes for proof
+    # of a lean near 0; Student's t does not.
+    half = float(stdtrit(found.dfs[1], (1 + level) / 2)) * np.sqrt(total / rows)
+    return replace(square, high=max(square.high, (np.sqrt(squares / rows) + half) ** 2))
+
+
+def these(found: MeanSquare) -> Inference:
+    """The inference about these prompts."""
+    return Inference(found.low, found.high, found.p, found.df[1])
+
+
+def like_these(
+    squares: Sequence[float], prompts: Sequence[str], variance: float, level: float
+) -> Inference:
+    """The inference about prompts like these: Student's t over prompts.
+
+    Examples:
+        >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)
+        >>> found.df, found.ci_low < 0.5 < found.ci_high
+        (1.0, True)
+    """
+    names = list(dict.fromkeys(prompts))
+    if len(names) < 2:
+        return Inference(reason="one prompt does not show how prompts differ")
+    mean = float(np.mean(squares))
+    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
+    sums = dict.fromkeys(names, 0.0)
+    for square, prompt in zip(squares, prompts, strict=True):
+        sums[prompt] += (square - mean) / len(squares)
+    c = len(names)
+    between = c / (c - 1) * float(np.square(list(sums.values())).sum())
+    largest = max(between, variance)
+    low, high = t_interval(mean, largest, c - 1, level)
+    return Inference(low, high, t_test(mean, largest, c - 1), float(c - 1))
+
+
+# A squared distance of d standard errors of the distance itself is about d / 2 of its own: four of
+# them, as for the other families' directions.
+GATE = 2.0
+_ROUNDING = 1e-9
+_NUMBER = " #"  # before the number of a lean, where a row has several
+
+
+@dataclass(frozen=True, slots=True)
+class AxisShares:
+    """The mixture of one prompt along one axis.
+
+    Attributes:
+        name: Of its row.
+        prompt: The prompt.
+        counterfactuals: Their names.
+        sets: The images of the prompt, then those of each counterfactual.
+        mixture: Their shares.
+        separation: Whether the counterfactuals can be told apart.
+        moved: Influence on the shares of each set's images and, in the last row, of the one more
+            that it takes for at least some variance, shape (n + 1, k) each.
+        moved_even: The same if all shares were 1 / k.
+    """
+
+    name: str
+    prompt: str
+    counterfactuals: tuple[str, ...]
+    sets: tuple[FeatureSet, ...]
+    mixture: Mixture
+    separation: Separation
+    moved: tuple[Float64Array, ...]
+    moved_even: tuple[Float64Array, ...]
+
+    @property
+    def reason(self) -> str | None:
+        """Why the shares decide nothing; None where the counterfactuals can be told apart."""
+        if self.separation.ratio >= GATE:
+            return None
+        if self.separation.pair is None:
+            return "the answers do not tell each counterfactual from a mixture of the others"
+        first, second = (self.counterfactuals[number] for number in self.separation.pair)
+        return f"the answers do not tell '{first}' from '{second}'"
+
+    @property
+    def leans(self) -> Float64Array:
+        """Leans whose squares sum to the squared lean, shape (k - 1,); 2 share - 1 for two."""
+        k = len(self.counterfactuals)
+        return (self.mixture.shares - 1.0 / k) @ self.scales
+
+    @property
+    def scales(self) -> Float64Array:
+        """Of the shares in the leans, shape (k, k - 1)."""
+        k = len(self.counterfactuals)
+        scales: Float64Array = contrast_basis(k) * np.sqrt(k / (k - 1))
+        return scales
+
+    @property
+    def squared(self) -> float:
+        """The unbiased squared lean: |pi - 1/k|² less its sampling variance, over 1 - 1/k."""
+        k = len(self.counterfactuals)
+        found = self.mixture
+        variance = sum(float((rows**2).sum()) for rows in (found.start, *found.changed))
+        squares = float(((found.shares - 1.0 / k) ** 2).sum())
+        return (squares - variance + found.twice) * k / (k - 1)
+
+    @property
+    def twice(self) -> float:
+        """What the leans' influences count twice of their variances."""
+        k = len(self.counterfactuals)
+        return self.mixture.twice * k / (k - 1)
+
+    @property
+    def extra(self) -> float:
+        """By how much the leans' variances grow with the squared lean.
+
+        The error of m_k counts pi_k times, so its variance 1/k² + d² times for a share of 1/k + d
+        (on average over the two signs of d), and the mean of d² is the squared lean times
+        (k - 1) / k².
+        """
+        k = len(self.counterfactuals)
+        return k * sum(float((rows**2).sum()) for rows in self.moved_even[1:])
+
+    def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
+        """How each image moves a linear combination of the shares.
+
+        Args:
+            weights: Of the shares, shape (k,).
+            even: As if all shares were 1 / k.
+
+        Returns:
+            The influence, with at least the variance that one more image of each set, as like
+            each of the counterfactuals, would show.
+        """
+        moved = self.moved_even if even else self.moved
+        parts = [
+            (1.0, Influence((one.prompt,), np.zeros_like(units), units, rows @ weights))
+            for one, rows in zip(self.sets, moved, strict=True)
+            for units in (np.append(one.units, FLOOR),)
+        ]
+        return Influence.combined(parts)
+
+
+def _moved(found: Mixture, *, even: bool) -> tuple[Float64Array, ...]:
+    """See `AxisShares.moved`: the one more image is as like each of the counterfactuals."""
+    k = len(found.shares)
+    shares = np.clip(found.shares, 0.0, None)
+    shares = shares / shares.sum()
+    weights = np.full(k, 1.0 / k) if even else found.shares
+    distances = ((np.eye(k) - shares) ** 2).sum(axis=1)
+    least = [float(distances.mean()), *(weights**2 * 2 * (k - 1) / k)]
+    directions = [found.shares - 1.0 / k, *(np.eye(k) - 1.0 / k)]
+    sets = (found.start, *(found.even if even else found.changed))
+    return tuple(
+        _floored(rows, distance, direction)
+        for rows, distance, direction in zip(sets, least, directions, strict=True)
+    )
+
+
+def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Float64Array:
+    """Influences of n images and of what one at a mean squared distance would add."""
+    n, variance = len(rows), float((rows**2).sum())
+    missing = max(((n - 1) * variance + distance / n) / n - variance, 0.0)
+    length = float(np.sqrt(direction @ direction))
+    if length < _ROUNDING:
+        direction, length = contrast_basis(len(direction))[:, 0], 1.0
+    return np.vstack([rows, np.sqrt(missing) * direction / length])
+
+
+def axis_shares(
+    name: str, counterfactuals: Sequence[str], sets: Sequence[FeatureSet]
+) -> AxisShares | str:
+    """The mixture of one prompt along one axis."""
+    if len(counterfactuals) < 2:
+        return "an axis with one counterfactual has no shares"
+    lacking = [one.prompt for one in sets if len(one.units) < 2]
+    if lacking:
+        return f"fewer than two answered images of: {', '.join(lacking)}"
+    start, *changed = (one.features for one in sets)
+    found = mixture(start, changed)
+    return AxisShares(
+        name,
+        sets[0].prompt,
+        tuple(counterfactuals),
+        tuple(sets),
+        found,
+        separation(changed),
+        _moved(found, even=False),
+        _moved(found, even=True),
+    )
+
+
+def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
+    """The mean squared lean of several prompts and axes, which may share images."""
+    return joint_square(
+        np.concatenate([axis.leans for axis in axes]),
+        [
+            axis.influence(scale, even=True)
+            for axis in axes
+            for scale in np.ascontiguousarray(axis.scales.T)
+        ],
+        len(axes),
+        level,
+        value=float(np.mean([axis.squared for axis in axes])),
+        twice=sum(axis.twice for axis in axes),
+        extra=sum(axis.extra for axis in axes),
+    )
+
+
+def headline_of(axes: Sequence[AxisShares], level: float) -> Headline:
+    """The mean squared lean over prompts and axes."""
+    found = mean_square_of(axes, level)
+    total = sum(len(axis.counterfactuals) - 1 for axis in axes)
+    scale = float(np.sqrt(total / len(axes)))
+    parts = tuple(
+        Part(
+            axis.name if len(axis.leans) == 1 else f"{axis.name}{_NUMBER}{number + 1}",
+            float(lean) * scale,
+            axis.influence(axis.scales[:, number]).scaled(scale),
+        )
+        for axis in axes
+        for number, lean in enumerate(axis.leans)
+    )
+    return square_of(
+        found, parts, [axis.squared for axis in axes], [axis.prompt for axis in axes], level
+    )
+
+
+def square_of(
+    found: MeanSquare,
+    parts: tuple[Part, ...],
+    squares: Sequence[float],
+    prompts: Sequence[str],
+    level: float,
+) -> Headline:
+    """A mean square as a headline."""
+    matrix = spread([part.influence for part in parts]).matrix / len(parts)
+    leans = np.array([part.value for part in parts])
+    products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
+    variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
+    return Headline(
+        found.value,
+        "mean_square",
+        "these",
+        {"these": these(found), "like_these": like_these(squares, prompts, variance, level)},
+        (found.fair_low, found.fair_high),
+        parts,
+        "f",
+    )
+
+
+def share_estimates(
+    axis: AxisShares | str, names: Sequence[str], level: float
+) -> dict[str, Estimate]:
+    """The scores of a row that come from its shares."""
+    reason = axis if isinstance(axis, str) else axis.reason
+    if reason or isinstance(axis, str):
+        kinds = ["squared_lean", *(f"share:{name}" for name in names)]
+        kinds += ["lean"] if len(names) == 2 else []
+        return {kind: Estimate.undefined(reason or "") for kind in kinds}
+    scores = {"squared_lean": mean_square_estimate([axis], level)}
+    scores |= {
+        f"share:{name}": share_estimate(share, axis.influence(weights), level)
+        for name, share, weights in zip(
+            names, axis.mixture.shares.tolist(), np.eye(len(names)), strict=True
+        )
+    }
+    if len(names) == 2:
+        influence = axis.influence(np.array([1.0, -1.0]))
+        scores["lean"] = Estimate.from_influence(float(axis.leans[0]), influence, level)
+    return scores
+
+
+def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
+    """The mean squared lean of some prompts and axes, with its interval and test."""
+    found = mean_square_of(axes, level)
+    interval = (found.low, found.high)
+    return Estimate(found.value, p=found.p, test="f", alternative="greater", interval=interval)
+
+
+def share_estimate(value: float, influence: Influence, level: float) -> Estimate:
+    """A share with Student's t interval."""
+    interval = t_interval(value, influence.variance, influence.df, level)
+    return Estimate(value, interval=interval, influence=influence)
+
+
+def average_headlines(
+    headlines: Sequence[Headline], prompts: Mapping[str, str], level: float
+) -> Headline:
+    """The headline over several judges: the mean square of the leans' means."""
+    tables = [_unscaled(headline.parts) for headline in headlines]
+    names = [name for name in tables[0] if all(name in table for table in tables)]
+    if not names:
+        lacking = next((one.reason for one in headlines if one.reason), None)
+        return Headline.undefined(lacking or "the judges decide different rows", "mean_square")
+    rows = [_row_of(name) for name in names]
+    count = len(set(rows))
+    scale = float(np.sqrt(len(names) / count))
+    parts = tuple(
+        Part(
+            name,
+            scale * float(np.mean([table[name].value for table in tables])),
+            Influence.combined([(scale / len(tables), table[name].influence) for table in tables]),
+        )
+        for name in names
+    )
+    squares = dict.fromkeys(rows, 0.0)
+    for row, part in zip(rows, parts, strict=True):
+        shown = part.influence.value[part.influence.unit != FLOOR]
+        squares[row] += (part.value**2 - float((shown**2).sum())) / scale**2
+    found = joint_square(
+        [part.value / scale for part in parts],
+        [part.influence.scaled(1.0 / scale) for part in parts],
+        count,
+        level,
+        value=float(np.mean(list(squares.values()))),
+    )
+    return square_of(found, parts, list(squares.values()), [prompts[row] for row in squares], level)
+
+
+def _row_of(part: str) -> str:
+    return part.rpartition(_NUMBER)[0] or part
+
+
+def _unscaled(parts: Sequence[Part]) -> dict[str, Part]:
+    """The leans of rows, without the weight that makes the headline the mean of their squares."""
+    rows = len({_row_of(part.name) for part in parts})
+    factor = float(np.sqrt(rows / len(parts))) if parts else 1.0
+    return {
+        part.name: Part(part.name, part.value * factor, part.influence.scaled(factor))
+        for part in parts
+    }
+
+
+_ALPHA = 0.05
+_SMALL = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Adherence:
+    """How often images of counterfactuals show what the counterfactual is named.
+
+    Attributes:
+        hits: Images whose answers name it.
+        images: Images of counterfactuals whose name is among the axis's answers.
+    """
+
+    hits: int = 0
+    images: int = 0
+
+
+def controls_of(
+    known: Sequence[AxisShares],
+    adherences: Sequence[Adherence],
+    rng: np.random.Generator,
+    level: float,
+) -> dict[str, Control]:
+    """All controls of a task."""
+    if not known:
+        return {}
+    controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
+    decided = [axis for axis in known if axis.reason is None]
+    if decided:
+        controls["halves"] = _halves(decided, level)
+    images = sum(one.images for one in adherences)
+    if images:
+        share = sum(one.hits for one in adherences) / images
+        controls["adherence"] = Control(
+            f"Of {images} images of counterfactuals, {share:.0%} get an answer that names the "
+            "counterfactual.",
+            share,
+        )
+    return controls
+
+
+def _separation(known: Sequence[AxisShares]) -> Control:
+    decided = sum(axis.reason is None for axis in known)
+    weakest = min(known, key=lambda axis: axis.separation.ratio)
+    ratio = max(weakest.separation.ratio, 0.0)
+    return Control(
+        f"The answers tell the counterfactuals apart on {decided} of {len(known)} prompts and axes "
+        f"(a squared distance of at least {GATE:g} standard errors); on '{weakest.name}', the "
+        f"weakest, it is {ratio:.1f}.",
+        ratio,
+        contradicts=None if decided else weakest.reason,
+    )
+
+
+def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> Control:
+    """Shuffled labels of the counterfactuals' images: no prompt is then nearer to some of them."""
+    rejected = sum(_shuffled_p(known, rng, level) < _ALPHA for _ in range(SHUFFLES))
+    return of_shuffles(
+        f"With the labels of the counterfactuals' images shuffled, {rejected} of {SHUFFLES} tests "
+        f"have p < {_ALPHA:g}.",
+        rejected / SHUFFLES,
+        rejected,
+        f"{rejected} of {SHUFFLES} tests with shuffled labels reject",
+    )
+
+
+def _shuffled_p(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> float:
+    leans: list[float] = []
+    influences: list[Influence] = []
+    twice = 0.0
+    for number, axis in enumerate(known):
+        start, *changed = (one.features for one in axis.sets)
+        pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
+        cuts = np.cumsum([len(rows) for rows in changed])[:-1]
+        shuffled = np.split(pool, cuts)
+        found = mixture(start, shuffled, invert=False)
+        twice += found.twice
+        basis = contrast_basis(len(changed))
+        leans += ((found.shares - 1.0 / len(changed)) @ basis).tolist()
+        strata = [axis.prompt, *(f"{number} {k}" for k in range(len(changed)))]
+        units = [axis.sets[0].units, *(np.arange(len(rows)) for rows in shuffled)]
+        influences += [
+            _influence(strata, units, (found.start, *found.even), weights)
+            for weights in np.ascontiguousarray(basis.T)
+        ]
+    return joint_square(leans, influences, len(known), level, twice=twice).p
+
+
+def _influence(
+    strata: Sequence[str],
+    units: Sequence[IntArray],
+    rows: Sequence[Float64Array],
+    weights: Float64Array,
+) -> Influence:
+    return Influence.combined(
+        (1.0, Influence((name,), np.zeros(len(numbers), np.int64), numbers, values @ weights))
+        for name, numbers, values in zip(strata, units, rows, strict=True)
+    )
+
+
+def _halves(decided: Sequence[AxisShares], level: float) -> Control:
+    """Leans of the images with an even index against those with an odd one."""
+    leans: list[float] = []
+    influences: list[Influence] = []
+    for axis in decided:
+        sets = (axis.mixture.start, *axis.mixture.changed)
+        odd = [one.units % 2 == 1 for one in axis.sets]
+        if not all(0 < half.sum() < len(half) for half in odd):
+            continue
+        for weights in np.ascontiguousarray(axis.scales.T):
+            halves = [_half(rows @ weights, half) for rows, half in zip(sets, odd, strict=True)]
+            leans.append(float(sum(values.sum() for values in halves)))
+            strata = [one.prompt for one in axis.sets]
+            units = [one.units for one in axis.sets]
+            # Exchangeable images: the variance is that of all of them, not within the halves.
+            scales = [np.sqrt(len(half) / (len(half) - 1)) for half in odd]
+            rows = [(values * scale)[:, None] for values, scale in zip(halves, scales, strict=True)]
+            influences.append(_influence(strata, units, rows, np.ones(1)))
+    if not leans:
+        return Control("There are too few images for two halves.")
+    found = joint_square(leans, influences, len(decided), level)
+    value = float(settled(found.value))
+    differ = found.p < _SMALL
+    return Control(
+        "Leans of images with an even and with an odd index "
+        f"{'differ' if differ else 'agree'} (mean squared difference {value:.2f}, "
+        f"p = {found.p:.2g}).",
+        value,
+        found.low,
+        found.high,
+        found.p,
+        contradicts="its two halves disagree" if differ else None,
+    )
+
+
+def _half(influence: Float64Array, odd: Float64Array) -> Float64Array:
+    """Each image's part in the mean of the even images less that of the odd ones."""
+    n, n_odd = len(odd), int(odd.sum())
+    values = influence * np.sqrt(n * (n - 1))
+    parts: Float64Array = np.where(odd, -values / n_odd, values / (n - n_odd))
+    return parts
+
+
+def adherence(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> Adherence:
+    """How often images of an axis's counterfactuals are answered with the counterfactual's name."""
+    merging = synonyms()
+    everything = np.concatenate([one.features for one in changed])
+    hits = images = 0
+    for cf, one in zip(axis.counterfactuals, changed, strict=True):
+        words = list(concept_counts([cf.name]))
+        columns = [
+            column
+            for column, name in enumerate(sets.names)
+            if any(len({*merging.merged({word: 1.0, name: 1.0}).values()}) == 1 for word in words)
+        ]
+        if everything[:, columns].any():
+            hits += int(one.features[:, columns].any(axis=1).sum())
+            images += len(one.features)
+    return Adherence(hits, images)
+
 
 _NO_AXIS = "no prompt has two answered images of itself and of each of two counterfactuals"
 _NAMED = 5  # rows in a warning
@@ -99,7 +774,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     """Which shares of its counterfactuals' images make up the images of each prompt.
 
     With phi the concepts, 0 or 1, that the answers about an image name, and pi the shares of the
-    counterfactuals' mean phi that come nearest to the prompt's (`tibet.mixture`), K along an axis:
+    counterfactuals' mean phi that come nearest to the prompt's (`mixture`), K along an axis:
 
         squared_lean = (|pi - 1/K|² - its sampling variance) / (1 - 1/K)
 

@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats import pooled_proportion
-from t2ibench.stats.proportions import Proportion
+from t2ibench.stats.clusters import Proportion
 
 _FEWEST = 5  # prompts of an interval of a correlation
 

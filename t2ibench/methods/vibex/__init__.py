@@ -1,19 +1,17 @@
 """ViBEx: everything about this family."""
 
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.vibex.checks import check
-from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="vibex",
+METHOD = Method(
     title="ViBEx",
     Task=VibexTask,
     check=check,
     needs=lazy("t2ibench.methods.vibex.score:needs"),
     score=lazy("t2ibench.methods.vibex.score:score"),
     describe=lazy("t2ibench.methods.vibex.describe:describe"),
-    present=lazy("t2ibench.methods.vibex.present:present"),
+    present=lazy("t2ibench.methods.vibex.describe:present"),
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "m", "lean"),
     estimand=(

@@ -96,14 +96,17 @@ def excess_headline(
         Influence.combined([(weight, part.on_reference) for weight, part in pairs]),
     )
     these = _these(pooled, level)
-    if these.low is None:
+    if these.ci_low is None:
         return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
     like_these, fair = _like_these(pooled, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     # An estimate lies in its interval.
     value = max(
-        these.low,
-        min(float(excess(v, w)) - _curvature(pooled), 1.0 if these.high is None else these.high),
+        these.ci_low,
+        min(
+            float(excess(v, w)) - _curvature(pooled),
+            1.0 if these.ci_high is None else these.ci_high,
+        ),
     )
     v, w = max(v, 0.0), max(w, 0.0)
     slope = 2.0 / (v + w) ** 2
@@ -171,7 +174,7 @@ def _like_these(
     high = float(excess(ratio, least)) if least > 0 else 1.0
     images = _these(pooled, level)
     one_sided = _these(pooled, 2 * level - 1)
-    ends = (-1.0 if one_sided.low is None else one_sided.low, images.high or 0.0)
+    ends = (-1.0 if one_sided.ci_low is None else one_sided.ci_low, images.ci_high or 0.0)
     tail = 0.5 * (images.p or 1.0)
     p_images = tail if v > w else 1.0 - tail
     inference = Inference(min(low, ends[0]), max(high, ends[1]), max(p, p_images))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.exploration import (
+from t2ibench.methods.core.prompting_tree import (
     Exploration,
     ExploredConcept,
     ExploredReference,

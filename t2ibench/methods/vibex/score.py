@@ -8,21 +8,500 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
-from t2ibench.methods.core.controls import contradiction
-from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_estimate
-from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Headline
-from t2ibench.methods.core.needs import Needs, PromptNeed
-from t2ibench.methods.vibex.controls import controls
-from t2ibench.methods.vibex.excess import Squares, excess_headline
-from t2ibench.methods.vibex.forward import EFFECTS, averaged_effect, forward
-from t2ibench.methods.vibex.inverse import intersection, inverse
-from t2ibench.methods.vibex.scene import Scene
+from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
+from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.headline import (
+    SHUFFLES,
+    Control,
+    Headline,
+    contradiction,
+    of_shuffles,
+    t_inference,
+)
+from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.nearest import Sides, corrected_shares
+from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
+from t2ibench.methods.core.reference import (
+    Nearness,
+    beyond_words,
+    effect_influence,
+    effects,
+    image_p,
+    nearness,
+    place,
+)
+from t2ibench.methods.vibex.describe import tendency, verdicts
+from t2ibench.methods.vibex.excess import Squares, excess, excess_headline
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
-from t2ibench.methods.vibex.verdicts import tendency, verdicts
 from t2ibench.settings import Settings
+from t2ibench.stats import (
+    cliffs_delta,
+    group_distance,
+    p_value,
+    shuffled_labels,
+    sign_flip_permutation,
+)
+from t2ibench.stats.student import t_test
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What all queries of one task look at.
+
+    Attributes:
+        task: The task.
+        settings: How to measure.
+        pool: Images of all anchors; their cluster is their anchor.
+        anchors: The anchors' text embeddings, shape (k, d).
+    """
+
+    task: VibexTask
+    settings: Settings
+    pool: PromptImages
+    anchors: Float64Array
+
+    @property
+    def k(self) -> int:
+        """Number of anchors."""
+        return len(self.task.anchors)
+
+    @property
+    def labels(self) -> IntArray:
+        """The number of each image's anchor, shape (n,)."""
+        return self.pool.clusters
+
+    @property
+    def level(self) -> float:
+        """Confidence level."""
+        return self.settings.level
+
+    @property
+    def strata(self) -> list[str]:
+        """The anchors' prompts."""
+        return self.pool.prompts
+
+    @property
+    def sides(self) -> Sides:
+        """The anchors' images, for sorting others by them."""
+        return Sides(self.pool.embeddings, self.labels, self.strata, self.pool.indices)
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """A generator of random numbers for one purpose."""
+        return self.settings.rng(self.task.id, purpose)
+
+
+def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estimate]]:
+    """D, probabilities and Cliff's delta of each concept.
+
+    Args:
+        scene: The anchors.
+        values: s(I, T), shape (m, n).
+
+    Returns:
+        For each concept its scores, all of them as published.
+    """
+    distances = group_distance(values, scene.labels)
+    n_draws = min(_DRAWS, scene.settings.n_permutations)
+    shuffles = shuffled_labels(scene.labels, n_draws, scene.rng("shuffled anchors"))
+    nulls = group_distance(values, shuffles)
+    probabilities = anchor_probabilities(values, scene.labels, scene.k)
+    errors = _probability_errors(values, scene.labels, probabilities)
+    margin = distance_margin(np.bincount(scene.labels, minlength=scene.k), scene.level)
+    rows = []
+    for index, distance in enumerate(distances.tolist()):
+        p = p_value(nulls[:, index], distance, "greater", exact=False)
+        scores = {
+            "D": Estimate(
+                distance,
+                null=nulls[:, index],
+                p=p,
+                test="monte_carlo",
+                alternative="greater",
+                interval=(max(0.0, distance - margin), min(1.0, distance + margin)),
+                as_published=True,
+            )
+        }
+        spread = float(np.ptp(probabilities[index]))
+        scores["probability_difference"] = Estimate(spread, as_published=True)
+        for j, anchor in enumerate(scene.task.anchors):
+            value, half = float(probabilities[index, j]), float(1.96 * errors[index, j])
+            scores[f"probability:{anchor.name}"] = Estimate(
+                value,
+                interval=(value - half, value + half) if np.isfinite(half) else None,
+                as_published=True,
+            )
+        if scene.k == 2:
+            first, second = (values[index][scene.labels == j] for j in (0, 1))
+            scores["delta"] = Estimate(float(cliffs_delta(first, second)), as_published=True)
+        rows.append(scores)
+    return rows
+
+
+def _probability_errors(
+    values: Float64Array, labels: IntArray, probabilities: Float64Array
+) -> Float64Array:
+    """Standard errors of P_j = M_j / (sum of M), by the delta method, shape (m, k)."""
+    k = probabilities.shape[1]
+    groups = [values[:, labels == j] for j in range(k)]
+    total = sum(group.mean(axis=1) for group in groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = np.stack([g.var(axis=1, ddof=1) / g.shape[1] for g in groups], axis=1)
+    own = (1.0 - 2.0 * probabilities) * variances
+    shared = probabilities**2 * variances.sum(axis=1, keepdims=True)
+    errors: Float64Array = np.sqrt(own + shared) / np.asarray(total)[:, None]
+    return errors
+
+
+EFFECTS = ("m", "beyond_words")  # whose null draws are the effects of the reference words
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """All forward queries of a task.
+
+    Attributes:
+        items: A row for each concept.
+        squares: What the headline is made of.
+        plain: The images beside concepts and reference.
+        beyond: The same without what tells the anchors' texts apart.
+        text_only: Effect of each concept and reference word on the anchors' texts, shape (m + r,).
+        samples: A row for each image of an anchor.
+    """
+
+    items: tuple[Item, ...]
+    squares: Squares
+    plain: Nearness
+    beyond: Nearness
+    text_only: Float64Array
+    samples: list[dict[str, Any]]
+
+
+def forward(
+    scene: Scene, concepts: Sequence[TestConcept], texts: Float64Array, reference: Float64Array
+) -> Forward:
+    """How far the anchors' images differ in each concept, beside reference words.
+
+    Args:
+        scene: The anchors.
+        concepts: The m concepts.
+        texts: Their text embeddings, shape (m, d).
+        reference: Text embeddings of the reference words, shape (r, d).
+
+    Returns:
+        See `t2ibench.methods.vibex.score.score`.
+    """
+    pool, m = scene.pool, len(concepts)
+    plain = nearness(pool.embeddings, scene.labels, scene.k, texts, reference)
+    rest = beyond_words(pool.embeddings, scene.anchors)
+    beyond = nearness(rest, scene.labels, scene.k, texts, reference)
+    words = scene.anchors @ (np.concatenate([texts, reference]) - reference.mean(axis=0)).T
+    text_only = words[0] - words[1] if scene.k == 2 else np.ptp(words, axis=0)
+    values = similarity(pool.embeddings, texts)
+    by_name = {
+        "beyond_words": effect_scores(beyond, m, scene.strata, pool.indices, scene.level),
+        "m": effect_scores(plain, m, scene.strata, pool.indices, scene.level),
+    }
+    percentiles, _ = place(effects(beyond)[:m], effects(beyond)[m:])
+    published = published_scores(scene, values)
+    items = []
+    for index, concept in enumerate(concepts):
+        scores = {name: estimates[index] for name, estimates in by_name.items()}
+        scores["percentile"] = Estimate(float(percentiles[index]))
+        scores["text_only"] = Estimate(float(text_only[index]))
+        if scene.k > 2:
+            scores |= _means(scene, "m", plain, index) | _means(
+                scene, "beyond_words", beyond, index
+            )
+        items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
+    return Forward(
+        tuple(items),
+        Squares.of(beyond, m, scene.strata, pool.indices),
+        plain,
+        beyond,
+        text_only,
+        _samples(scene, [concept.name for concept in concepts], values),
+    )
+
+
+def effect_scores(
+    found: Nearness, m: int, strata: Sequence[str], units: IntArray, level: float
+) -> list[Estimate]:
+    """Effects of concepts, each with its place among the reference words.
+
+    p is the larger of two: that the effect is none of the reference's, and that the images' own
+    variation does not explain it. A concept has to pass both.
+
+    Args:
+        found: The images beside m concepts and, after them, the reference.
+        m: Number of concepts.
+        strata: The anchors' prompts, shape (k,).
+        units: The number of each image within its anchor, shape (n,).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        One a concept; its null draws are the effects of the reference words.
+    """
+    values = effects(found)
+    _, places = place(values[:m], values[m:])
+    noise = image_p(found.columns(slice(0, m)))
+    estimates = []
+    for index in range(m):
+        influence = effect_influence(found, index, strata, units)
+        inference = t_inference(float(values[index]), influence, level)
+        estimates.append(
+            Estimate(
+                float(values[index]),
+                null=values[m:],
+                p=float(max(places[index], noise[index])),
+                test="rank",
+                interval=inference.interval,
+                influence=influence,
+            )
+        )
+    return estimates
+
+
+def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Estimate:
+    """The effect of one concept over encoders.
+
+    The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
+    of its reference, with that of each reference word.
+    """
+    known = [e for e in estimates if e.null is not None and e.influence is not None]
+    if len(known) < len(estimates) or any(e.value is None for e in estimates):
+        return Estimate.undefined("an encoder has no value")
+    nulls = [np.asarray(e.null) for e in known]
+    spreads = [float(np.sqrt(np.mean(null**2))) or 1.0 for null in nulls]
+    scaled = [float(e.value or 0.0) / s for e, s in zip(known, spreads, strict=True)]
+    null = np.mean([null / s for null, s in zip(nulls, spreads, strict=True)], axis=0)
+    _, places = place([np.mean(scaled)], null)
+    influences = [e.influence for e in known if e.influence is not None]
+    pairs = [(1.0 / s / len(known), i) for s, i in zip(spreads, influences, strict=True)]
+    moved = Influence.combined(pairs)
+    noise = t_test(float(np.mean(scaled)), moved.variance, moved.df) * k * (k - 1) / 2
+    value = float(np.mean([e.value for e in known]))
+    influence = Influence.combined([(1.0 / len(known), part) for part in influences])
+    inference = t_inference(value, influence, level)
+    p = float(max(places[0], min(1.0, np.nan_to_num(noise, nan=1.0))))
+    return Estimate(
+        value, null=null, p=p, test="rank", interval=inference.interval, influence=influence
+    )
+
+
+def _means(scene: Scene, name: str, found: Nearness, column: int) -> dict[str, Estimate]:
+    """Each anchor's mean, where an effect has no side."""
+    return {
+        f"{name}:{anchor.name}": Estimate(float(found.means[j, column]))
+        for j, anchor in enumerate(scene.task.anchors)
+    }
+
+
+def _samples(scene: Scene, names: Sequence[str], values: Float64Array) -> list[dict[str, Any]]:
+    pool = scene.pool
+    own = similarity(pool.embeddings, scene.anchors)
+    return [
+        {
+            "prompt": pool.prompts[anchor],
+            "index": int(pool.indices[image]),
+            "anchors": {a.name: float(own[j, image]) for j, a in enumerate(scene.task.anchors)},
+            "similarities": {name: float(values[row, image]) for row, name in enumerate(names)},
+        }
+        for image, anchor in enumerate(scene.labels)
+    ]
+
+
+_DRAWS = 5000  # shuffles of an intersection
+_FLIPS = 20_000  # sign flips of an inverse query
+
+
+def inverse(
+    scene: Scene, concept: TestConcept, pool: PromptImages, text: Float64Array
+) -> tuple[Item, list[dict[str, Any]]]:
+    """On which anchor's side the images of a concept are.
+
+    Args:
+        scene: The anchors.
+        concept: The concept.
+        pool: Its m images.
+        text: Its text embedding, shape (1, d).
+
+    Returns:
+        See `t2ibench.methods.vibex.score.score`.
+    """
+    if not len(pool):
+        scores = {"share": Estimate.undefined("the concept has no image")}
+        return Item(concept.name, scores, "inverse", 0), []
+    values = similarity(pool.embeddings, scene.anchors)
+    (similarities,) = similarity(pool.embeddings, text)
+    samples: list[dict[str, Any]] = [
+        {
+            "prompt": concept.prompt,
+            "index": int(index),
+            "anchors": {
+                anchor.name: float(values[j, image]) for j, anchor in enumerate(scene.task.anchors)
+            },
+            "own": float(similarities[image]),
+        }
+        for image, index in enumerate(pool.indices)
+    ]
+    scores = _shares(scene, pool) | _published(scene, concept, values)
+    return Item(concept.name, scores, "inverse", len(pool)), samples
+
+
+def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
+    """Shares of images nearest each anchor's own images, corrected, and their lean."""
+    shares = corrected_shares(
+        scene.sides, pool.embeddings, pool.prompts[0], pool.indices, scene.level
+    )
+    names = [anchor.name for anchor in scene.task.anchors]
+    if shares.reason:
+        return {f"share:{name}": Estimate.undefined(shares.reason) for name in names}
+    scores = {
+        f"share:{name}": Estimate(
+            float(shares.values[j]), interval=(float(shares.low[j]), float(shares.high[j]))
+        )
+        for j, name in enumerate(names)
+    }
+    if shares.lean is not None:
+        interval = (2 * float(shares.low[0]) - 1, 2 * float(shares.high[0]) - 1)
+        scores["lean"] = Estimate(
+            shares.lean, p=shares.p, test="t", interval=interval, influence=shares.influence
+        )
+    return scores
+
+
+def _published(scene: Scene, concept: TestConcept, values: Float64Array) -> dict[str, Estimate]:
+    """Which anchor's text each image is nearest, and by how much, as published."""
+    settings, total = scene.settings, values.shape[1]
+    nearest = values.argmax(axis=0)
+    rng = scene.rng(f"inverse {concept.name}")
+    scores = {}
+    for j, anchor in enumerate(scene.task.anchors):
+        hits = int((nearest == j).sum())
+        share, boot = hits / total, share_draws(hits, total, settings.n_bootstrap, rng)
+        scores[f"share_nearest:{anchor.name}"] = Estimate(share, boot, as_published=True)
+    if scene.k == 2:
+        flips = sign_flip_permutation(
+            values[1] - values[0],
+            n_draws=min(settings.n_permutations, _FLIPS),
+            max_exact=settings.max_exact,
+            rng=rng,
+        )
+        scores["x"] = Estimate(
+            flips.observed,
+            null=flips.null,
+            p=flips.p,
+            test="exact" if flips.exact else "monte_carlo",
+            as_published=True,
+        )
+    return scores
+
+
+def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
+    """Two concepts at once: each anchor's share of images that show more of both than usual.
+
+    Args:
+        scene: The anchors.
+        first: Name of a concept.
+        second: Name of another.
+        texts: Their text embeddings, shape (2, d).
+
+    Returns:
+        The row.
+    """
+    values = similarity(scene.pool.embeddings, texts)
+    usual = np.median(values, axis=1)[:, None]
+    both: Float64Array = np.all(values > usual, axis=0).astype(np.float64)
+    sizes = [int((scene.labels == j).sum()) for j in range(scene.k)]
+    shares = np.array([both[scene.labels == j].mean() for j in range(scene.k)])
+    rng = scene.rng(f"intersection of {first} and {second}")
+    n_draws = min(_DRAWS, scene.settings.n_permutations)
+    shuffled = shuffled_labels(scene.labels, n_draws, rng)
+    dealt = np.stack([(both * (shuffled == j)).sum(axis=1) / sizes[j] for j in range(scene.k)])
+    spread = float(shares.max() - shares.min())
+    null = dealt.max(axis=0) - dealt.min(axis=0)
+    difference = Estimate.from_null(spread, None, null)
+    scores = {"difference": replace(difference, as_published=True)}
+    for j, anchor in enumerate(scene.task.anchors):
+        hits = int(both[scene.labels == j].sum())
+        boot = share_draws(hits, sizes[j], scene.settings.n_bootstrap, rng)
+        scores[f"share_both:{anchor.name}"] = Estimate(float(shares[j]), boot, as_published=True)
+    return Item(f"{first} & {second}", scores, "intersection", len(both))
+
+
+_CONTROLS_SETS = 999  # sets of words in the test of one shuffle
+_HALVES = 0.005
+
+
+def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[str, Control]:
+    """What the task shows where there is nothing to show."""
+    bottom = found.squares.concepts.mean() + found.squares.reference.mean()
+    says = "The pictures differ" if headline.value is not None else "The pictures do not differ"
+    squared = found.text_only**2
+    value = float(excess(squared[:m].mean(), squared[m:].mean()))
+    return {
+        "shuffled": _shuffled(scene, found, m),
+        "halves": _halves(scene, found, m),
+        "separation": Control(
+            f"{says} beyond what the prompts say (mean squared effect of concepts plus that of "
+            f"reference words: {bottom:.2g}).",
+            float(bottom),
+            contradicts=headline.reason if headline.value is None else None,
+        ),
+        "text_only": Control(
+            "The same excess of the words on the anchors' texts, without any image; what they "
+            "explain is taken out of the headline.",
+            value if np.isfinite(value) else None,
+        ),
+    }
+
+
+def _shuffled(scene: Scene, found: Forward, m: int) -> Control:
+    rng = scene.rng("control: shuffled anchors")
+    rejected, values = 0, []
+    for _ in range(SHUFFLES):
+        shuffle = found.beyond.relabelled(rng.permutation(scene.labels))
+        squares = Squares.of(shuffle, m, scene.strata, scene.pool.indices)
+        headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
+        rejected += headline.p is not None and headline.p < 0.05
+        values += [headline.value] if headline.value is not None else []
+    return of_shuffles(
+        f"With the anchors of the images shuffled, {rejected} of {SHUFFLES} tests have p < .05.",
+        float(np.mean(values)) if values else None,
+        rejected,
+        "it finds an excess between shuffled anchors too",
+    )
+
+
+def _halves(scene: Scene, found: Forward, m: int) -> Control:
+    values, variances, dfs = [], [], []
+    for parity in (0, 1):
+        chosen = scene.pool.indices % 2 == parity
+        sizes = np.bincount(scene.labels[chosen], minlength=scene.k)
+        if sizes.min() < 3:
+            return Control("An anchor has too few images to be halved.")
+        half = found.beyond.rows(chosen)
+        squares = Squares.of(half, m, scene.strata, scene.pool.indices[chosen])
+        rng = scene.rng("control: halves")
+        headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
+        if headline.value is None:
+            return Control("A half of the images has no excess to compare.")
+        influence = headline.parts[0].influence
+        values.append(float(headline.value))
+        variances.append(influence.variance)
+        dfs.append(influence.df)
+    difference = values[0] - values[1]
+    p = t_test(difference, sum(variances), min(dfs))
+    known = bool(np.isfinite(p))
+    return Control(
+        f"Images of even number give {values[0]:+.2f}, of odd number {values[1]:+.2f}.",
+        difference,
+        p=p if known else None,
+        contradicts="its two halves disagree" if known and p < _HALVES else None,
+    )
+
 
 _SETS = 20_000  # random sets of reference words
 
@@ -139,7 +618,7 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
         scores={"D_mean": _mean_distance(found.items)} if found else {},
         by=[
             *(found.items if found else ()),
-            *(query.item for query in inverses),
+            *(item for item, _ in inverses),
             *crossed,
         ],
         n_images=collector.n_images,
@@ -148,7 +627,7 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
         conventions=_conventions(task),
         samples=[
             *(found.samples if found else ()),
-            *(row for query in inverses for row in query.samples),
+            *(row for _, samples in inverses for row in samples),
         ],
         controls=checks,
         inconclusive=contradiction(checks),

@@ -1,20 +1,18 @@
 """WEAT: the method, put together from its parts."""
 
-from t2ibench.methods.core.method import Family, MainScore
-from t2ibench.methods.weat.checks import check
-from t2ibench.methods.weat.schema import WeatTask
+from t2ibench.methods.core.method import MainScore, Method
+from t2ibench.methods.weat.schema import WeatTask, check
 from t2ibench.registry import lazy
 
-METHOD = Family(
-    name="weat",
+METHOD = Method(
     title="WEAT",
     Task=WeatTask,
     check=check,
     needs=lazy("t2ibench.methods.weat.score:needs"),
     score=lazy("t2ibench.methods.weat.score:score"),
     describe=lazy("t2ibench.methods.weat.describe:describe"),
-    present=lazy("t2ibench.methods.weat.present:present"),
-    combine=lazy("t2ibench.methods.weat.headline:combine"),
+    present=lazy("t2ibench.methods.weat.describe:present"),
+    combine=lazy("t2ibench.methods.weat.score:combine"),
     main_score=MainScore("d", "d"),
     estimand=(
         "Cliff's delta between the two target sets in the encoder's association of a word with the "

@@ -1,11 +1,13 @@
-"""The schema of WEAT tasks."""
+"""The schema of WEAT tasks, and what it cannot express."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from t2ibench.methods.core import checks
 from t2ibench.methods.core.schema import (
     Alternative,
     BaseTask,
@@ -40,3 +42,13 @@ class WeatTask(BaseTask):
     templates: Annotated[tuple[Text, ...], Field(min_length=1)] = ("{word}",)
     alternative: Alternative = "two-sided"
     allow_missing: Annotated[float, Field(ge=0, lt=1)] = 0.2
+
+
+def check(task: WeatTask) -> Iterator[checks.Finding]:
+    """Problems of a task that its schema cannot express."""
+    x, y = task.targets.X, task.targets.Y
+    a, b = task.attributes.A, task.attributes.B
+    yield from checks.two_sets(x.words, y.words, ("X", "Y"), ("targets",), "words")
+    yield from checks.two_sets(a.words, b.words, ("A", "B"), ("attributes",), "words")
+    for number, template in enumerate(task.templates):
+        yield from checks.template(template, ["word"], ("templates", number))

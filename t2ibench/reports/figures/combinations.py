@@ -23,8 +23,8 @@ from t2ibench.reports.figures.figure import (
 )
 from t2ibench.reports.html.numbers import between, percent
 from t2ibench.reports.view import TaskView
+from t2ibench.results.display import ALPHA, row_state
 from t2ibench.results.schema import Row, Score
-from t2ibench.results.states import ALPHA, row_state
 
 _LETTER = 6.4
 _BESIDE = 24  # letters of a name that stands beside its mark; longer ones stand above

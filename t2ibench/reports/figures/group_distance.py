@@ -17,8 +17,8 @@ from t2ibench.reports.figures.figure import (
 )
 from t2ibench.reports.html.numbers import between, percent, plain, plain_ends
 from t2ibench.reports.view import TaskView
+from t2ibench.results.display import row_state
 from t2ibench.results.schema import Score
-from t2ibench.results.states import row_state
 
 _LEFT, _NUMBERS = 132.0, 40.0
 _STEP, _TOP, _FOOT = 16.0, 8.0, 24.0

@@ -21,8 +21,8 @@ from t2ibench.reports.figures.figure import (
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.numbers import plain, plain_ends
 from t2ibench.reports.view import TaskView
+from t2ibench.results.display import row_state
 from t2ibench.results.schema import Row, Score
-from t2ibench.results.states import row_state
 
 _LEFT, _RIGHT = 44.0, 16.0
 _MANY = 60  # points, above which only those with a name show their interval

@@ -12,12 +12,11 @@ from typing import Any
 from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import Beside, fragment
 from t2ibench.reports.view import RunView, SeriesView
-from t2ibench.results.compare import Difference, compare
+from t2ibench.results.compare import Difference, compare, rewriting_line
 from t2ibench.results.display import displayed
+from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
-from t2ibench.results.reading import read_results
-from t2ibench.results.rewriting import rewriting_line
 from t2ibench.store.jsonl import read_rows
 
 _WORDS: dict[str | None, str] = {

@@ -25,10 +25,9 @@ from t2ibench.reports.exclusions import (
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import RowView, RunView, TaskView
 from t2ibench.reports.wordings import wording_reports, wording_rows
-from t2ibench.results.display import displayed
+from t2ibench.results.display import ALPHA, displayed
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.prompt_agreement import every_prompt
-from t2ibench.results.states import ALPHA
 
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
 _FEWEST = 5  # stimuli in common, to say how they agree

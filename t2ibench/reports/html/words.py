@@ -21,8 +21,7 @@ from t2ibench.reports.view import (
     TaskView,
     poles,
 )
-from t2ibench.results.display import IntervalMark
-from t2ibench.results.states import WORDS
+from t2ibench.results.display import WORDS, IntervalMark
 from t2ibench.settings import Settings
 
 _FAMILY_NOTES = {

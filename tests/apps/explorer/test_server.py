@@ -28,8 +28,8 @@ from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, open_collection
 from t2ibench.apps.explorer.start import first_state
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.probing import Reading, verdict
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
-from t2ibench.methods.core.verdict import Reading, verdict
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest

@@ -19,7 +19,7 @@ from t2ibench.apps.leaderboard.table import family_ranks
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
 from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
 from tests.apps.leaderboard.forging import edit, edit_json, seal, set_in
 

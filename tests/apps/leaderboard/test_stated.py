@@ -15,7 +15,7 @@ from t2ibench.apps.leaderboard.thumbs import is_bare
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.settings import RunSettings
 from tests.apps.leaderboard.forging import refusal, seal
 

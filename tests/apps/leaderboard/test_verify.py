@@ -17,7 +17,7 @@ from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from tests.apps.leaderboard.forging import edit, refusal, seal, set_in, tensors, word
 
 Cli = Callable[..., tuple[int, str, str]]

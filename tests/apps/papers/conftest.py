@@ -6,7 +6,7 @@ from pathlib import Path
 
 from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import Exhibit, build
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 
 FEW = ["--bootstrap", "50", "--permutations", "50", "--control-encoder", "none"]
 SMALL = ["--model", "toyland", "--limit", "4", "--scale", ".1"]

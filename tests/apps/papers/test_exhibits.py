@@ -21,7 +21,7 @@ from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.reports.files import samples_of
-from t2ibench.results.reading import read_results
+from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours, write
 

@@ -21,8 +21,8 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.results.schema import Row
 from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
-from t2ibench.stats.kendall import kendall_tau
-from t2ibench.stats.proportions import Proportion, pooled_proportion
+from t2ibench.stats.clusters import Proportion, pooled_proportion
+from t2ibench.stats.correlation import kendall_tau
 
 _EXAMPLES, _PROFESSIONS, _METHOD = "openbias_examples", "openbias_winobias", "openbias"
 _POOLS = {"flickr": "Flickr30k", "coco": "COCO"}

@@ -12,7 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
-from t2ibench.stats.kendall import kendall_tau
+from t2ibench.stats.correlation import kendall_tau
 
 _ALL = "all concepts"
 

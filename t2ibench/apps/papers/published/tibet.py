@@ -15,8 +15,7 @@ from t2ibench.apps.papers.figures import Group, Series, arrows, by_head, grouped
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.people import share_of
 from t2ibench.methods.core.concepts import words_of
-from t2ibench.methods.tibet.questions import QUESTIONS, questions_of
-from t2ibench.methods.tibet.schema import Axis, TibetTask
+from t2ibench.methods.tibet.schema import QUESTIONS, Axis, TibetTask, questions_of
 from t2ibench.methods.tibet.studies import (
     AxisAnswer,
     ConceptAnswer,
@@ -28,7 +27,7 @@ from t2ibench.methods.tibet.studies import (
 )
 from t2ibench.results.schema import Row, TaskResult
 from t2ibench.stats import correlation_permutation, mad
-from t2ibench.stats.proportions import share_difference
+from t2ibench.stats.clusters import share_difference
 
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
 _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"

@@ -14,8 +14,7 @@ from t2ibench.apps.papers.people import share_of
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.tibet.questions import questions_of
-from t2ibench.methods.tibet.schema import TibetTask
+from t2ibench.methods.tibet.schema import TibetTask, questions_of
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 from t2ibench.tasks.loader import library_for, load_file
