@@ -229,7 +229,6 @@ def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], messag
         ("reproduce t2iat --table 9", "It has: table-1"),
         ("reproduce t2iat --with ratings", "expected NAME=FILE"),
         ("reproduce t2iat --run x --model toy", "Leave out --model"),
-        ("reproduce t2iat --model toyland --engine slurm", "reproduce has to score"),
         ("reproduce all --table 1", "Name the paper."),
         ("run --preset t2iats --model toyland", "Unknown paper 't2iats'"),
         ("run --preset t2iat --model toyland --tasks weat", "has no task 'weat'"),
