@@ -24,8 +24,8 @@ def measure(
         model_args=args,
         images_per_prompt=images,
         guided_images_per_prompt=guided,
-        n_permutations=10_000,
-        n_bootstrap=1000,
+        n_permutations=2000,
+        n_bootstrap=300,
         output_dir=folder,
     ).tasks
 
