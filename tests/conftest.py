@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from tests.system import chromium
@@ -52,6 +54,44 @@ def browser() -> Iterator[Any]:
     """A running Chromium."""
     with chromium() as found:
         yield found
+
+
+# Tests of images of every method, one with questions, and a test of words alone.
+SHARED_TASKS = (
+    *("t2iat_science_arts", "openbias_examples", "occupations_tibet", "tibet_occupations"),
+    *("vibex_gender", "mcas_sports", "weat_6_gender_career_family"),
+)
+
+
+@pytest.fixture(scope="session")
+def shared_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of toyland, made once for all processes of a session; `copied` copies it.
+
+    It has SHARED_TASKS with 3 images a prompt, 2 of guided ones, 300 permutations, 100 resamples,
+    without an untrained network. Nothing may be written into it: other processes read it, too.
+    """
+    from t2ibench.cli import main
+
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    run, made = root / "shared" / "toyland", root / "shared-run-made"
+    words = ["--model", "toyland", "--tasks", ",".join(SHARED_TASKS), "--control-encoder", "none"]
+    words += ["--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
+    words += ["--permutations", "300", "--bootstrap", "100", "--output-dir", str(run.parent)]
+    with FileLock(root / "shared-run.lock"):
+        if not made.exists():
+            assert main(words) == 0
+            made.touch()
+    return run
+
+
+def copied(run: Path, folder: Path) -> Path:
+    """A copy of a run to write into; its images are links, to be replaced and never changed."""
+
+    def copy(source: str, target: str) -> None:
+        (os.link if source.endswith(".png") else shutil.copy2)(source, target)
+
+    return Path(shutil.copytree(run, folder / run.name, copy_function=copy))
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -51,21 +51,26 @@ def providers() -> dict[str, set[str]]:
     return found
 
 
+@cache
+def modules_of(path: Path) -> set[str]:
+    """The first parts of the names of all modules that a file imports."""
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.append(node.module)
+    return {module.split(".")[0] for module in modules}
+
+
 def imported(*folders: str) -> dict[str, str]:
     """Distribution to one file that imports it; standard library and own modules left out."""
     found: dict[str, str] = {}
     for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules: list[str] = []
-            if isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules = [node.module]
-            for top in {module.split(".")[0] for module in modules}:
-                if top not in OWN and top not in STANDARD:
-                    # One that is not installed here (a marker keeps it out) has its module's name.
-                    for distribution in providers().get(top, {top}):
-                        found[distribution] = str(path.relative_to(ROOT))
+        for top in modules_of(path) - OWN - STANDARD:
+            # One that is not installed here (a marker keeps it out) has its module's name.
+            for distribution in providers().get(top, {top}):
+                found[distribution] = str(path.relative_to(ROOT))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import t2ibench
@@ -25,6 +26,11 @@ NAMED = {
 }
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def rooms() -> list[set[str]]:
     """The order of the rooms as CONTRIBUTING says it, from the top; one floor a line."""
     (block,) = re.findall(r"<!-- rooms -->\n```\n(.*?)```", CONTRIBUTING, re.DOTALL)
@@ -42,7 +48,7 @@ def floor_of(room: str) -> int:
 def imports(path: Path) -> set[str]:
     """Every module a file imports, at the top or inside functions."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -89,15 +95,14 @@ def test_imports_only_go_down() -> None:
 
 def words(path: Path) -> Iterator[str]:
     """Identifiers, modules and strings of a file; documentation does not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     documentation = {
         id(node.body[0].value)
-        for node in ast.walk(tree)
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and node.body
         and isinstance(node.body[0], ast.Expr)
     }
-    for node in ast.walk(tree):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) not in documentation:
                 yield node.value
@@ -129,7 +134,7 @@ def test_a_family_is_known_in_its_own_folder_only() -> None:
 def public_functions() -> Iterator[ast.FunctionDef]:
     """What the package exports, and its statistics."""
     for path in MODULES:
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
                 continue
             if node.name in t2ibench.__all__ or path.is_relative_to(ROOT / "stats"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
@@ -128,28 +126,6 @@ def test_attempts_are_counted(waits: list[float]) -> None:
             chat_server(url, retries=1).chat(MESSAGES)
     assert len(posted) == 4
     assert "\n" not in str(caught.value) and "base_url" in str(caught.value)
-
-
-def test_a_dead_server_is_one_line(waits: list[float]) -> None:
-    with serving(says((200, "x"))) as (url, _):
-        pass
-    with pytest.raises(ServerAwayError, match=r"cannot be reached \(\w+\); tried 2 times"):
-        chat_server(url, retries=2).chat(MESSAGES)
-
-
-def test_a_silent_server_is_one_line(waits: list[float]) -> None:
-    gate = threading.Event()
-
-    def sleepy(_: dict[str, Any]) -> tuple[int, Any]:
-        gate.wait(5)
-        return 200, "late"
-
-    with serving(sleepy) as (url, _):
-        began = time.monotonic()
-        with pytest.raises(ServerAwayError, match="does not answer within 1 s"):
-            chat_server(url, retries=2, timeout=1).chat(MESSAGES)
-        assert time.monotonic() - began < 4
-        gate.set()
 
 
 def test_one_session_serves_many_threads() -> None:

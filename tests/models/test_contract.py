@@ -27,7 +27,7 @@ TINY = {"steps": "1", "size": "32"}
     ("name", "other"),
     [
         ("toyland", {"nurse.gender.female": "0.1"}),
-        pytest.param("toy", {"steps": "1"}, marks=pytest.mark.slow),
+        pytest.param("toy", {"steps": "1"}, marks=pytest.mark.nightly),
     ],
 )
 def test_generators_compared_to_the_byte(name: str, other: dict[str, str]) -> None:

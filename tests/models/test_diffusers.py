@@ -200,6 +200,8 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"call.trust_remote_code": "true"}, "call.trust_remote_code is not taken"),
         ({"load.custom_pipeline": "x/y"}, "t2ibench runs no code that comes with a model"),
         ({"load.use_safetensors": "false"}, "others can run code"),
+        ({"load.proxies": "x"}, "load.proxies is not taken"),
+        ({"load.use_onnx": "x"}, "load.use_onnx is not taken"),
         ({"load.token": "hf_secret"}, "arguments are stored with the run"),
     ],
 )

@@ -21,7 +21,7 @@ from t2ibench.store.labels import item_id
 from t2ibench.store.one_image import StoredImage
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, posted_text, serving, without_waiting
+from tests.models.chat import posted_image, posted_text, serving
 
 
 def query(caption: str, question: str = "Which?", *classes: str, seed: int = 1) -> Query:
@@ -295,15 +295,6 @@ def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatc
     assert "secret" not in one.fingerprint + one.name
 
 
-def test_a_busy_server_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_waiting(monkeypatch)
-    calls = iter([(503, "busy"), (429, {"error": {"message": "slow down"}}), (200, "female")])
-    with serving(lambda _: next(calls)) as (url, _):
-        one = judge("openai:eye", base_url=url)
-        (found,) = one.answer([query("a photo of a woman", "Which?", "male", "female")])
-    assert found.answer == "female"
-
-
 @pytest.mark.parametrize(
     ("said", "message"),
     [
@@ -324,24 +315,3 @@ def test_one_bad_reply_costs_one_answer(said: tuple[int, Any], message: str) -> 
         )
     assert bad.answer is None and message in (bad.reason or "")
     assert good.answer == "female"
-
-
-@pytest.mark.parametrize("status", [401, 404, 500])
-def test_a_server_that_cannot_help_is_one_clear_line(
-    status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_waiting(monkeypatch)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with serving(lambda _: (status, {"error": "no"})) as (url, _):
-        one = judge("openai:eye", base_url=url, retries="2")
-        with pytest.raises(T2IBenchError, match=f"The server {url}"):
-            one.answer([query("a photo of a man", "Which?", "male", "female")])
-
-
-def test_no_server_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_waiting(monkeypatch)
-    with serving(sees) as (url, _):
-        pass
-    one = judge("openai:eye", base_url=url, retries="2")
-    with pytest.raises(T2IBenchError, match="cannot be reached"):
-        one.answer([query("a photo of a man", "Which?", "male", "female")])

@@ -96,15 +96,6 @@ def test_what_cannot_be_loaded_so_is_one_line(
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "key", ["load.proxies", "load.use_onnx", "load.trust_remote_code", "load.use_safetensors"]
-)
-def test_what_is_never_passed_on(key: str, sdxl: Path) -> None:
-    with pytest.raises(T2IBenchError, match=f"{key} is not taken"):
-        create_generator(str(sdxl), {key: "x"})
-
-
-@pytest.mark.nightly
 def test_a_back_end_that_is_not_installed_comes_with_its_pip_line(sdxl: Path) -> None:
     assert importlib.util.find_spec("bitsandbytes") is None, "this test needs it to be absent"
     with pytest.raises(T2IBenchError, match="pip install bitsandbytes"):

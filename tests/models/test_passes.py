@@ -24,7 +24,15 @@ QUESTIONS = {"Which?": CLASSES, "What is the weather in the image?": ("sunny", "
 SIZES = [(48, 48), (64, 40), (140, 40), (40, 72)]
 
 
-@pytest.fixture(scope="module", params=tiny_vlms.VLMS)
+# A plain one, and one whose positions have three axes; every night the others, too.
+EVERY_TIME = ("llava", "qwen2_vl")
+NIGHTLY = [name for name in tiny_vlms.VLMS if name not in EVERY_TIME]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[*EVERY_TIME, *(pytest.param(name, marks=pytest.mark.nightly) for name in NIGHTLY)],
+)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = str(request.param)
     return tiny_vlms.VLMS[name](tmp_path_factory.mktemp(name))

@@ -17,7 +17,7 @@ else:
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "examples" / "plugin"
-NAMES = ("tone", "grey", "mean-colour", "brightness", "at-night", "fixed", "jsonl", "shuffled")
+NAMES = ("tone", "grey", "mean-colour", "brightness", "at-night", "fixed", "jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,7 @@ def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow
 def test_it_is_listed_with_its_origin(site: Path, tmp_path: Path) -> None:
-    kinds = (
-        *("methods", "models", "encoders", "judges", "rewriters", "proposers", "writers"),
-        "executors",
-    )
+    kinds = ("methods", "models", "encoders", "judges", "rewriters", "proposers", "writers")
     for kind, name in zip(kinds, NAMES, strict=True):
         status, out, errors = command(site, tmp_path, "ls", kind, "--json")
         assert (status, errors) == (0, "")
@@ -86,7 +83,7 @@ def test_its_method_on_its_models(site: Path, tmp_path: Path) -> None:
     tasks = str(SOURCE / "t2ibench_example" / "tasks")
     assert command(site, tmp_path, "validate", tasks)[0] == 0
     words = ("--model", "grey", "--include-path", tasks, "--permutations", "2000")
-    words += ("--tasks", "tone_day_night", "--engine", "shuffled")
+    words += ("--tasks", "tone_day_night")
     status, out, errors = command(site, tmp_path, *words)
     assert status == 0, out + errors
     page = (tmp_path / "runs" / "grey" / "results.md").read_text(encoding="utf-8")

@@ -87,7 +87,6 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
     assert spelt <= 0.02 * len(texts)
 
 
-@pytest.mark.slow
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 7)
     whole = create_generator("toy", {})
@@ -100,8 +99,7 @@ def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(together, backwards, strict=True))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["toy", "toy-fair"])
+@pytest.mark.parametrize("model", ["toy", pytest.param("toy-fair", marks=pytest.mark.nightly)])
 def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     prompts = sorted(
         {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
@@ -180,7 +178,7 @@ def test_planted_biases_are_found_and_smaller_in_the_fair_model(
     assert (fair.headline.value or 0) < (toy.headline.value or 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_planted_signs(runs: dict[str, Results]) -> None:
     tasks = runs["biased"].tasks
     for encoder in ("toy-clip", "toyland"):
@@ -190,7 +188,7 @@ def test_planted_signs(runs: dict[str, Results]) -> None:
     assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NULLS)
 def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> None:
     headline = runs["null"].tasks[name].headline
@@ -220,4 +218,4 @@ def test_a_run_that_lacks_nothing_loads_no_model(
         [sys.executable, "-c", without_torch, *flags], capture_output=True, text=True, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert "Nothing to do" in again.stderr and again.stdout == out
+    assert "Nothing to do" in again.stderr and again.stdout.split() == out.split()

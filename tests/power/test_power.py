@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
 from t2ibench.methods.core.influence import Influence
@@ -147,20 +146,16 @@ def test_a_pilot_without_an_interval_says_so() -> None:
         forecaster(lacking, "these", (), 0.95)
 
 
-def test_a_run_is_a_pilot(cli: Cli, tmp_path: Path) -> None:
-    t2ibench.evaluate(
-        "toyland", "t2iat_flowers_insects", output_dir=tmp_path, limit=4,
-        images_per_prompt=6, guided_images_per_prompt=3, n_permutations=200, n_bootstrap=50,
-    )  # fmt: skip
-    run = tmp_path / "toyland"
+def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
+    run = shared_run
     status, out, _ = cli("power", run, "--effect", ".3", "--width", ".2")
     assert status == 0
-    assert "t2iat_flowers_insects, about" in out
+    assert "t2iat_science_arts, about" in out
     assert "interval narrower than 0.2" in out
     assert "time" in out  # more than fifty images were generated, so the speed is known
     for words, message in [
         ((), "Which tasks?"),
-        ((run, "--tasks", "mcas"), "has results of none of these tasks"),
+        ((run, "--tasks", "occupations_t2iat"), "has results of none of these tasks"),
         ((tmp_path / "nothing",), "is not a run folder"),
         (("--tasks", "weat"), "These tasks need no images."),
     ]:

@@ -22,13 +22,13 @@ from tests import hand
 from tests.models.test_served import closed_port
 
 Cli = Callable[..., tuple[int, str, str]]
-TASK = "t2iat_flowers_insects"
+TASK = "t2iat_science_arts"
 FILES = {"report.html", "results.json", "results.md"}
 
 
 @pytest.fixture
-def sent(toyland_run: Path) -> Payload:
-    return payload_of(read_results(toyland_run), toyland_run)
+def sent(shared_run: Path) -> Payload:
+    return payload_of(read_results(shared_run), shared_run)
 
 
 @dataclass
@@ -73,7 +73,7 @@ def test_what_is_sent_is_what_tables_show(sent: Payload) -> None:
     rows = [dict(zip(sent.columns, row, strict=True)) for row in sent.rows]
     assert [row["task"] for row in rows] == sorted(sent.results.tasks)
     config = flat(sent.config)
-    assert config["model.name"] == "toyland" and config["measurement.limit"] == "4"
+    assert config["model.name"] == "toyland" and config["measurement.images_per_prompt"] == "3"
     assert config["versions.t2ibench"] == t2ibench.__version__ and "toyland" in config["command"]
     assert {path.name for path in sent.files()} == FILES
 
@@ -93,11 +93,11 @@ def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> No
 
 @pytest.mark.slow
 def test_wandb_keeps_a_run_offline(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("WANDB_MODE", raising=False)
     args = f"mode=offline,folder={tmp_path},name=a-run"
-    status, out, errors = cli("export", toyland_run, "--to", "wandb:bias", "--log-args", args)
+    status, out, errors = cli("export", shared_run, "--to", "wandb:bias", "--log-args", args)
     assert (status, out) == (0, ""), errors
     import wandb
 
@@ -110,14 +110,12 @@ def test_wandb_keeps_a_run_offline(
 
 
 def test_mlflow_takes_a_run(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Files are quicker than a database; MLflow asks to be told that they are meant.
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     uri = f"file://{tmp_path}/mlruns"
-    status, _, errors = cli(
-        "export", toyland_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}"
-    )
+    status, _, errors = cli("export", shared_run, "--to", "mlflow:bias", "--log-args", f"uri={uri}")
     assert status == 0 and "(bias), run " in errors, errors
     from mlflow import MlflowClient
 
@@ -125,7 +123,7 @@ def test_mlflow_takes_a_run(
     experiment = client.get_experiment_by_name("bias")
     assert experiment is not None
     (found,) = client.search_runs([experiment.experiment_id])
-    head = read_results(toyland_run).tasks[TASK].headline
+    head = read_results(shared_run).tasks[TASK].headline
     assert found.data.metrics[f"{TASK}/headline"] == head.value
     assert found.data.params["model.name"] == "toyland" and found.info.status == "FINISHED"
     names = {file.path for file in client.list_artifacts(found.info.run_id)}
@@ -133,23 +131,23 @@ def test_mlflow_takes_a_run(
 
 
 def test_trackio_takes_a_run(
-    toyland_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import trackio.sqlite_storage
     import trackio.utils
 
     for module in (trackio.utils, trackio.sqlite_storage):
         monkeypatch.setattr(module, "TRACKIO_DIR", tmp_path)
-    status, out, errors = cli("export", toyland_run, "--to", "trackio:bias")
+    status, out, errors = cli("export", shared_run, "--to", "trackio:bias")
     assert (status, out) == (0, "") and 'trackio show --project "bias"' in errors, errors
     with sqlite3.connect(tmp_path / "bias.db") as database:
         ((found,),) = database.execute("select metrics from metrics").fetchall()
-    head = read_results(toyland_run).tasks[TASK].headline
+    head = read_results(shared_run).tasks[TASK].headline
     assert json.loads(found)[f"{TASK}/headline"] == head.value
 
 
-def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: Hub) -> None:
-    to = ("export", toyland_run, "--to", "hf-dataset:org/results", "--log-args")
+def test_results_go_into_a_dataset_of_the_hub(shared_run: Path, cli: Cli, hub: Hub) -> None:
+    to = ("export", shared_run, "--to", "hf-dataset:org/results", "--log-args")
     for path in ("first", "second"):
         status, _, errors = cli(*to, f"path={path}")
         assert status == 0 and "the/commit" in errors, errors
@@ -159,11 +157,11 @@ def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: 
         "README.md",
         *(f"{p}/{name}" for p in ("first", "second") for name in names),
     }
-    assert files["first/results.json"] == (toyland_run / "results.json").read_bytes()
+    assert files["first/results.json"] == (shared_run / "results.json").read_bytes()
     _, front, _ = files["README.md"].decode().split("---\n", 2)
     assert yaml.safe_load(front)["configs"][0]["data_files"] == "*/headlines.jsonl"
     rows = [json.loads(line) for line in files["first/headlines.jsonl"].splitlines()]
-    head = read_results(toyland_run).tasks[TASK].headline
+    head = read_results(shared_run).tasks[TASK].headline
     assert {row["task"]: row["value"] for row in rows}[TASK] == head.value
     assert {row["model"] for row in rows} == {"toyland"} and hub.private["dataset org/results"]
     status, _, errors = cli(*to, "samples=true,pr=true,private=false")
@@ -171,14 +169,16 @@ def test_results_go_into_a_dataset_of_the_hub(toyland_run: Path, cli: Cli, hub: 
     assert f"toyland/samples/{TASK}.jsonl" in hub.pull_requests["dataset org/results"]
 
 
-def test_a_models_page_gets_a_pull_request(toyland_run: Path, cli: Cli, hub: Hub) -> None:
+def test_a_models_page_gets_a_pull_request(shared_run: Path, cli: Cli, hub: Hub) -> None:
     args = "dataset=org/t2ibench,source=https://example.org/run"
-    status, _, errors = cli("export", toyland_run, "--to", "hf-model:org/model", "--log-args", args)
+    status, _, errors = cli("export", shared_run, "--to", "hf-model:org/model", "--log-args", args)
     assert status == 0 and "the/pr" in errors, errors
     ((name, text),) = hub.pull_requests["model org/model"].items()
     assert name == ".eval_results/t2ibench.yaml"
-    (row,) = yaml.safe_load(text)  # tests of words are no result of the model
-    assert row["dataset"] == {"id": "org/t2ibench", "task_id": TASK}
+    rows = {row["dataset"]["task_id"]: row for row in yaml.safe_load(text)}
+    assert not any(name.startswith("weat") for name in rows)  # words are no result of the model
+    row = rows[TASK]
+    assert row["dataset"]["id"] == "org/t2ibench"
     assert row["source"]["url"] == "https://example.org/run"
     assert row["evaluation_framework"] == "t2ibench"
 
@@ -241,10 +241,10 @@ def test_a_package_that_is_missing_names_its_extra(
 
 
 def test_one_destination_does_not_keep_results_from_another(
-    toyland_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shared_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = choose(["hf-dataset:a/b", "wandb"], {"mode": "offline", "folder": str(tmp_path)})
-    lines, failures = send_all(chosen, read_results(toyland_run), toyland_run)
+    lines, failures = send_all(chosen, read_results(shared_run), shared_run)
     import wandb
 
     wandb.teardown()

@@ -26,7 +26,7 @@ from tests import hand
 Cli = Callable[..., tuple[int, str, str]]
 HERE = Path(__file__).parent
 SCHEMA = json.loads((HERE / "every_eval_ever" / "eval.schema.json").read_text(encoding="utf-8"))
-TASK = "t2iat_flowers_insects"
+TASK = "t2iat_science_arts"
 IMAGES = {"x": [1.0, 1.0, -1.0, 1.0], "y": [1.0, -1.0, 1.0, 1.0]}
 
 
@@ -41,12 +41,13 @@ def record(text: str) -> dict[str, Any]:
     return found
 
 
-def test_a_run_is_a_record_of_every_eval_ever(toyland_run: Path, cli: Cli) -> None:
-    status, out, _ = cli("report", toyland_run, "--format", "every-eval-ever")
+def test_a_run_is_a_record_of_every_eval_ever(shared_run: Path, cli: Cli) -> None:
+    status, out, _ = cli("report", shared_run, "--format", "every-eval-ever")
     assert status == 0
     found = record(out)
-    results = read_results(toyland_run)
-    (row,) = found["evaluation_results"]
+    results = read_results(shared_run)
+    rows = {row["evaluation_name"][9:]: row for row in found["evaluation_results"]}
+    row = rows[TASK]
     value, low, high = (min(x or 0.0, 1.0) for x in magnitude(results.tasks[TASK].headline))
     interval = row["score_details"]["uncertainty"]["confidence_interval"]
     assert (row["score_details"]["score"], interval["lower"], interval["upper"]) == (
@@ -60,7 +61,7 @@ def test_a_run_is_a_record_of_every_eval_ever(toyland_run: Path, cli: Cli) -> No
     assert found["model_info"]["name"] == "toyland" and found["eval_library"]["name"] == "t2ibench"
     # Tests of words alone are no result of the model.
     left = json.loads(found["source_metadata"]["additional_details"]["left_out"])
-    assert left == ["weat_6_gender_career_family"]
+    assert "weat_6_gender_career_family" in left and TASK not in left
     again = record(render("every-eval-ever", results))
     assert again["evaluation_id"] == found["evaluation_id"]
 
@@ -96,10 +97,10 @@ def test_a_record_has_what_is_decided_and_a_stronger_lean_is_a_larger_score() ->
     ],
 )
 def test_the_model_is_named_as_the_hub_does(
-    model: str, expected: dict[str, str], toyland_run: Path, tmp_path: Path
+    model: str, expected: dict[str, str], shared_run: Path, tmp_path: Path
 ) -> None:
     folder = hand.write_run(tmp_path / "m", "m", {"one": hand.mean_lean(IMAGES)})
-    (folder / "run.json").write_bytes((toyland_run / "run.json").read_bytes())
+    (folder / "run.json").write_bytes((shared_run / "run.json").read_bytes())
     hand.edit(folder / "run.json", lambda data: data["generator"].update(model=model))
     info = record(render("every-eval-ever", read_results(folder)))["model_info"]
     assert {key: info[key] for key in expected} == expected
@@ -107,13 +108,14 @@ def test_the_model_is_named_as_the_hub_does(
     assert (info["additional_details"]["model_availability"] == "open_weights") is open_weights
 
 
-def test_model_index_is_what_the_hub_reads(toyland_run: Path, cli: Cli) -> None:
-    status, out, _ = cli("report", toyland_run, "--format", "model-index")
+def test_model_index_is_what_the_hub_reads(shared_run: Path, cli: Cli) -> None:
+    status, out, _ = cli("report", shared_run, "--format", "model-index")
     assert status == 0
-    (result,) = ModelCard(out).data.eval_results
-    head = read_results(toyland_run).tasks[TASK].headline
+    results = ModelCard(out).data.eval_results or []
+    (result,) = (one for one in results if one.dataset_config == TASK)
+    head = read_results(shared_run).tasks[TASK].headline
     assert result.metric_value == pytest.approx(head.value, abs=1e-4)
-    assert (result.task_type, result.dataset_config) == ("text-to-image", TASK)
+    assert result.task_type == "text-to-image"
     assert "% CI [" in result.metric_name
 
 

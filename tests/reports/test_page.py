@@ -26,20 +26,15 @@ from t2ibench.results.files import read_results
 from t2ibench.results.schema import Control, Results, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
+from tests.conftest import copied
 
 Cli = Callable[..., tuple[int, str, str]]
-TASKS = "t2iat_science_arts,openbias_examples,occupations_tibet,tibet_occupations,vibex_gender"
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    tasks = f"{TASKS},weat_6_gender_career_family"
-    words = ["--tasks", tasks, "--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
-    few = ["--permutations", "300", "--bootstrap", "100", "--output-dir", str(folder)]
-    assert main(["--model", "toyland", *words, *few, "--control-encoder", "none"]) == 0
-    return folder / "toyland"
+def run(shared_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copied(shared_run, tmp_path_factory.mktemp("runs"))
 
 
 def text_of(run: Path) -> str:
@@ -136,7 +131,7 @@ def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cl
     status, out, _ = cli("report", run, "--baseline", run, "--output", target)
     assert status == 0 and str(target) in out
     text = target.read_text(encoding="utf-8")
-    assert "leans less in 0 of 5 tests" in text.split('id="forest"')[0]
+    assert "leans less in 0 of 6 tests" in text.split('id="forest"')[0]
     assert 'class="ref"' in text.split('id="forest"')[1].split("</section>")[0]
     section = text.split('id="baseline"')[1].split("</section>")[0]
     rows = re.findall(r'<td class="num b">([^<]*)</td>', section)
@@ -149,6 +144,7 @@ def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
     copy = tmp_path / "copy"
     shutil.copytree(run, copy)
     for file in (copy / "images").rglob("*.png"):
+        file.unlink()
         file.write_bytes(b"")
     note = f"t2iat_science_arts=query: {NASTY}"
     assert cli("report", copy, "--note", note, "--by", "A. B.")[0] == 0

@@ -296,7 +296,7 @@ def test_the_interval_of_a_difference_of_independent_runs() -> None:
     assert difference_interval(first, Score(value=0.1)) == (None, None)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
 def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
     """Two models that start from the same noise, nine images in ten of which stay what they are."""

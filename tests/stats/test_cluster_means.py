@@ -48,6 +48,7 @@ def test_clusters_count_once_and_empty_ones_not_at_all() -> None:
     assert np.isnan(mean_difference({"a": [1.0]}, {"b": [2.0, 3.0]}).p)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sizes", [(3, 3), (5, 5), (10, 10), (2, 10), (3, 40), (10, 3)])
 def test_few_prompts_and_sides_of_other_sizes(sizes: tuple[int, int]) -> None:
     """Plain Welch's t covers .88 to .90 of 2 against 10 prompts, .92 of 3 against 40."""

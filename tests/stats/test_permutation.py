@@ -153,7 +153,7 @@ def clustered(generator: np.random.Generator, icc: float, shape: tuple[int, int]
     return between + generator.normal(0, np.sqrt(1 - icc), shape)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("icc", "at_least"), [(0.2, 0.18), (0.5, 0.33)])
 def test_type_one_error(icc: float, at_least: float) -> None:
     """No bias, images of one prompt alike: moving prompts holds 5 %, moving images does not."""

@@ -24,8 +24,8 @@ def measure(
         model_args=args,
         images_per_prompt=images,
         guided_images_per_prompt=guided,
-        n_permutations=10_000,
-        n_bootstrap=1000,
+        n_permutations=2000,
+        n_bootstrap=300,
         output_dir=folder,
     ).tasks
 
@@ -55,7 +55,7 @@ def test_planted_nulls_are_not_found(tmp_path: Path) -> None:
         assert (head.ci_low or 0.0) < 0 < (head.ci_high or 0.0), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_fair_plan_scores_nothing(tmp_path: Path) -> None:
     fair = {"all__gender__female": 0.5, "all__weather__pleasant": 0.5}
     tasks = measure(f"{PLANTED},{OCCUPATIONS}", tmp_path, **fair)
@@ -66,7 +66,7 @@ def test_a_fair_plan_scores_nothing(tmp_path: Path) -> None:
         assert head.fair_low < head.value < (head.fair_high or 0.0), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
     values = []
     for share in (0.5, 0.7, 0.9):
