@@ -37,7 +37,7 @@ from tabulate import tabulate
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores, score_plan
-from t2ibench.pipeline.stored import StoredEvidence
+from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
 from t2ibench.store.attempts import Attempt, image_key
 from t2ibench.store.evidence import EvidenceStore, text_key

@@ -10,10 +10,10 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.pipeline.calls import given_by, warn_of
-from t2ibench.pipeline.prepare import Prepared, prepare
+from t2ibench.pipeline.api_arguments import given_by, warn_of
+from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
-from t2ibench.pipeline.rescore import rescore
+from t2ibench.pipeline.rescoring import rescore
 from t2ibench.pipeline.rounds import until_precise as grow
 from t2ibench.pipeline.run import execute
 from t2ibench.reports.destinations import chosen_by

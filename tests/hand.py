@@ -13,10 +13,10 @@ import numpy.typing as npt
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline, Part, lean_headline, square_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.build import adjusted_run, headline_record, rounded_record, score_record
+from t2ibench.results.builder import adjusted_run, headline_record, rounded_record, score_record
 from t2ibench.results.paired import FILE, PairedTask, paired_task, write_paired
 from t2ibench.results.schema import GeneratorInfo, Results, Row, TaskResult, TaskSettings
-from t2ibench.store.checks import sealed, unsealed
+from t2ibench.store.checksums import sealed, unsealed
 
 
 def edit(file: Path, change: Callable[[dict[str, Any]], object]) -> None:

@@ -152,3 +152,16 @@ def test_public_functions_document_what_they_take_and_return() -> None:
         if returned != "None" and not re.search("Returns:|Yields:", documented):
             silent.append(f"{function.name}: Returns")
     assert not silent
+
+
+def test_modules_have_the_glossarys_names() -> None:
+    table = (
+        (ROOT.parent / "docs" / "glossary.md")
+        .read_text(encoding="utf-8")
+        .partition("## Words in the code")[2]
+    )
+    rows = [line.split("|")[3] for line in table.splitlines() if line.startswith("| ")][2:]
+    refused = {word.strip() for row in rows for word in row.split(",")}
+    assert {"kept", "blind", "told"} <= refused
+    named = [path for path in ROOT.rglob("*.py") if refused & set(path.stem.split("_"))]
+    assert not named, named

@@ -31,7 +31,7 @@ def _kind_of(spec: str) -> str:
     from t2ibench.models.encoders import ENCODERS
     from t2ibench.models.generators import GENERATORS
     from t2ibench.models.judges import JUDGES
-    from t2ibench.models.resolve import find_registered
+    from t2ibench.models.resolution import find_registered
     from t2ibench.models.rewriters import REWRITERS
     from t2ibench.registry import Registry, is_target, load_target
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
-    from t2ibench.results.compare import Difference
+    from t2ibench.results.comparison import Difference
     from t2ibench.results.prompt_agreement import AgreementChange
     from t2ibench.results.schema import Results, Score
 
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.errors import T2IBenchError
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
-    from t2ibench.results.compare import compare, rewriting_line
+    from t2ibench.results.comparison import compare, rewriting_line
     from t2ibench.results.files import read_results
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired_run
@@ -84,7 +84,7 @@ def comparison_table(
     """The differences as a table."""
     from t2ibench.reports.cells import ends, format_p, signed
     from t2ibench.reports.writers import Table
-    from t2ibench.results.compare import tally
+    from t2ibench.results.comparison import tally
     from t2ibench.results.prompt_agreement import agreement_sentence
 
     rows, records = [], []

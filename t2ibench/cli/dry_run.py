@@ -22,7 +22,7 @@ from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.models.language import Rewriter
-    from t2ibench.pipeline.prepare import Prepared
+    from t2ibench.pipeline.preparation import Prepared
     from t2ibench.tasks.loader import LoadedTask
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph

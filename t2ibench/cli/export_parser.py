@@ -11,7 +11,7 @@ _EXAMPLES = """examples:
   t2ibench export runs/toy --to wandb:my-project           results
   t2ibench export runs/toy --to mlflow --log-args uri=http://127.0.0.1:5000,project=bias
   t2ibench export runs/sdxl --to hf-model:my-org/my-model --log-args dataset=my-org/t2ibench
-  t2ibench export --tasks weat,t2iat --output my-dataset   tasks, without a run
+  t2ibench export --tasks all --output my-dataset          tasks, without a run
 
 `t2ibench ls destinations` lists those of --to; `t2ibench run --log-to` sends after a run.
 """

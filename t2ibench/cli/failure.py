@@ -18,7 +18,7 @@ from pathlib import Path
 
 from t2ibench.cli.redaction import Redacted
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
-from t2ibench.store.problems import why
+from t2ibench.store.file_errors import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
 KEPT = "Everything done so far is kept."

@@ -122,7 +122,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
 
 def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
     from t2ibench.errors import T2IBenchError
-    from t2ibench.pipeline.rescore import stored_plan
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.results.run import open_run
     from t2ibench.store.images import ImageStore
 

@@ -131,7 +131,7 @@ def check(arguments: argparse.Namespace) -> int:
 def build(arguments: argparse.Namespace) -> int:
     """Write the site."""
     from t2ibench.apps.leaderboard import site
-    from t2ibench.store.problems import disk_errors
+    from t2ibench.store.file_errors import disk_errors
 
     output = Path(arguments.output)
     with disk_errors(output):  # before the submissions are verified, which takes a while

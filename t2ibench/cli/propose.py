@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.proposals.proposing import proposal_of, propose
+    from t2ibench.proposals.proposal import proposal_of, propose
 
     proposal = proposal_of(arguments.method)
     output = Path(arguments.output)
@@ -166,7 +166,7 @@ def _captions(arguments: argparse.Namespace) -> list[str]:
 def _prompts(arguments: argparse.Namespace) -> list[str]:
     prompts = list(arguments.prompt or ())
     if arguments.prompts:
-        from t2ibench.store.problems import reading
+        from t2ibench.store.file_errors import reading
 
         path = Path(arguments.prompts)
         with reading(path, "Give a text file with one prompt a line."):

@@ -64,7 +64,7 @@ def _measured(
     from t2ibench.apps.papers.call import measured, prepared_paper
     from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.stopping import on_sigterm
+    from t2ibench.pipeline.stop_request import on_sigterm
 
     reporter = ConsoleReporter()
     call = visible(shlex.join(arguments.argv))

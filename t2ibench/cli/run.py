@@ -13,7 +13,7 @@ from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, v
 from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.prepare import Prepared
+    from t2ibench.pipeline.preparation import Prepared
     from t2ibench.pipeline.run import Outcome
     from t2ibench.reports.destinations import Chosen
     from t2ibench.results.schema import Results
@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.cli.dry_run import show
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.run import execute
-    from t2ibench.pipeline.stopping import on_sigterm
+    from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
     from t2ibench.results.gates import RUN, parse_gates
 
@@ -63,7 +63,7 @@ class _Closing:
 
 def _prepare(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -> Prepared:
     from t2ibench.pipeline.engines import check_engine
-    from t2ibench.pipeline.prepare import prepare
+    from t2ibench.pipeline.preparation import prepare
 
     check_engine(settings)
     prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))

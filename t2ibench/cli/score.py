@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def score_run(path: Path, reporter: Reporter, *, verbose: bool) -> int:
     """Score a run, write its reports and show them; the exit status."""
-    from t2ibench.pipeline.rescore import rescore
+    from t2ibench.pipeline.rescoring import rescore
     from t2ibench.reports.files import task_files, write_reports
     from t2ibench.reports.terminal import print_results
 

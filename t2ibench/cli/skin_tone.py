@@ -92,7 +92,7 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     from t2ibench.arguments import parse_args
     from t2ibench.errors import T2IBenchError, did_you_mean, shown
     from t2ibench.models.judges import create_judges
-    from t2ibench.pipeline.rescore import stored_plan
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
     from t2ibench.results.run import open_run
     from t2ibench.store.answers import AnswerStore
@@ -134,7 +134,7 @@ def _warn(line: str) -> None:
 
 def _write(file: Path, readings: Sequence[Reading]) -> None:
     from t2ibench.pipeline.skin_tones import Reading
-    from t2ibench.store.problems import disk_errors
+    from t2ibench.store.file_errors import disk_errors
 
     with disk_errors(file), file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, [one.name for one in fields(Reading)])

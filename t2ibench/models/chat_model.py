@@ -10,7 +10,7 @@ from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_d
 from t2ibench.models.fingerprint import find_weights
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.language import Message
-from t2ibench.models.places import loading_hint
+from t2ibench.models.locations import loading_hint
 
 
 class ChatModel:

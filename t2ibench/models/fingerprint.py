@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from t2ibench.models.places import exists, is_path, no_folder
+from t2ibench.models.locations import exists, is_path, no_folder
 
 _WHOLE = 64 * 1024 * 1024  # files up to this size are hashed from end to end
 _BLOCK = 1024 * 1024

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line, shown
-from t2ibench.models.places import exists
+from t2ibench.models.locations import exists
 
 _SECONDS = 5.0  # to wait for an answer
 _ATTEMPTS = 2

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.plan import Plan, images_at, prompts_at
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter, duration
 from t2ibench.pipeline.rounds import joined
 from t2ibench.pipeline.run import Outcome, execute

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.methods.core.pools import CaptionPool, Drawn, same_but_for_captions
+from t2ibench.methods.core.pools import CaptionPool, CaptionSource, same_but_for_captions
 from t2ibench.proposals.pools import Source, fill, sources, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
-from t2ibench.tasks.kept import kept_file, kept_task
 from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.run_tasks import kept_file, kept_task
 
 
 def with_captions(
@@ -65,7 +65,7 @@ def _filled(
     )
 
 
-def _same(before: Drawn, source: Source, pool: CaptionPool) -> bool:
+def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
     """Whether a source is what a run had its captions from, or was, before it went."""
     split = source.split_of(pool, of_file=before.of == "file")
     if (before.split, before.column) != (split, source.column):

@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, shown
 from t2ibench.models.protocols import GeneratesInParts
-from t2ibench.pipeline import stopping
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
 from t2ibench.pipeline.executors.messages import Order
 from t2ibench.pipeline.executors.pool import WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
-from t2ibench.pipeline.opening import load_observers
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.setup import load_observers
 from t2ibench.pipeline.worker import Observers, Worker
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
@@ -77,7 +77,7 @@ def own_worker(prepared: Prepared, reporter: Reporter, observing: bool) -> Worke
             asks=bool(plan.questions),
         )
     model = settings.model if prepared.objects.generator is None else None
-    return Worker(prepared.generator, observers, model, settings.batch_size, stopping.asked)
+    return Worker(prepared.generator, observers, model, settings.batch_size, stop_request.asked)
 
 
 def generating_executor(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:

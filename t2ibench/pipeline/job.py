@@ -14,10 +14,10 @@ from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, LooksUp
-from t2ibench.pipeline.asking import unanswered
 from t2ibench.pipeline.embedding import Wanted
-from t2ibench.pipeline.losses import all_failed
-from t2ibench.pipeline.made_with import record_generator
+from t2ibench.pipeline.generator_record import record_generator
+from t2ibench.pipeline.judging import unanswered
+from t2ibench.pipeline.missing import all_failed
 from t2ibench.pipeline.observers import (
     AskReport,
     Damaged,
@@ -29,7 +29,7 @@ from t2ibench.pipeline.observers import (
 from t2ibench.pipeline.pieces import (
     Answers,
     EmbeddedTexts,
-    GeneratedImages,
+    ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
     Part,
@@ -140,7 +140,7 @@ class Job:
         Raises:
             T2IBenchError: the disk takes no more, or the first images all failed.
         """
-        if isinstance(part, GeneratedImages):
+        if isinstance(part, ImageFiles):
             return self._store_images(part)
         if isinstance(part, Answers):
             run = next(run for run in self.judges if run.judge.name == part.judge)
@@ -162,7 +162,7 @@ class Job:
         self.stopped |= part.failures
         return part.images
 
-    def _store_images(self, part: GeneratedImages) -> int:
+    def _store_images(self, part: ImageFiles) -> int:
         assert self.images is not None
         places = [(one.request.prompt, one.request.index) for one in part.files]
         known = [self.images.get(*place) for place in places]

@@ -21,7 +21,7 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore
-from t2ibench.tasks.kept import FOLDER as TASKS
+from t2ibench.tasks.run_tasks import FOLDER as TASKS
 
 _Item = TypeVar("_Item")
 _PART = 256  # images or embeddings that are copied together

@@ -10,10 +10,10 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.models.protocols import ImageRequest
-from t2ibench.models.rewritten import FoundRewritings
-from t2ibench.pipeline.asking import Asked
+from t2ibench.models.rewritten_generator import FoundRewritings
 from t2ibench.pipeline.embedding import EmbeddedImages, Wanted
 from t2ibench.pipeline.generation import ImageFile
+from t2ibench.pipeline.judging import Asked
 from t2ibench.pipeline.observers import AskReport
 
 
@@ -77,7 +77,7 @@ Piece = ImagesToGenerate | ImagesToEmbed | TextsToEmbed | QuestionsToAsk
 
 
 @dataclass(frozen=True, slots=True)
-class GeneratedImages:
+class ImageFiles:
     """A batch of images.
 
     Attributes:
@@ -121,4 +121,4 @@ class Answers:
     report: AskReport
 
 
-Part = GeneratedImages | EmbeddedImages | EmbeddedTexts | Answers
+Part = ImageFiles | EmbeddedImages | EmbeddedTexts | Answers

@@ -27,17 +27,17 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten import RewriterInfo, Rewritten
-from t2ibench.pipeline.made_with import add_cost, limit_cost, spent, tell_cost
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stopping import between_batches, check
+from t2ibench.pipeline.stop_request import between_batches, check
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 if TYPE_CHECKING:
-    from t2ibench.pipeline.prepare import Prepared
+    from t2ibench.pipeline.preparation import Prepared
 
 # This many failures at the start, without a success, are the set-up's fault, not the prompts'.
 ABORT_AFTER_FAILURES = 8

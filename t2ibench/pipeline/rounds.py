@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from t2ibench.methods.core.headline import Part
 from t2ibench.pipeline.plan import images_at
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.power.forecasters import forecaster, least

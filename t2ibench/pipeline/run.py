@@ -13,20 +13,20 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
+from t2ibench.pipeline.damage import mend, warn_of
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
+from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
-from t2ibench.pipeline.kept import KeptScores
 from t2ibench.pipeline.label_judge import label_judge, record_label_judge
-from t2ibench.pipeline.made_with import spent, tell_cost
-from t2ibench.pipeline.mending import mend, warn_of
-from t2ibench.pipeline.opening import open_job
-from t2ibench.pipeline.prepare import Prepared
+from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
+from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
+from t2ibench.pipeline.setup import open_job
 from t2ibench.pipeline.stages import repair, run_stage
-from t2ibench.results.build import is_complete
+from t2ibench.results.builder import is_complete
 from t2ibench.results.files import write_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.record import (
@@ -202,7 +202,7 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
         labels,
         label_judge(folder.evidence, labels),
     )
-    scored = score_plan(prepared.plan, images, stores, reporter, kept=KeptScores(folder.path))
+    scored = score_plan(prepared.plan, images, stores, reporter, kept=ScoreCache(folder.path))
     record_label_judge(folder, scored)
     written = write_results(
         folder,

@@ -13,21 +13,21 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.pipeline.agreeing import prompt_agreement
-from t2ibench.pipeline.blind import held_against
-from t2ibench.pipeline.kept import KeptScores, inputs_of
-from t2ibench.pipeline.losses import lost
+from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stored import Images, KnownImages, StoredEvidence
-from t2ibench.results.build import task_record
+from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
+from t2ibench.pipeline.stored_evidence import Images, KnownImages, StoredEvidence
+from t2ibench.pipeline.text_image_alignment import prompt_agreement
+from t2ibench.pipeline.untrained_control import with_untrained_control
+from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.rates import is_revised, revised_line, treatment
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
@@ -187,7 +187,7 @@ def score_plan(
     stores: Stores,
     reporter: Reporter,
     workers: int | None = None,
-    kept: KeptScores | None = None,
+    kept: ScoreCache | None = None,
 ) -> Scored:
     """Score every task of a plan, several at a time; no number depends on how many."""
     known = None if images is None else KnownImages(images)
@@ -214,7 +214,7 @@ def score_plan(
 
 
 def _scored_or_kept(
-    plan: Plan, images: Images | None, stores: Stores, kept: KeptScores | None, task: LoadedTask
+    plan: Plan, images: Images | None, stores: Stores, kept: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
     inputs = None if kept is None else inputs_of(plan, task, images, stores)
     if kept is None or inputs is None:
@@ -240,7 +240,7 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
                 for name in evidence
                 if name in stores.controls
             }
-            combined, by_encoder = held_against(
+            combined, by_encoder = with_untrained_control(
                 task.spec, (combined, by_encoder), blind, plan.settings
             )
     elif plan.needs[task.id].questions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline import stopping
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.progress import Reporter
@@ -30,16 +30,16 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
         return
     title, unit = _TITLES[stage]
     parts = executor.run(job.numbers(stage), partial(job.piece, stage))
-    with reporter.stage(title, total, unit) as ticker, stopping.between_batches():
+    with reporter.stage(title, total, unit) as ticker, stop_request.between_batches():
         try:
             for part in parts:
                 ticker.advance(job.store(part))
         except KeyboardInterrupt:
-            with stopping.asked_meanwhile():
+            with stop_request.asked_meanwhile():
                 for part in parts:
                     job.store(part)
             raise
-    stopping.check()
+    stop_request.check()
 
 
 def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:

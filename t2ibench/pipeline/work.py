@@ -13,9 +13,9 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.asking import Asked, answered, unanswered
 from t2ibench.pipeline.embedding import EmbeddedImages, Wanted, embedded_images, embedded_texts
 from t2ibench.pipeline.generation import ImageFile, generated
+from t2ibench.pipeline.judging import Asked, answered, unanswered
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Encoder, Generator, Judge, Releasable, ReportsSettings
-from t2ibench.models.rewritten import Rewritten
-from t2ibench.pipeline.asking import answered
+from t2ibench.models.rewritten_generator import Rewritten
 from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
+from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.pieces import (
     Answers,
     EmbeddedTexts,
-    GeneratedImages,
+    ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
     Part,
@@ -75,7 +75,7 @@ class Worker:
                 used = {}
                 if isinstance(generator, ReportsSettings):
                     used = dict(generator.effective_settings())
-                yield GeneratedImages(files, used, libraries)
+                yield ImageFiles(files, used, libraries)
             return
         if self._generated and isinstance(self.generator, Releasable):
             self.generator.release()  # its memory is for encoders

@@ -20,7 +20,7 @@ from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.kept import with_kept
+from t2ibench.tasks.run_tasks import with_kept
 
 # What `python -m tools.calibration.typical` found of one simulated task of each method.
 SIMULATED = Path(__file__).with_name("simulated.json")

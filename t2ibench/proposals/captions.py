@@ -11,8 +11,8 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown, visible
 from t2ibench.models.generators.folder import ImageFolder, normal
+from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.problems import reading
 from t2ibench.store.tables import read_table
 
 _NAMES = ("caption", "captions", "text", "prompt", "sentence", "sentences", "raw", "comment")

@@ -11,12 +11,12 @@ import yaml
 
 from t2ibench.arguments import format_args, read_args
 from t2ibench.errors import T2IBenchError, TaskFileError, shown
-from t2ibench.methods.core.pools import CaptionPool, Drawn
+from t2ibench.methods.core.pools import CaptionPool, CaptionSource
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.models.proposers import create_proposer
 from t2ibench.proposals.captions import is_id, read_captions
-from t2ibench.proposals.proposing import proposal_of, propose
-from t2ibench.store.problems import reading
+from t2ibench.proposals.proposal import proposal_of, propose
+from t2ibench.store.file_errors import reading
 from t2ibench.tasks.loader import LoadedTask, check_task, task_hash
 from t2ibench.tasks.source import Document
 
@@ -108,7 +108,7 @@ def fill(task: LoadedTask, pool: CaptionPool, source: Source, path: Path) -> Loa
             f"Expected: {pool.title}; give the whole of {pool.file}.",
         )
     texts = "".join(f"{text}\n" for text in captions)
-    drawn = Drawn(
+    drawn = CaptionSource(
         source=source.name,
         split=split,
         column=source.column,

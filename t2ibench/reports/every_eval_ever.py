@@ -19,7 +19,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import GENERATORS
 from t2ibench.models.generators.aliases import ALIASES
-from t2ibench.models.places import is_hub_id
+from t2ibench.models.locations import is_hub_id
 from t2ibench.reports.files import digest
 from t2ibench.reports.hub_metadata import subject
 from t2ibench.reports.writers import Table

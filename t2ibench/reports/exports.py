@@ -19,11 +19,11 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.attempts import Attempt
+from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import ImageStore
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, read_image
-from t2ibench.store.problems import disk_errors
 
 _SHARD = 256 * 2**20  # bytes of images in one file
 Advance = Callable[[int], None]

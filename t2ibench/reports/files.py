@@ -25,7 +25,7 @@ from t2ibench.store.files import write_text
 from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
-from t2ibench.tasks.kept import kept_specs
+from t2ibench.tasks.run_tasks import kept_specs
 
 PAGE = "report.html"
 _LIGHT = 330_000  # bytes of images, above which only tests that the summary names have more

@@ -22,9 +22,9 @@ from pydantic import BaseModel
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.settings import Settings
+from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
 from t2ibench.store.jsonl import dump_rows
-from t2ibench.store.problems import disk_errors
 from t2ibench.tasks.loader import LoadedTask, bundled_tasks
 
 _LICENCE = "https://www.apache.org/licenses/LICENSE-2.0"

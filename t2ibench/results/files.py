@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.build import adjusted_run
+from t2ibench.results.builder import adjusted_run
 from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
 from t2ibench.settings import RunSettings
-from t2ibench.store.checks import unsealed
+from t2ibench.store.checksums import unsealed
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.locks import locked

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.results.compare import Difference
+from t2ibench.results.comparison import Difference
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, Score
 

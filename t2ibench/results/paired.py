@@ -15,7 +15,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.prompt_agreement import PromptCosines
-from t2ibench.store.checks import checksum
+from t2ibench.store.checksums import checksum
 from t2ibench.store.files import write_bytes
 
 FILE = "influences.safetensors"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.models.rewritten import RewriterInfo
+from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.rates import Record
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY

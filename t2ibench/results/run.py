@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import MIGRATIONS, RUN_SCHEMA, RunRecord
-from t2ibench.store.checks import sealed, unsealed
+from t2ibench.store.checksums import sealed, unsealed
 from t2ibench.store.evidence import slug
+from t2ibench.store.file_errors import reading
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.locks import locked
-from t2ibench.store.problems import reading
 
 
 @dataclass(slots=True)

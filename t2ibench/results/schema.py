@@ -15,10 +15,10 @@ from pydantic import Field, PrivateAttr
 
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.models.rewritten import RewriterInfo
+from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.rates import PromptAgreement, Record, Treatment
 from t2ibench.settings import Measurement
-from t2ibench.store.checks import sealed
+from t2ibench.store.checksums import sealed
 
 if TYPE_CHECKING:
     import pandas as pd

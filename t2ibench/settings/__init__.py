@@ -10,7 +10,7 @@ from t2ibench.settings.model import (
     flag_names,
     flags,
 )
-from t2ibench.settings.reading import read_settings
+from t2ibench.settings.reader import read_settings
 
 __all__ = [
     "REPEATED",

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
 from t2ibench.store.evidence import slug
 from t2ibench.store.rows import RowFolder
 

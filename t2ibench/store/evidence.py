@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
+from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import set_aside
 from t2ibench.store.parts import Kind, Part, read_part, width_of, write_part
-from t2ibench.store.problems import disk_errors
 
 _ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
 _HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays in memory

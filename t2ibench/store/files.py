@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.problems import disk_errors
+from t2ibench.store.file_errors import disk_errors
 
 UNWRITABLE = "backslashreplace"  # what is done with half of a surrogate pair
 _counter = itertools.count()

@@ -16,10 +16,10 @@ from t2ibench.store.attempts import (
     order,
     row_of,
 )
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
 from t2ibench.store.files import write_bytes
-from t2ibench.store.one_image import StoredImage
 from t2ibench.store.rows import RowFolder
+from t2ibench.store.stored_image import StoredImage
 
 __all__ = [
     "SUFFIXES",

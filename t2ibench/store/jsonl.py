@@ -13,9 +13,9 @@ from typing import Any
 import jsonlines
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.checks import checksum
+from t2ibench.store.checksums import checksum
+from t2ibench.store.file_errors import disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
-from t2ibench.store.problems import disk_errors, reading
 
 _CHECK = "crc32"
 _TAIL = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
 from t2ibench.store.files import set_aside
 from t2ibench.store.jsonl import read_checked_rows, write_rows
 from t2ibench.store.locks import locked

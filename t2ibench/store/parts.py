@@ -12,7 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.checks import row_checksums
+from t2ibench.store.checksums import row_checksums
 from t2ibench.store.files import write_atomically
 
 Kind = Literal["images", "texts"]

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
+from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.jsonl import append_rows, read_checked_rows
-from t2ibench.store.problems import disk_errors
 
 _EVERY = 1.0  # seconds of work that a loss of power may cost; each wait takes milliseconds
 _KNOWN = "damaged"  # a row of this key names damaged lines that a run has made good

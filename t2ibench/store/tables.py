@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.problems import reading
+from t2ibench.store.file_errors import reading
 
 _DELIMITERS = ",;\t|"
 _NONE = "\x1f"  # in a file of one column, commas are text

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from t2ibench.errors import first_line, one_line, shown
-from t2ibench.store.problems import why_unreadable
+from t2ibench.store.file_errors import why_unreadable
 
 Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -23,7 +23,7 @@ from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.settings import RunSettings, read_settings
-from t2ibench.store.checks import KEY, sealed
+from t2ibench.store.checksums import KEY, sealed
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
 from tests.chaos.tools import (

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator, libraries_of
 from t2ibench.models.judges import create_judges
-from t2ibench.models.places import loading_hint
+from t2ibench.models.locations import loading_hint
 from t2ibench.models.proposers import create_proposer
 from t2ibench.models.protocols import ImageRequest
 from tests.models import tiny

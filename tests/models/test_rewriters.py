@@ -25,7 +25,7 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewriters.instruction import DEFAULT, read_reply
-from t2ibench.models.rewritten import NOT_REWRITTEN, Rewritten, describe, rewritten
+from t2ibench.models.rewritten_generator import NOT_REWRITTEN, Rewritten, describe, rewritten
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting

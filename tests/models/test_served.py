@@ -22,7 +22,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import Charges, Drawn, Generator, ImageRequest
-from t2ibench.pipeline.made_with import settle
+from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore, image_seed
@@ -253,7 +253,7 @@ def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPa
 )
 def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str) -> None:
     from t2ibench.models.api_key import ApiKey
-    from t2ibench.models.fetching import fetch_image
+    from t2ibench.models.image_download import fetch_image
     from t2ibench.models.server_errors import BadReplyError
     from t2ibench.models.servers import submit
 
@@ -273,7 +273,7 @@ def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str)
 
 def test_an_image_at_an_address_is_bounded() -> None:
     from t2ibench.models.api_key import ApiKey
-    from t2ibench.models.fetching import fetch_image
+    from t2ibench.models.image_download import fetch_image
     from t2ibench.models.server_errors import BadReplyError
     from t2ibench.models.servers import submit
 

@@ -19,7 +19,7 @@ from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
-from t2ibench.results.compare import compare, rewriting_line
+from t2ibench.results.comparison import compare, rewriting_line
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired_run
 from t2ibench.results.run import open_run

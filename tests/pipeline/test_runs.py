@@ -23,8 +23,8 @@ from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
-from t2ibench.pipeline import opening
-from t2ibench.pipeline import prepare as pipeline_prepare
+from t2ibench.pipeline import preparation as pipeline_prepare
+from t2ibench.pipeline import setup
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.work import generate_images
 from t2ibench.settings import Settings
@@ -293,7 +293,7 @@ def test_score_repeats_the_results_without_a_model(
         raise AssertionError("no model is needed")
 
     monkeypatch.setattr(pipeline_prepare, "create_generator", never)
-    monkeypatch.setattr(opening, "create_encoder", never)
+    monkeypatch.setattr(setup, "create_encoder", never)
     before = outputs(reference)
     (reference / "toyland" / "results.json").unlink()
     score(reference / "toyland")

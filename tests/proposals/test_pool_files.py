@@ -13,8 +13,8 @@ from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.proposals.captions import read_captions, usable
 from t2ibench.proposals.pools import Source, fill, sources, task_text
 from t2ibench.tasks.index import build_index
-from t2ibench.tasks.kept import kept_file, kept_task
 from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.run_tasks import kept_file, kept_task
 from tests.proposals.pool_files import captions, coco, karpathy, parquet, token
 
 TEXTS = captions()

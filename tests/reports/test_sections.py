@@ -14,7 +14,7 @@ from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
-from t2ibench.results.build import adjusted_run
+from t2ibench.results.builder import adjusted_run
 from t2ibench.results.display import text_only
 from t2ibench.results.schema import (
     GeneratorInfo,

@@ -12,7 +12,7 @@ import pytest
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.results.compare import (
+from t2ibench.results.comparison import (
     Aligned,
     Contrast,
     Difference,
@@ -50,7 +50,9 @@ def binary(rng: np.random.Generator, share: float, n: int) -> Any:
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method whose rows are compared, too."""
     method = SimpleNamespace(row_scores=("lean",))
-    monkeypatch.setattr("t2ibench.results.compare.METHODS", SimpleNamespace(get=lambda _: method))
+    monkeypatch.setattr(
+        "t2ibench.results.comparison.METHODS", SimpleNamespace(get=lambda _: method)
+    )
 
 
 @pytest.mark.usefixtures("rows")

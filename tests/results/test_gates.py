@@ -8,7 +8,7 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.results.compare import compare
+from t2ibench.results.comparison import compare
 from t2ibench.results.gates import (
     COMPARISON,
     RUN,

@@ -20,7 +20,7 @@ from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.results import read_results
-from t2ibench.results.build import adjusted_run, headline_record, rounded, score_record
+from t2ibench.results.builder import adjusted_run, headline_record, rounded, score_record
 from t2ibench.results.schema import (
     Control,
     EncoderScores,

@@ -70,7 +70,7 @@ def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
 def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseTask]]:
     """The tasks of the first run that the explorer can show."""
     from t2ibench.tasks.index import load_tasks
-    from t2ibench.tasks.kept import with_kept
+    from t2ibench.tasks.run_tasks import with_kept
 
     run = collection.sources[0].run
     if run is None or not run.record.tasks:

@@ -27,8 +27,8 @@ from t2ibench.store.evidence import slug, text_key
 from t2ibench.store.images import Attempt, image_key, image_seed
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.kept import kept_task
 from t2ibench.tasks.loader import LoadedTask
+from t2ibench.tasks.run_tasks import kept_task
 from t2ibench.version import __version__
 
 # What no verification can tell, and what only the model can.

@@ -20,7 +20,7 @@ from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.rescore import stored_plan
+from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.record import GeneratorRecord

@@ -19,7 +19,7 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
-from t2ibench.models.resolve import find_registered
+from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
 from t2ibench.pipeline.scoring import EncoderEvidence
 from t2ibench.settings import RunSettings

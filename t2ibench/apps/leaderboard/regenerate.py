@@ -19,8 +19,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
-from t2ibench.models.resolve import find_registered
-from t2ibench.models.rewritten import Rewritten, rewritten
+from t2ibench.models.resolution import find_registered
+from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.plan import Plan

@@ -48,7 +48,7 @@ from t2ibench.methods.registry import needs, presentation
 from t2ibench.reports.cells import headline
 from t2ibench.reports.html import words
 from t2ibench.reports.view import TaskView, poles, verdict
-from t2ibench.results.compare import compare
+from t2ibench.results.comparison import compare
 from t2ibench.results.display import text_only
 from t2ibench.settings import Settings
 from t2ibench.store.files import write_bytes, write_text

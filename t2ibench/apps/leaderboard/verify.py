@@ -42,7 +42,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
-from t2ibench.results.build import adjusted_run
+from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results

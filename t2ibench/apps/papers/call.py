@@ -15,9 +15,9 @@ from t2ibench.apps.papers.reproduction import Reproduction, build, choose
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.pipeline.calls import given_by, warn_of
+from t2ibench.pipeline.api_arguments import given_by, warn_of
 from t2ibench.pipeline.engines import check_engine
-from t2ibench.pipeline.prepare import Objects, Prepared, prepare
+from t2ibench.pipeline.preparation import Objects, Prepared, prepare
 from t2ibench.pipeline.progress import ConsoleReporter, Reporter, SilentReporter
 from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports

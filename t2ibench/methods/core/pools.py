@@ -12,7 +12,7 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Setting = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)] | Line
 
 
-class Drawn(Strict):
+class CaptionSource(Strict):
     """The captions that a task was given; a task that has them needs no file any more.
 
     Attributes:
@@ -66,14 +66,14 @@ class CaptionPool(Strict):
     people: Annotated[bool, Field(strict=True)] = False
     proposer: Literal["word-lists"] = "word-lists"
     settings: dict[Identifier, Setting] = Field(default_factory=dict)
-    drawn: Drawn | None = None
+    drawn: CaptionSource | None = None
 
     @property
     def flag(self) -> str:
         """How the captions are given on a command line."""
         return f"--captions {self.name}={self.file}"
 
-    def given(self, drawn: Drawn) -> CaptionPool:
+    def given(self, drawn: CaptionSource) -> CaptionPool:
         """This pool with the captions that were given."""
         return self.model_copy(update={"drawn": drawn})
 

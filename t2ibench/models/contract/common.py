@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from t2ibench.errors import first_line
-from t2ibench.models.resolve import lacking
+from t2ibench.models.resolution import lacking
 
 T = TypeVar("T")
 Item = TypeVar("Item")

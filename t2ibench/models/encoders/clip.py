@@ -18,7 +18,7 @@ from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_r
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.places import loading_hint
+from t2ibench.models.locations import loading_hint
 
 if TYPE_CHECKING:
     import torch

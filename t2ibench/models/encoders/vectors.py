@@ -15,8 +15,8 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.places import is_file
-from t2ibench.store.problems import reading
+from t2ibench.models.locations import is_file
+from t2ibench.store.file_errors import reading
 
 _DIGITS = 12  # of a number in the header
 

@@ -12,9 +12,9 @@ from t2ibench.models.adapter import Adapter, Listed, Request, Sizes, listed
 from t2ibench.models.encoders import DEFAULT_ENCODER
 from t2ibench.models.generators.aliases import ALIASES, Alias
 from t2ibench.models.judges import DEFAULT_JUDGE
-from t2ibench.models.places import is_hub_id, is_path
+from t2ibench.models.locations import is_hub_id, is_path
 from t2ibench.models.protocols import Generator
-from t2ibench.models.resolve import (
+from t2ibench.models.resolution import (
     ResolvedAdapter,
     checked,
     closest,

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request, Sizes
 from t2ibench.models.devices import choose_device, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
-from t2ibench.models.generators import hooks, passed, speed
+from t2ibench.models.generators import hooks, passthrough, speed
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
@@ -25,7 +25,7 @@ from t2ibench.models.generators.pipelines import (
     mixes_prompts,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
-from t2ibench.models.places import exists, is_hub_id, is_path, no_folder
+from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import Drawn, ImageRequest
 
 _VERSION = 1
@@ -247,8 +247,11 @@ class DiffusersGenerator:
         import torch
 
         call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
-        call |= {**call_defaults(self._pipeline), **passed.of(self._args, passed.CALL)}
-        call = passed.one_a_row(call, len(batch))
+        call |= {
+            **call_defaults(self._pipeline),
+            **passthrough.of(self._args, passthrough.CALL),
+        }
+        call = passthrough.one_a_row(call, len(batch))
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
         call["prompt"] = [request.prompt for request in batch]
         with torch.inference_mode():

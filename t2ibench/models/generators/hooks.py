@@ -16,7 +16,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
 from t2ibench.models.fingerprint import file_hash
-from t2ibench.models.generators import passed
+from t2ibench.models.generators import passthrough
 from t2ibench.models.generators.pipelines import CALL_NAMES
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.registry import is_target, load_target
@@ -80,12 +80,12 @@ class Hook:
 
 def find_hook(args: Mapping[str, Any], *, recorded: bool = False) -> Hook | None:
     """The hook that arguments name."""
-    target, keywords = args.get(NAME), passed.of(args, passed.HOOK)
+    target, keywords = args.get(NAME), passthrough.of(args, passthrough.HOOK)
     if target is None:
         if keywords:
             name = next(iter(keywords))
             raise T2IBenchError(
-                f"--model-args: {passed.HOOK}{name} needs a hook to go to.",
+                f"--model-args: {passthrough.HOOK}{name} needs a hook to go to.",
                 "Name it: hook=package.module:function.",
             )
         return None
@@ -191,7 +191,7 @@ def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], w
         raise T2IBenchError(
             f"{where}: {first_line(error)}.",
             "It is called with the pipeline, the model's arguments and "
-            f"{passed.HOOK}NAME=VALUE; its names are: {', '.join(names) or 'none'}.",
+            f"{passthrough.HOOK}NAME=VALUE; its names are: {', '.join(names) or 'none'}.",
         ) from None
 
 
@@ -218,10 +218,10 @@ def _check_arguments(pipeline: Any, args: Mapping[str, Any], where: str) -> None
                 f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no {key}.",
                 f"Leave {key}=… out.",
             )
-    for name in passed.of(args, passed.CALL):
+    for name in passthrough.of(args, passthrough.CALL):
         if name not in known:
             raise T2IBenchError(
                 f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no "
-                f"{passed.CALL}{name}.",
-                f"Leave {passed.CALL}{name}=… out.",
+                f"{passthrough.CALL}{name}.",
+                f"Leave {passthrough.CALL}{name}=… out.",
             )

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, model_validator
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.passed import value_of
+from t2ibench.models.generators.passthrough import value_of
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
 from t2ibench.models.servers import ServerArguments, as_they_end, submit

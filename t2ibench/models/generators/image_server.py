@@ -143,7 +143,7 @@ class ImageServer:
         """The images of a reply, decoded."""
 
         async def fetch(url: str) -> bytes:
-            from t2ibench.models.fetching import fetch_image
+            from t2ibench.models.image_download import fetch_image
 
             args, server = self._args, self._server
             base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")

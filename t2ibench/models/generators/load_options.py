@@ -10,8 +10,8 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.devices import torch_dtype
-from t2ibench.models.generators import passed
-from t2ibench.models.places import exists, variant_in
+from t2ibench.models.generators import passthrough
+from t2ibench.models.locations import exists, variant_in
 
 _QUANTIZATION = "quantization_config"
 # Their shortest useful settings, so that the name of a back-end is enough.
@@ -28,7 +28,7 @@ def load_options(
     """What `from_pretrained` is told."""
     options: dict[str, Any] = {"torch_dtype": torch_dtype(dtype), "use_safetensors": True}
     options |= {key: args[key] for key in ("revision", "variant") if key in args}
-    options |= passed.of(args, passed.LOAD)
+    options |= passthrough.of(args, passthrough.LOAD)
     if _QUANTIZATION in options:
         options[_QUANTIZATION] = _quantization(options[_QUANTIZATION], kind)
     if args.get("safety_checker") is False:
@@ -100,15 +100,15 @@ def _quantization(value: Any, kind: type[Any] | None) -> Any:
     known = {"quant_backend", "quant_kwargs", "components_to_quantize"}
     if not isinstance(given, Mapping) or "quant_backend" not in given or set(given) - known:
         raise T2IBenchError(
-            f"--model-args: {passed.LOAD}{_QUANTIZATION}: expected the name of a back-end, or a "
-            f"JSON object of {', '.join(sorted(known))}.",
-            f"Such as {passed.LOAD}{_QUANTIZATION}=bitsandbytes_4bit",
+            f"--model-args: {passthrough.LOAD}{_QUANTIZATION}: expected the name of a back-end, or "
+            f"a JSON object of {', '.join(sorted(known))}.",
+            f"Such as {passthrough.LOAD}{_QUANTIZATION}=bitsandbytes_4bit",
         )
     backend = str(given["quant_backend"])
     options = {"quant_kwargs": _BACKENDS.get(backend), **given}
     if not options["quant_kwargs"]:
         raise T2IBenchError(
-            f"--model-args: {passed.LOAD}{_QUANTIZATION}: {backend} needs quant_kwargs."
+            f"--model-args: {passthrough.LOAD}{_QUANTIZATION}: {backend} needs quant_kwargs."
             f"{did_you_mean(backend, _BACKENDS)}",
             f"These need none: {', '.join(sorted(_BACKENDS))}.",
         )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from t2ibench.arguments import Arguments, PositiveInt, one_of
-from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators import passthrough, speed
 
 
 def _height_and_width(value: Any) -> Any:
@@ -91,16 +91,16 @@ class DiffusersArguments(Arguments):
     @model_validator(mode="before")
     @classmethod
     def _collected(cls, data: Any) -> Any:
-        return passed.collected(data) if isinstance(data, Mapping) else data
+        return passthrough.collected(data) if isinstance(data, Mapping) else data
 
     def given(self) -> dict[str, Any]:
         """What the user gave, converted; `size` as height and width."""
         values = super().given()
         for start, further in (
-            (passed.CALL, self.to_call),
-            (passed.LOAD, self.to_load),
-            (passed.CACHE, self.to_cache),
-            (passed.HOOK, self.to_hook),
+            (passthrough.CALL, self.to_call),
+            (passthrough.LOAD, self.to_load),
+            (passthrough.CACHE, self.to_cache),
+            (passthrough.HOOK, self.to_hook),
         ):
             values.pop(f"to_{start.rstrip('.')}", None)
             values |= {f"{start}{name}": value for name, value in further.items()}

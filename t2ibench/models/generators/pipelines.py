@@ -11,11 +11,11 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly
-from t2ibench.models.generators import passed, speed
+from t2ibench.models.generators import passthrough, speed
 from t2ibench.models.generators.load_options import load_options
 from t2ibench.models.generators.prompts import without_text_encoders
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.places import exists, loading_hint
+from t2ibench.models.locations import exists, loading_hint
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
@@ -145,7 +145,7 @@ def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
         raise T2IBenchError(
             f"'{source}' is a {name}, which {problem}.", "Give a text-to-image pipeline."
         )
-    passed.check_load(kind, args)
+    passthrough.check_load(kind, args)
 
 
 def mixes_prompts(pipeline: Any) -> bool:
@@ -194,7 +194,7 @@ def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
                 f"--model-args: {type(pipeline).__name__} takes no {key}.",
                 f"Of these it takes: {', '.join(taken)}.",
             )
-    passed.check_call(type(pipeline), args, CALL_NAMES)
+    passthrough.check_call(type(pipeline), args, CALL_NAMES)
     _check_cleaning(args)
     if "prompt" not in known:
         raise T2IBenchError(
@@ -204,11 +204,11 @@ def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
 
 
 def _check_cleaning(args: Mapping[str, Any]) -> None:
-    if not args.get(f"{passed.CALL}clean_caption"):
+    if not args.get(f"{passthrough.CALL}clean_caption"):
         return
     if missing := [name for name in ("bs4", "ftfy") if importlib.util.find_spec(name) is None]:
         raise T2IBenchError(
-            f"--model-args: {passed.CALL}clean_caption=true needs {' and '.join(missing)}.",
+            f"--model-args: {passthrough.CALL}clean_caption=true needs {' and '.join(missing)}.",
             "pip install beautifulsoup4 ftfy",
         )
 
@@ -272,8 +272,11 @@ def effective_settings(
     return settings | {
         **{"height": height, "width": width, "dtype": dtype},
         **{
-            f"{passed.CALL}{name}": value
-            for name, value in {**call_defaults(pipeline), **passed.of(args, passed.CALL)}.items()
+            f"{passthrough.CALL}{name}": value
+            for name, value in {
+                **call_defaults(pipeline),
+                **passthrough.of(args, passthrough.CALL),
+            }.items()
         },
         **speed.in_effect(args),
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.devices import quietly
-from t2ibench.models.generators import passed
+from t2ibench.models.generators import passthrough
 
 SDPA = "sdpa"
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
@@ -33,8 +33,8 @@ def in_effect(args: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that change images, without those that say what is so anyway."""
     kept = {key: args[key] for key in _NAMES if args.get(key) not in {None, False, SDPA, "none"}}
     if "cache" in kept:
-        options = passed.of(args, passed.CACHE)
-        kept |= {f"{passed.CACHE}{name}": value for name, value in options.items()}
+        options = passthrough.of(args, passthrough.CACHE)
+        kept |= {f"{passthrough.CACHE}{name}": value for name, value in options.items()}
     return kept
 
 
@@ -42,7 +42,9 @@ def neutral(args: Mapping[str, Any]) -> list[str]:
     """The arguments that say what is so anyway, and belong into no fingerprint."""
     kept = in_effect(args)
     return [
-        key for key in args if (key in _NAMES or key.startswith(passed.CACHE)) and key not in kept
+        key
+        for key in args
+        if (key in _NAMES or key.startswith(passthrough.CACHE)) and key not in kept
     ]
 
 
@@ -135,11 +137,11 @@ def _set_cache(pipeline: Any, denoisers: list[Any], name: str, args: Mapping[str
         )
     kind, defaults = CACHES[name]
     config_class = getattr(diffusers, kind)
-    options = {**defaults, **passed.of(args, passed.CACHE)}
+    options = {**defaults, **passthrough.of(args, passthrough.CACHE)}
     known = set(inspect.signature(config_class).parameters)
     for option in options.keys() - known:
         raise T2IBenchError(
-            f"--model-args: cache={name} takes no {passed.CACHE}{option}."
+            f"--model-args: cache={name} takes no {passthrough.CACHE}{option}."
             f"{did_you_mean(option, known)}",
             f"It takes: {', '.join(sorted(known))}.",
         )
@@ -160,7 +162,7 @@ def _set_cache(pipeline: Any, denoisers: list[Any], name: str, args: Mapping[str
         raise T2IBenchError(
             f"--model-args: cache={name} cannot be used with {type(pipeline).__name__}: "
             f"{first_line(error)}",
-            f"What it needs is given as {passed.CACHE}NAME=VALUE; see diffusers' {kind}.",
+            f"What it needs is given as {passthrough.CACHE}NAME=VALUE; see diffusers' {kind}.",
         ) from error
 
 

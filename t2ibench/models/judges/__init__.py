@@ -11,7 +11,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Listed, Request, listed
 from t2ibench.models.judges.aliases import ALIASES
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.resolve import (
+from t2ibench.models.resolution import (
     ResolvedAdapter,
     checked,
     closest,

@@ -17,13 +17,13 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.places import is_file
+from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
+from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.labels import item_id
-from t2ibench.store.one_image import StoredImage
-from t2ibench.store.problems import reading
+from t2ibench.store.stored_image import StoredImage
 from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index

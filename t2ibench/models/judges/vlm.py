@@ -14,9 +14,9 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.judges.passes import Asked, Scored, SharedPasses
+from t2ibench.models.judges.choice_likelihoods import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
-from t2ibench.models.places import loading_hint
+from t2ibench.models.locations import loading_hint
 from t2ibench.models.protocols import Answer, Query
 
 # How far two ways of summing the same products may part, in nats: so many spacings of the dtype at

@@ -10,7 +10,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.language import Message, Proposer
 from t2ibench.models.proposers.replay import conversation_key
-from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms, made
+from t2ibench.models.resolution import checked, closest, find_registered, find_target, forms, made
 from t2ibench.registry import Registry
 
 __all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_proposer"]

@@ -11,7 +11,7 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.language import Message
-from t2ibench.models.places import is_file
+from t2ibench.models.locations import is_file
 from t2ibench.store.jsonl import read_rows_strictly
 
 

@@ -9,7 +9,7 @@ from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.language import Rewriter
-from t2ibench.models.resolve import checked, closest, find_registered, find_target, forms, made
+from t2ibench.models.resolution import checked, closest, find_registered, find_target, forms, made
 from t2ibench.registry import Registry
 
 __all__ = ["REWRITERS", "Rewriter", "create_rewriter"]

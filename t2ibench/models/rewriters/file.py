@@ -14,9 +14,9 @@ from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, RewriteRequest, Rewriting
-from t2ibench.models.places import is_file
+from t2ibench.models.locations import is_file
+from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.problems import reading
 from t2ibench.store.tables import read_table
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
-from t2ibench.store.problems import reading
+from t2ibench.store.file_errors import reading
 
 # It asks for what deployed systems ask for, detail, and says nothing about people: what a language
 # model adds about them is then its own.

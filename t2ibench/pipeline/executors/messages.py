@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.rewritten import RewriterInfo, Rewritten
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
 from t2ibench.pipeline.pieces import Part
-from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.preparation import Objects, Prepared
 from t2ibench.settings import RunSettings
 
 

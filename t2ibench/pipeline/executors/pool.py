@@ -15,8 +15,8 @@ from typing import Protocol, cast
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.models.rewritten import FoundRewritings, Rewritten
-from t2ibench.pipeline import stopping
+from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
 from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Ready, Said
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
@@ -114,7 +114,7 @@ class WorkerPool:
         self._start(len(self._todo))
         end: float | None = None
         while True:
-            if stopping.asked() and end is None:
+            if stop_request.asked() and end is None:
                 self._reporter.say("Stopping: the workers finish their batches.")
                 self._todo.clear()
                 self._workers.stop()
@@ -166,7 +166,7 @@ class WorkerPool:
         except KeyboardInterrupt:
             if stopped:
                 raise
-            stopping.ask()
+            stop_request.ask()
             return
         for number, message in messages:
             state, now = self._states[number], time.monotonic()

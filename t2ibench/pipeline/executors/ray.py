@@ -24,7 +24,7 @@ from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Or
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.stopping import heard_again
+from t2ibench.pipeline.stop_request import heard_again
 from t2ibench.settings import RunSettings
 
 _PATIENCE = 60.0  # seconds until it is said that there is no room for a worker

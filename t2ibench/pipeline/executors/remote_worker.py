@@ -8,12 +8,12 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 
-from t2ibench.models.rewritten import rewritten
+from t2ibench.models.rewritten_generator import rewritten
 from t2ibench.pipeline.executors.messages import Message, ModelInfo, Order, Ready, Said
-from t2ibench.pipeline.opening import load_observers
 from t2ibench.pipeline.pieces import Piece
-from t2ibench.pipeline.prepare import create_model
+from t2ibench.pipeline.preparation import create_model
 from t2ibench.pipeline.progress import Ticker
+from t2ibench.pipeline.setup import load_observers
 from t2ibench.pipeline.worker import Worker
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import Beside, fragment
 from t2ibench.reports.view import RunView, SeriesView
-from t2ibench.results.compare import Difference, compare, rewriting_line
+from t2ibench.results.comparison import Difference, compare, rewriting_line
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired_run

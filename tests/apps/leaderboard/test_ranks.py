@@ -24,7 +24,7 @@ from t2ibench.apps.leaderboard.table import (
 )
 from t2ibench.apps.leaderboard.views import models
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.results.compare import MeanSquares
+from t2ibench.results.comparison import MeanSquares
 from t2ibench.results.paired import PairedTask, paired_task
 from tests import hand
 from tests.apps.leaderboard.conftest import (

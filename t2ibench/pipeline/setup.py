@@ -11,11 +11,11 @@ from t2ibench.models.encoders import create_encoder
 from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Encoder, HasUntrained, Judge, ReportsWaits
-from t2ibench.models.resolve import checked
+from t2ibench.models.resolution import checked
+from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.job import Job
-from t2ibench.pipeline.made_with import settle
 from t2ibench.pipeline.observers import open_encoder, open_judge
-from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.pipeline.preparation import Objects, Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.worker import Observers

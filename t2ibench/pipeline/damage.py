@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.store.checks import Damage
+from t2ibench.store.checksums import Damage
 from t2ibench.store.files import remove_abandoned
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Generator
 from t2ibench.pipeline.plan import Plan
-from t2ibench.proposals.proposing import method_for
+from t2ibench.proposals.proposal import method_for
 from t2ibench.tasks.loader import LoadedTask
 
 _NO_MODEL = "it needs images, and no --model was named"

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import t2ibench.pipeline.kept as kept
+import t2ibench.pipeline.score_cache as score_cache
 from t2ibench import evaluate, worker_pool
 from t2ibench.pipeline import scoring
-from t2ibench.pipeline.rescore import stored_plan
+from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 
@@ -92,27 +92,27 @@ def test_what_has_not_changed_is_read_and_is_what_would_be_computed(
 ) -> None:
     scored(run, workers=1)
     computed = said(run)
-    store = kept.KeptScores(run)
+    store = score_cache.ScoreCache(run)
     assert scored(run, monkeypatch, workers=1, kept=store) == []
     assert said(run) == computed
-    anew = kept.KeptScores(run, reuse=False)
+    anew = score_cache.ScoreCache(run, reuse=False)
     assert scored(run, monkeypatch, workers=1, kept=anew) == sorted(TASKS)
 
 
 def damage_a_result(run: Path) -> None:
-    file = run / kept.FOLDER / "mcas_objects.json"
+    file = run / score_cache.FOLDER / "mcas_objects.json"
     content = json.loads(file.read_text())
     content["result"]["headline"]["value"] = 0.99
     file.write_text(json.dumps(content))
 
 
 def swap_the_influences(run: Path) -> None:
-    folder = run / kept.FOLDER
+    folder = run / score_cache.FOLDER
     shutil.copy(folder / f"{TASKS[0]}.safetensors", folder / "mcas_objects.safetensors")
 
 
 def cut_it_short(run: Path) -> None:
-    file = run / kept.FOLDER / "mcas_objects.json"
+    file = run / score_cache.FOLDER / "mcas_objects.json"
     file.write_bytes(file.read_bytes()[:-20])
 
 
@@ -123,7 +123,7 @@ def test_damaged_kept_scores_are_computed_again(
     scored(run, workers=1)
     computed = said(run)
     damage(run)
-    store = kept.KeptScores(run)
+    store = score_cache.ScoreCache(run)
     assert scored(run, monkeypatch, workers=1, kept=store) == ["mcas_objects"]
     assert said(run) == computed
 
@@ -131,14 +131,14 @@ def test_damaged_kept_scores_are_computed_again(
 def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_same(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = kept.KeptScores(run)
+    store = score_cache.ScoreCache(run)
     part = max((run / "evidence").rglob("images-*.safetensors"), key=lambda path: path.name)
     gone = part.read_bytes()
     part.unlink()
     assert scored(run, monkeypatch, workers=1, kept=store)  # fewer embeddings
     part.write_bytes(gone)
     assert scored(run, monkeypatch, workers=1, kept=store) == []  # what lacks some is not kept
-    monkeypatch.setattr(kept, "_code", lambda: "another version")
+    monkeypatch.setattr(score_cache, "_code", lambda: "another version")
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
     record = json.loads((run / "run.json").read_text())
     record.pop("checksum", None)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.kept import KeptScores
+from t2ibench.pipeline.damage import warn_of
 from t2ibench.pipeline.label_judge import label_judge, record_label_judge
-from t2ibench.pipeline.mending import warn_of
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import open_stores, score_plan
-from t2ibench.results.build import is_complete
+from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
@@ -21,7 +21,7 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import load_tasks
-from t2ibench.tasks.kept import with_kept
+from t2ibench.tasks.run_tasks import with_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     stores = replace(stores, people=people)
     damages = [*([images.damage] if images else []), *stores.damages()]
     damaged = warn_of(damages, reporter)
-    anew = KeptScores(folder.path, reuse=False)
+    anew = ScoreCache(folder.path, reuse=False)
     scored = score_plan(plan, images, stores, reporter, kept=anew)
     record_label_judge(folder, scored)
     record = folder.record

@@ -7,7 +7,7 @@ from pathlib import Path
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten import Rewritten, describe, rewritten
+from t2ibench.models.rewritten_generator import Rewritten, describe, rewritten
 from t2ibench.pipeline.rewriting import parts_of, requests_of, row_of
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
@@ -35,7 +35,7 @@ def rewriting_again(generator: Generator, run: RunFolder, device: str | None) ->
 
 
 class Asking:
-    """Rewritings of a run, and of further prompts as they come (see models.rewritten).
+    """Rewritings of a run, and of further prompts as they come (see models.rewritten_generator).
 
     Args:
         folder: The run folder.

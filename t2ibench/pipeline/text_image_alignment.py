@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.prompt_agreement import PromptCosines, prompt_cosines
-from t2ibench.pipeline.stored import Images, StoredEvidence
+from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
 from t2ibench.results.prompt_agreement import agreement_records
 from t2ibench.results.rates import PromptAgreement
 

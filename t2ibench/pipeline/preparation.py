@@ -20,16 +20,16 @@ from t2ibench.models.generators import (
 from t2ibench.models.judges import check_judges, recorded_name
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge, KnowsWords
-from t2ibench.models.rewritten import describe, rewritten
+from t2ibench.models.rewritten_generator import describe, rewritten
 from t2ibench.pipeline.captions import with_captions
-from t2ibench.pipeline.feasible import (
+from t2ibench.pipeline.feasibility import (
     cut,
     exclusions,
     feasible,
     nothing_feasible,
     without_images,
 )
-from t2ibench.pipeline.made_with import limit_cost
+from t2ibench.pipeline.generator_record import limit_cost
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results

@@ -10,8 +10,8 @@ from typing import Any
 
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
-from t2ibench.models.resolve import checked
-from t2ibench.pipeline.prepare import Objects, Prepared
+from t2ibench.models.resolution import checked
+from t2ibench.pipeline.preparation import Objects, Prepared
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from t2ibench.models.rewritten import NOT_REWRITTEN
+from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.stored import Images
+from t2ibench.pipeline.stored_evidence import Images
 
 _REASONS = 3  # of each status are kept in results.json
 

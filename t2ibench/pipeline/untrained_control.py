@@ -20,7 +20,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import Control, Headline, contradiction
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.results.build import headline_record
+from t2ibench.results.builder import headline_record
 from t2ibench.results.display import displayed
 from t2ibench.settings import Settings
 
@@ -29,7 +29,7 @@ _DRAWS = 2000  # a control reads a headline, which needs no more
 Scores = tuple[MethodResult, dict[str, MethodResult]]
 
 
-def held_against(
+def with_untrained_control(
     task: BaseTask, scores: Scores, blind: Mapping[str, Evidence], settings: Settings
 ) -> Scores:
     """The scores of a task, with those of random weights as a control."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from t2ibench.models.judges.passes import SharedPasses
+from t2ibench.models.judges.choice_likelihoods import SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.judges.vlm import VlmJudge
 from t2ibench.models.protocols import Answer, Query

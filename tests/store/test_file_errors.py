@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.store.file_errors import disk_errors, reading
 from t2ibench.store.files import natural_key, write_bytes, write_text
 from t2ibench.store.jsonl import append_rows, read_rows, read_rows_strictly
-from t2ibench.store.problems import disk_errors, reading
 
 # What is said of each, beside the path.
 WRITING = {

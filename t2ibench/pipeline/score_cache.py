@@ -23,10 +23,10 @@ import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
-from t2ibench.pipeline.stored import Images
+from t2ibench.pipeline.stored_evidence import Images
 from t2ibench.results.paired import PairedTask, read_paired, write_paired
 from t2ibench.results.schema import TaskResult
-from t2ibench.store.checks import sealed, unsealed
+from t2ibench.store.checksums import sealed, unsealed
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.files import write_bytes
 from t2ibench.version import __version__
@@ -119,7 +119,7 @@ def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | N
     return [*(one.answer if one else None for one in found), people]
 
 
-class KeptScores:
+class ScoreCache:
     """The scores of a run folder's tasks, with what they were computed from.
 
     Args:
