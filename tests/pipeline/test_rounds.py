@@ -135,7 +135,7 @@ def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatc
             settings = SETTINGS.model_copy(update={"times": times, "seed": seed})
             headline = method.score(task, evidence, settings).headline
             found = headline.inference["these"]
-            shown = np.sqrt(max(found.high, 0)) - np.sqrt(max(found.low, 0))
+            shown = np.sqrt(max(found.ci_high, 0)) - np.sqrt(max(found.ci_low, 0))
             if shown <= width or times >= most:
                 break
             known = forecaster(headline, "these", captions, 0.95)
