@@ -144,7 +144,7 @@ def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatc
                 lambda t, known=known, effect=effect: known.width(effect, t, 1.0) <= 0.95 * width
             )
             times = min(float(most), times * max(1.25, grown or most))
-        covered.append(found.low <= lean**2 <= found.high)
+        covered.append(found.ci_low <= lean**2 <= found.ci_high)
         sizes.append(times)
     assert np.mean(covered) >= 0.89  # .95 less 2.7 Monte Carlo errors
     assert 1.0 < np.mean(sizes) < most
