@@ -326,7 +326,8 @@ class OpenAiServer(Server):
 
             from t2ibench.models.http import USER_AGENT, BoundedClient
 
-            below = BoundedClient(self._largest, self.key)
+            # Any: from its version 3 on, openai's types name a copy of httpx.
+            below: Any = BoundedClient(self._largest, self.key)
             self._client = AsyncOpenAI(
                 base_url=self.base_url,
                 api_key="unused",  # the client below sends the key
