@@ -29,7 +29,10 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 WORTH = 1.0  # seconds of work here before processes are started, which costs about as much
-_LIBRARIES = ("OMP_NUM", "OPENBLAS_NUM", "MKL_NUM", "VECLIB_MAXIMUM")
+# What libraries take their number of threads from.
+THREADS = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
+)  # fmt: skip
 _NAMES = ("scipy_openblas", "openblas")  # numpy's and scipy's wheels, and a system's library
 _ENDINGS = ("64_", "")  # with integers of 64 bits, or of 32
 
@@ -127,7 +130,7 @@ def _in_processes(
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(min(workers, len(numbers)) - 1, context, _begin, (order,))
     try:
-        with new_processes({f"{one}_THREADS": "1" for one in _LIBRARIES}):
+        with new_processes(dict.fromkeys(THREADS, "1")):
             futures: dict[Future[T], int] = {pool.submit(_run, one): one for one in numbers}
         for future, number in reversed(list(futures.items())):
             if future.cancel():  # no process has begun it

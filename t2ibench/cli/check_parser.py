@@ -12,8 +12,7 @@ def add_check(verbs: Any, handler: Callable[..., Any]) -> None:
     """Add the verb `check`."""
     check = verbs.add_parser(
         "check",
-        help="test an adapter of your own (check adapter), or how often a judge is right (check "
-        "judge)",
+        help="test an adapter of your own, or how often a judge is right",
         description="Test what a run will rely on, before it spends hours on it.",
     )
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)

@@ -44,7 +44,7 @@ class ImageFile:
     status: str
     data: bytes | None = None
     suffix: str = ".png"
-    reason: str | None = None
+    reason: str = ""
     revised_prompt: str | None = None
 
 
@@ -168,7 +168,7 @@ def _file_of(request: ImageRequest, outcome: Drawn) -> ImageFile:
     status, reason = "failed", ""
     try:
         if outcome.status != "ok":
-            status, reason = outcome.status, outcome.reason or "no reason was given"
+            status, reason = outcome.status, str(outcome.reason)
         elif outcome.image is not None:
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)

@@ -101,7 +101,7 @@ class Job:
     _tried: set[tuple[str, int]] = field(default_factory=set)
     _again: list[ImageRequest] = field(default_factory=list)
 
-    def numbers(self, stage: Stage) -> range:
+    def _numbers(self, stage: Stage) -> range:
         """The numbers of a stage's pieces: shards of the plan, encoders, or damaged images."""
         if stage == "texts":
             return range(len(self._texts()))
@@ -127,12 +127,17 @@ class Job:
         else:
             start = number * SMALLEST_SHARD
             requests = self._again[start : start + SMALLEST_SHARD]
-        requests = [one for one in requests if (one.prompt, one.index) not in self._tried]
+        requests = [one for one in requests if _place(one) not in self._tried]
         return ImagesToGenerate(tuple(requests)) if requests else None
+
+    def left(self, stage: Stage) -> dict[int, int]:
+        """The pieces of which something is missing: number to images, texts or questions."""
+        sizes = {number: _size(self.piece(stage, number)) for number in self._numbers(stage)}
+        return {number: size for number, size in sizes.items() if size}
 
     def pending(self, stage: Stage) -> int:
         """How many images, texts or questions a stage has left."""
-        return sum(_size(self.piece(stage, number)) for number in self.numbers(stage))
+        return sum(self.left(stage).values())
 
     def store(self, part: Part) -> int:
         """Store a part of a piece; how many items it is.
@@ -164,7 +169,7 @@ class Job:
 
     def _store_images(self, part: ImageFiles) -> int:
         assert self.images is not None
-        places = [(one.request.prompt, one.request.index) for one in part.files]
+        places = [_place(one.request) for one in part.files]
         known = [self.images.get(*place) for place in places]
         record_generator(
             self.folder, part.settings, part.libraries, self.from_object, len(self.images)

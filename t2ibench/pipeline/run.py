@@ -119,8 +119,9 @@ def _generation(
     generator, before = prepared.generator, spent(prepared.folder)
     if isinstance(generator, ReportsWaits):
         generator.report_waits(reporter.say)
-    if job.pending("generate"):
-        for line in mixed_libraries(prepared):
+    lines = mixed_libraries(prepared)
+    if lines and job.pending("generate"):
+        for line in lines:
             reporter.warn(line)
     try:
         yield generating_executor(executor, prepared, reporter)

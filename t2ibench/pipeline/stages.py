@@ -25,12 +25,12 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     Raises:
         KeyboardInterrupt: the run was asked to stop; what was in hand is stored.
     """
-    total = job.pending(stage)
-    if not total:
+    left = job.left(stage)
+    if not left:
         return
     title, unit = _TITLES[stage]
-    parts = executor.run(job.numbers(stage), partial(job.piece, stage))
-    with reporter.stage(title, total, unit) as ticker, stop_request.between_batches():
+    parts = executor.run(left, partial(job.piece, stage))
+    with reporter.stage(title, sum(left.values()), unit) as ticker, stop_request.between_batches():
         try:
             for part in parts:
                 ticker.advance(job.store(part))

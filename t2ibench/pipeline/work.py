@@ -13,7 +13,7 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.embedding import EmbeddedImages, Wanted, embedded_images, embedded_texts
+from t2ibench.pipeline.embedding import EmbeddedImages, Wanted, embedded_images
 from t2ibench.pipeline.generation import ImageFile, generated
 from t2ibench.pipeline.judging import Asked, answered, unanswered
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun
@@ -71,7 +71,7 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
     for one in files:
         at = one.request.prompt, one.request.index, one.request.seed
         if one.data is None:
-            attempt = store.add_missing(*at, one.status, one.reason or "no reason was given")
+            attempt = store.add_missing(*at, one.status, one.reason)
         else:
             try:
                 attempt = store.add_image(*at, one.data, one.suffix)
@@ -121,17 +121,6 @@ def store_rows(part: EmbeddedImages, stores: dict[str, EvidenceStore]) -> None:
     """Store the embeddings of images."""
     for name, (keys, rows) in part.rows.items():
         stores[name].add("images", keys, rows)
-
-
-def embed_texts(
-    texts: Iterable[str], run: EncoderRun, on_part: Callable[[int], None] = _ignore
-) -> int:
-    """Embed the texts that have no embedding yet."""
-    todo = missing_texts(texts, run.store)
-    for part, rows in embedded_texts(todo, run.encoder, run.store.width):
-        run.store.add("texts", list(map(text_key, part)), rows)
-        on_part(len(part))
-    return len(todo)
 
 
 def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:

@@ -109,7 +109,7 @@ class WorkerPool:
 
     def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
         """Do pieces, in any order; on a request to stop, what workers have in hand still comes."""
-        self._todo = deque(number for number in numbers if cut(number) is not None)
+        self._todo = deque(numbers)
         self._longest = 0.0
         self._start(len(self._todo))
         end: float | None = None

@@ -25,9 +25,7 @@ from typing import Any
 from t2ibench.errors import shown
 from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Order
 from t2ibench.pipeline.pieces import Piece
-from t2ibench.worker_pool import end_with_parent, new_processes
-
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
 
 def visible_gpus() -> list[str]:
@@ -85,7 +83,7 @@ class Processes:
         # Semaphores of libraries die with a worker that is ended; Python would warn of each.
         quiet = os.environ.get("PYTHONWARNINGS", "ignore")
         found = {"TOKENIZERS_PARALLELISM": "false", "PYTHONWARNINGS": quiet}
-        for name in _THREADS:
+        for name in THREADS:
             # A smaller number is the user's own.
             given = os.environ.get(name, "")
             known = int(given) if given.isdecimal() and int(given) else self._threads
