@@ -28,7 +28,7 @@ _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
 
-Wanted = tuple[StoredImage, Collection[str]]  # an image, and the encoders that have not seen it
+ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that have not seen it
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class EmbeddedImages:
 
 
 def embedded_images(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[ImageToEmbed],
     encoders: Mapping[str, Encoder],
     widths: Mapping[str, int | None],
     stopping: Callable[[], bool] = never,
@@ -158,7 +158,7 @@ def in_order(
             future.cancel()
 
 
-def _load(wanted: Sequence[Wanted], encoders: Mapping[str, Encoder]) -> None:
+def _load(wanted: Sequence[ImageToEmbed], encoders: Mapping[str, Encoder]) -> None:
     """Load here what loads with a first image: threads that import a library at once break it."""
     needed = {name for _, names in wanted for name in names}
     for image, _ in wanted:
@@ -171,7 +171,7 @@ def _load(wanted: Sequence[Wanted], encoders: Mapping[str, Encoder]) -> None:
 
 
 def _prepare(
-    encoders: Mapping[str, Encoder], failed: Mapping[str, str], wanted: Wanted
+    encoders: Mapping[str, Encoder], failed: Mapping[str, str], wanted: ImageToEmbed
 ) -> dict[str, Any] | str:
     """An image as each encoder takes it; why it cannot be read."""
     image, names = wanted

@@ -14,7 +14,7 @@ from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, LooksUp
-from t2ibench.pipeline.embedding import Wanted
+from t2ibench.pipeline.embedding import ImageToEmbed
 from t2ibench.pipeline.generator_record import record_generator
 from t2ibench.pipeline.judging import unanswered
 from t2ibench.pipeline.missing import all_failed
@@ -259,7 +259,7 @@ class Job:
             images.is_done(*_place(one)) for one in self.plan.requests
         )
 
-    def _images_to_embed(self, shard: int) -> list[Wanted]:
+    def _images_to_embed(self, shard: int) -> list[ImageToEmbed]:
         """A shard's images with who has not embedded them; controls embed some of them."""
         encoders, controls = self._working(self.encoders), self._working(self.controls.values())
         parts: tuple[list[StoredImage], list[StoredImage]] = ([], [])

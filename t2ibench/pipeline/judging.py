@@ -18,11 +18,11 @@ MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _Part = list[tuple[Query, Answer]]
-Asked = tuple[StoredImage, Sequence[Question]]
+ImageQuestions = tuple[StoredImage, Sequence[Question]]
 
 
 def unanswered(
-    questions: Iterable[Asked], store: AnswerStore
+    questions: Iterable[ImageQuestions], store: AnswerStore
 ) -> list[tuple[StoredImage, list[Question]]]:
     """Each image with its questions that have no answer yet; a file that occurs twice, once."""
     seen: set[tuple[str, Question]] = set()
@@ -40,7 +40,7 @@ def unanswered(
 
 
 def answered(
-    questions: Sequence[Asked],
+    questions: Sequence[ImageQuestions],
     judge: Judge,
     *,
     streak: int = 0,
@@ -116,7 +116,9 @@ def _checked(answer: Answer) -> Answer:
     return answer
 
 
-def _batches(waiting: Sequence[Asked], size: int, report: AskReport) -> Iterator[list[Query]]:
+def _batches(
+    waiting: Sequence[ImageQuestions], size: int, report: AskReport
+) -> Iterator[list[Query]]:
     """Queries in batches; each image is decoded once. Unreadable images go into the report."""
     batch: list[Query] = []
     for image, questions in waiting:

@@ -11,9 +11,9 @@ import numpy as np
 from t2ibench.arrays import Float32Array
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.models.rewritten_generator import FoundRewritings
-from t2ibench.pipeline.embedding import EmbeddedImages, Wanted
+from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed
 from t2ibench.pipeline.generation import ImageFile
-from t2ibench.pipeline.judging import Asked
+from t2ibench.pipeline.judging import ImageQuestions
 from t2ibench.pipeline.observers import AskReport
 
 
@@ -39,7 +39,7 @@ class ImagesToEmbed:
         widths: Encoder to the width of its embeddings, where that is known.
     """
 
-    images: tuple[Wanted, ...]
+    images: tuple[ImageToEmbed, ...]
     widths: Mapping[str, int | None]
 
 
@@ -69,7 +69,7 @@ class QuestionsToAsk:
     """
 
     judge: str
-    questions: tuple[Asked, ...]
+    questions: tuple[ImageQuestions, ...]
     streak: int = 0
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.embedding import EmbeddedImages, Wanted, embedded_images
+from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed, embedded_images
 from t2ibench.pipeline.generation import ImageFile, generated
-from t2ibench.pipeline.judging import Asked, answered, unanswered
+from t2ibench.pipeline.judging import ImageQuestions, answered, unanswered
 from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
@@ -85,10 +85,12 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
     return attempts
 
 
-def missing_embeddings(images: Iterable[StoredImage], runs: Sequence[EncoderRun]) -> list[Wanted]:
+def missing_embeddings(
+    images: Iterable[StoredImage], runs: Sequence[EncoderRun]
+) -> list[ImageToEmbed]:
     """The images that an encoder has not embedded yet, each file once, with who has not."""
     seen: set[str] = set()
-    missing: list[Wanted] = []
+    missing: list[ImageToEmbed] = []
     for image in images:
         if image.sha256 not in seen:
             names = [run.encoder.name for run in runs if not run.store.has("images", image.sha256)]
@@ -130,7 +132,7 @@ def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
 
 
 def ask(
-    questions: Iterable[Asked],
+    questions: Iterable[ImageQuestions],
     run: JudgeRun,
     *,
     streak: int = 0,

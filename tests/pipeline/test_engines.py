@@ -13,7 +13,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.pipeline.executors.messages import Died, Failed, Message, Ready
+from t2ibench.pipeline.executors.messages import Message, WorkerDeath, WorkerError, WorkerModels
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerPool
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
@@ -138,10 +138,10 @@ class _Doomed:
 
     def start(self, number: int) -> None:
         self.starts += 1
-        self.said.append((number, Ready(f"process {number}", None, (), {}, ())))
+        self.said.append((number, WorkerModels(f"process {number}", None, (), {}, ())))
 
     def send(self, number: int, piece: Piece) -> None:
-        self.said.append((number, Died("was ended by SIGKILL")))
+        self.said.append((number, WorkerDeath("was ended by SIGKILL")))
 
     def wait(self, seconds: float) -> list[tuple[int, Message]]:
         said, self.said = self.said, []
@@ -255,10 +255,10 @@ def test_errors_of_any_kind_come_back() -> None:
         pass
 
     with pytest.raises(RuntimeError, match="Local: no") as found:
-        Failed.because(Local("no")).reraise()
+        WorkerError.because(Local("no")).reraise()
     assert "in a worker" in str(found.value.__cause__)
     with pytest.raises(T2IBenchError) as known:
-        Failed.because(T2IBenchError("What.", "Then.")).reraise()
+        WorkerError.because(T2IBenchError("What.", "Then.")).reraise()
     assert (known.value.message, known.value.hint) == ("What.", "Then.")
 
 

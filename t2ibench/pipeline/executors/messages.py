@@ -101,7 +101,7 @@ class ModelInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class WorkerModels:
     """A worker has its models.
 
     Attributes:
@@ -120,7 +120,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserLine:
     """A line for the user.
 
     Attributes:
@@ -133,12 +133,12 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class PieceEnd:
     """A worker has given all parts of its piece."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class WorkerError:
     """A worker cannot go on, and neither can another.
 
     Attributes:
@@ -150,7 +150,7 @@ class Failed:
     trace: str
 
     @classmethod
-    def because(cls, error: BaseException) -> Failed:
+    def because(cls, error: BaseException) -> WorkerError:
         """What can be sent of an error."""
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         try:
@@ -168,7 +168,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerDeath:
     """A worker has died.
 
     Attributes:
@@ -180,4 +180,4 @@ class Died:
     restarted: bool = False
 
 
-Message = Ready | Said | Part | Done | Failed | Died
+Message = WorkerModels | UserLine | Part | PieceEnd | WorkerError | WorkerDeath

@@ -18,7 +18,14 @@ from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
-from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Ready, Said
+from t2ibench.pipeline.executors.messages import (
+    Message,
+    PieceEnd,
+    UserLine,
+    WorkerDeath,
+    WorkerError,
+    WorkerModels,
+)
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.worker import Observers
@@ -59,7 +66,7 @@ class Workers(Protocol):
         ...
 
     def end(self, number: int) -> None:
-        """End a worker at once; it is `Died` then."""
+        """End a worker at once; it is `WorkerDeath` then."""
         ...
 
     def close(self) -> None:
@@ -72,7 +79,7 @@ class _State:
     """What is known of one worker."""
 
     started: bool = False
-    ready: Ready | None = None
+    ready: WorkerModels | None = None
     piece: int | None = None  # its number
     heard: float = 0.0
     deaths: int = 0
@@ -93,7 +100,7 @@ class WorkerPool:
         self._generator = generator
         self._reporter = reporter
         self._states = [_State() for _ in range(workers.count)]
-        self._models: Ready | None = None
+        self._models: WorkerModels | None = None
         self._said: set[str] = set()
         self._todo: deque[int] = deque()
         self._longest = 0.0
@@ -171,25 +178,25 @@ class WorkerPool:
         for number, message in messages:
             state, now = self._states[number], time.monotonic()
             match message:
-                case Said(text, warning):
+                case UserLine(text, warning):
                     if not warning or text not in self._said:  # each of them says the same
                         self._said.add(text)
                         (self._reporter.warn if warning else self._reporter.say)(text)
-                case Ready():
+                case WorkerModels():
                     self._agree(message)
                     state.ready = message
-                case Done():
+                case PieceEnd():
                     state.piece, state.deaths = None, 0
-                case Failed():
+                case WorkerError():
                     message.reraise()
-                case Died():
+                case WorkerDeath():
                     self._bury(number, state, message, stopped)
                 case _:
                     self._longest = max(self._longest, now - state.heard)
                     yield message
             state.heard = now
 
-    def _agree(self, ready: Ready) -> None:
+    def _agree(self, ready: WorkerModels) -> None:
         """All workers must make and see the same as the leader, or results would mix models."""
         theirs = [(model.name, model.fingerprint) for model in (*ready.encoders, *ready.judges)]
         if self._models is None:
@@ -222,7 +229,7 @@ class WorkerPool:
                 state.heard = now
                 self._workers.end(number)
 
-    def _bury(self, number: int, state: _State, died: Died, stopped: bool) -> None:
+    def _bury(self, number: int, state: _State, message: WorkerDeath, stopped: bool) -> None:
         """Give a dead worker's piece to others, and start it again if that has not failed often."""
         where = state.ready.where if state.ready else "while it started"
         if state.piece is not None and not stopped:
@@ -231,10 +238,10 @@ class WorkerPool:
         if stopped:
             return
         state.deaths += 1
-        death = f"worker {number + 1} ({where}) {died.why}"
+        death = f"worker {number + 1} ({where}) {message.why}"
         if state.deaths <= MOST_RESTARTS:
             then = f"it starts again ({state.deaths} of {MOST_RESTARTS})"
-            if not died.restarted:
+            if not message.restarted:
                 self._workers.start(number)
         else:
             then = "it is not started again"

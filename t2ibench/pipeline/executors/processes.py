@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import shown
-from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Order
+from t2ibench.pipeline.executors.messages import Message, Order, PieceEnd, WorkerDeath, WorkerError
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
@@ -101,7 +101,7 @@ class Processes:
                 break
             self._heard.put((number, line, message))
         process.join()
-        self._heard.put((number, line, Died(_ending(process.exitcode or 0, errors))))
+        self._heard.put((number, line, WorkerDeath(_ending(process.exitcode or 0, errors))))
 
     def send(self, number: int, piece: Piece) -> None:
         """Give a worker something to do."""
@@ -177,7 +177,7 @@ def _main(line: Connection, order: bytes, errors: str) -> None:
         pass
     except BaseException as error:  # libraries written in Rust raise kinds of their own
         with contextlib.suppress(OSError):
-            tell(Failed.because(error))
+            tell(WorkerError.because(error))
     # Not through the interpreter's own end: threads of libraries may hang in it.
     os._exit(0)
 
@@ -187,4 +187,4 @@ def _work(worker: Any, line: Connection, tell: Callable[[Message], None]) -> Non
     while (piece := line.recv()) is not None:
         for part in worker.do(piece):
             tell(part)
-        tell(Done())
+        tell(PieceEnd())

@@ -20,7 +20,14 @@ from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.pipeline.executors.messages import Died, Done, Failed, Message, Order, Said
+from t2ibench.pipeline.executors.messages import (
+    Message,
+    Order,
+    PieceEnd,
+    UserLine,
+    WorkerDeath,
+    WorkerError,
+)
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
@@ -106,7 +113,7 @@ class _Actor:
     def __init__(self) -> None:
         self._worker: Any = None
         self._stopping = False
-        self._lines: list[Said] = []
+        self._lines: list[UserLine] = []
 
     def ready(self, order: Order) -> Iterator[Message]:
         from t2ibench.pipeline.executors.remote_worker import RemoteWorker
@@ -117,19 +124,19 @@ class _Actor:
             yield from self._said()
             yield self._worker.ready()
         except Exception as error:
-            yield Failed.because(error)
+            yield WorkerError.because(error)
 
     def do(self, piece: Piece) -> Iterator[Message]:
         if self._worker is None:
-            yield Died("was started again", restarted=True)
+            yield WorkerDeath("was started again", restarted=True)
             return
         try:
             for part in self._worker.do(piece):
                 yield from self._said()
                 yield part
-            yield Done()
+            yield PieceEnd()
         except Exception as error:
-            yield Failed.because(error)
+            yield WorkerError.because(error)
 
     def stop(self) -> None:
         self._stopping = True
@@ -192,7 +199,7 @@ class Actors:
         self._placed |= bool(done)
         if not self._placed and time.monotonic() - self._asked > _PATIENCE:
             self._placed = True
-            found.append((0, Said("No node of the Ray cluster has room for a worker yet.")))
+            found.append((0, UserLine("No node of the Ray cluster has room for a worker yet.")))
         for stream in done:
             number = self._streams[stream]
             try:
@@ -204,8 +211,8 @@ class Actors:
                 self._streams.pop(stream, None)
                 gone = isinstance(error, self._ray.exceptions.ActorDiedError)
                 why = f"is gone ({first_line(error).rstrip('.')})"
-                message = Died(why, restarted=not gone)
-            if isinstance(message, Died) and message.restarted:  # Ray has started it again
+                message = WorkerDeath(why, restarted=not gone)
+            if isinstance(message, WorkerDeath) and message.restarted:  # Ray has started it again
                 self._load(number)
             found.append((number, message))
         return found

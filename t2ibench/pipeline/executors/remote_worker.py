@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from t2ibench.models.rewritten_generator import rewritten
-from t2ibench.pipeline.executors.messages import Message, ModelInfo, Order, Ready, Said
+from t2ibench.pipeline.executors.messages import Message, ModelInfo, Order, UserLine, WorkerModels
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.preparation import create_model
 from t2ibench.pipeline.progress import Ticker
@@ -20,7 +20,7 @@ from t2ibench.pipeline.worker import Worker
 class _Lines:
     """A reporter whose lines go to the leader, which counts what is done itself."""
 
-    def __init__(self, tell: Callable[[Said], None]) -> None:
+    def __init__(self, tell: Callable[[UserLine], None]) -> None:
         self._tell = tell
 
     @contextlib.contextmanager
@@ -29,10 +29,10 @@ class _Lines:
         yield
 
     def say(self, text: str) -> None:
-        self._tell(Said(text))
+        self._tell(UserLine(text))
 
     def warn(self, text: str) -> None:
-        self._tell(Said(text, warning=True))
+        self._tell(UserLine(text, warning=True))
 
 
 class RemoteWorker:
@@ -48,7 +48,7 @@ class RemoteWorker:
     """
 
     def __init__(
-        self, order: Order, tell: Callable[[Said], None], stopping: Callable[[], bool]
+        self, order: Order, tell: Callable[[UserLine], None], stopping: Callable[[], bool]
     ) -> None:
         with contextlib.suppress(OSError):
             os.chdir(order.cwd)
@@ -63,10 +63,10 @@ class RemoteWorker:
         model = settings.model if order.objects.generator is None else None
         self._worker = Worker(generator, observers, model, settings.batch_size, stopping)
 
-    def ready(self) -> Ready:
+    def ready(self) -> WorkerModels:
         """What the leader has to know of the models."""
         generator, observers = self._worker.generator, self._worker.observers
-        return Ready(
+        return WorkerModels(
             f"process {os.getpid()} on {socket.gethostname()}",
             generator.fingerprint if generator else None,
             tuple(map(ModelInfo.of, observers.encoders)),
