@@ -91,7 +91,7 @@ def each_of(
     items: Sequence[Item],
     work: Callable[[Item], T],
     workers: int | None = None,
-    on_done: Callable[[Item], object] = id,
+    on_done: Callable[[Item, T], object] = lambda item, result: None,
 ) -> list[T]:
     """Work on every item, several at a time.
 
@@ -110,12 +110,12 @@ def each_of(
                 with suppress(BrokenProcessPool, OSError):
                     for number, result in _in_processes(items, left, work, workers or cores()):
                         found[number] = result
-                        on_done(items[number])
+                        on_done(items[number], result)
                 left = [number for number in left if number not in found]
                 continue
             number = left.pop()
             found[number] = work(items[number])
-            on_done(items[number])
+            on_done(items[number], found[number])
     return [found[number] for number in range(len(items))]
 
 

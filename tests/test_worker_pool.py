@@ -65,7 +65,7 @@ def test_short_work_starts_no_process() -> None:
 @pytest.mark.slow
 def test_long_work_is_shared_by_processes_of_one_thread(at_once: None) -> None:
     done: list[int] = []
-    found = each_of(range(8), who, 2, done.append)
+    found = each_of(range(8), who, 2, lambda item, _: done.append(item))
     assert [number for number, _, _ in found] == list(range(8))
     assert sorted(done) == list(range(8))
     threads = {process: count for _, process, count in found}
@@ -81,7 +81,7 @@ def test_processes_compute_the_same_bits(at_once: None) -> None:
 @pytest.mark.slow
 def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
     done: list[int] = []
-    assert each_of(range(6), Dies(), 2, done.append) == [0, 1, 4, 9, 16, 25]
+    assert each_of(range(6), Dies(), 2, lambda item, _: done.append(item)) == [0, 1, 4, 9, 16, 25]
     assert sorted(done) == list(range(6))
 
 

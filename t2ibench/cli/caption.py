@@ -32,6 +32,7 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
     from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.work import ask
+    from t2ibench.store.database import Database
     from t2ibench.store.jsonl import append_rows, read_rows
 
     files = _files(folder)
@@ -39,7 +40,7 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
     (judge,) = create_judges(
         [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
     )
-    judge_run = open_judge(judge, folder / ".t2ibench" / "evidence")
+    judge_run = open_judge(judge, Database(folder / ".t2ibench"))
     output, reporter = folder / "prompts.jsonl", ConsoleReporter()
     if isinstance(judge, ReportsWaits):
         judge.report_waits(reporter.say)

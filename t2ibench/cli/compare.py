@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.comparison import compare, rewriting_line
     from t2ibench.results.files import read_results
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
-    from t2ibench.results.paired import read_paired_run
+    from t2ibench.results.paired import read_paired
     from t2ibench.results.prompt_agreement import compare_agreement
 
     WRITERS.get(arguments.format)  # before any file is read
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     paths = Path(arguments.first), Path(arguments.second)
     both = [read_results(path) for path in paths]
     first, second = both
-    paired = [read_paired_run(path) for path in paths]
+    paired = [read_paired(path) for path in paths]
     found = compare(first, second, *paired)
     agreement = compare_agreement(first, second, *paired)
     if first.limited or second.limited:

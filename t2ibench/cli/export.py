@@ -68,7 +68,7 @@ def _export_images(arguments: argparse.Namespace) -> int:
     generator = folder.record.generator
     if generator is None:
         raise T2IBenchError(f"{folder.path} holds no images.", "Give a run of an image model.")
-    images = ImageStore(folder.images, generator.fingerprint)
+    images = ImageStore(folder.database, generator.fingerprint)
     target = Path(arguments.output or folder.path / "export" / arguments.format)
     with reporter.stage("Exporting", len(images), "images") as ticker:
         count, damaged = export(images, generator.name, arguments.format, target, ticker.advance)

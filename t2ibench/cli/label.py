@@ -57,10 +57,10 @@ def run_import(arguments: argparse.Namespace) -> int:
     labels = read_sheet(Path(arguments.file), _known(plan, images), arguments.labeller)
     if not labels:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
-    store = LabelStore(folder.evidence)
+    store = LabelStore(folder.database)
     before = len(store)
     if store.damage:
-        print(f"{store.damage.found()} The damaged file is kept beside the new one.")
+        print(store.damage.found())
     store.add(labels)
     print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
     print("They correct the judge, and stand alone where no judge has named a class. Now:")
@@ -80,12 +80,12 @@ def run_agree(arguments: argparse.Namespace) -> int:
     from t2ibench.store.labels import LabelStore
 
     folder = open_run(Path(arguments.run))
-    labels = LabelStore(folder.evidence)
+    labels = LabelStore(folder.database)
     if not len(labels):
         raise T2IBenchError(
             f"{arguments.run} has no labels.", f"Run `t2ibench label export {arguments.run}` first."
         )
-    stores = open_stores(folder.evidence, {}, folder.record.judges)
+    stores = open_stores(folder.database, {}, folder.record.judges)
     if not stores.judges:
         raise T2IBenchError(
             f"{arguments.run} has no judge to compare people with.",
@@ -130,7 +130,7 @@ def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
     generator = folder.record.generator
     if generator is None:
         raise T2IBenchError(f"{path} holds no images.", "Label a run of an image model.")
-    return folder, stored_plan(folder), ImageStore(folder.images, generator.fingerprint)
+    return folder, stored_plan(folder), ImageStore(folder.database, generator.fingerprint)
 
 
 def _known(plan: Plan, images: ImageStore) -> dict[str, Item]:

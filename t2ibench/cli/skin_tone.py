@@ -116,9 +116,9 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
             f"Tasks: {', '.join(known)}.",
         )
     (judge,) = create_judges(["skin"], parse_args(arguments.judge_args, "--judge-args"))
-    store = AnswerStore(folder.evidence, judge.name, judge.fingerprint)
+    store = AnswerStore(folder.database, judge.name, judge.fingerprint)
     readings = read_tones(
-        plan, task, ImageStore(folder.images, generator.fingerprint), judge, store, _warn
+        plan, task, ImageStore(folder.database, generator.fingerprint), judge, store, _warn
     )
     if not readings:
         raise T2IBenchError(

@@ -18,8 +18,8 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.observers import Damaged
+from t2ibench.store.evidence import off_length
 from t2ibench.store.images import StoredImage
-from t2ibench.store.parts import off_length
 from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")

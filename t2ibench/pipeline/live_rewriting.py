@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import Rewritten, describe, rewritten
 from t2ibench.pipeline.rewriting import parts_of, requests_of, row_of
 from t2ibench.results.run import RunFolder
+from t2ibench.store.database import Database
 from t2ibench.store.images import image_seed
 from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
@@ -30,7 +29,7 @@ def rewriting_again(generator: Generator, run: RunFolder, device: str | None) ->
     )
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
-    model.rewritings = Asking(run.path, rewriter, run.record.measurement.seed)
+    model.rewritings = Asking(run.database, rewriter, run.record.measurement.seed)
     return model
 
 
@@ -38,21 +37,23 @@ class Asking:
     """Rewritings of a run, and of further prompts as they come (see models.rewritten_generator).
 
     Args:
-        folder: The run folder.
+        database: The run's.
         rewriter: Who is asked for what is not there.
         seed: The run's seed.
     """
 
-    def __init__(self, folder: Path, rewriter: Rewriter, seed: int) -> None:
-        self._folder, self._rewriter, self._seed = folder, rewriter, seed
-        self._store = RewriteStore(folder, rewriter.fingerprint)
+    def __init__(self, database: Database, rewriter: Rewriter, seed: int) -> None:
+        self._rewriter, self._seed = rewriter, seed
+        self._store = RewriteStore(database, rewriter.name, rewriter.fingerprint)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from; asked for and stored where there is none."""
         image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
         (request,) = requests_of([image], self._rewriter.per, self._seed)
         if not self._store.is_done(prompt, request.index):
-            with locked(self._folder, "rewrites"):  # nobody else asks for it meanwhile
+            with locked(
+                self._store.database.folder, "rewrites"
+            ):  # nobody else asks for it meanwhile
                 self._store.refresh()
                 if not self._store.is_done(prompt, request.index):
                     for part in parts_of([request], self._rewriter):

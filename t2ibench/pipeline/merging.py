@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.record import GeneratorRecord, RunRecord
-from t2ibench.results.run import RunFolder, folder_of, open_run
+from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore
@@ -49,10 +49,10 @@ def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> Run
     for part in parts[1:]:
         _check(parts[0], part)
     target = (output or parts[0].path.parent.parent) / parts[0].path.name
-    folder = open_run(target) if (target / "run.json").is_file() else RunFolder(target)
+    folder = open_run(target) if is_run(target) else RunFolder(target)
     if folder.path.resolve() in distinct:
         raise T2IBenchError(f"{target} is one of the parts.", "Give another --output-dir.")
-    if (target / "run.json").is_file():
+    if folder.database.exists():
         _check(parts[0], folder)
     with locked(target, notices=reporter):
         with reporter.stage("Merging", len(parts), "parts") as ticker:
@@ -92,28 +92,30 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
     record = part.record
     if record.generator is not None:
         fingerprint = record.generator.fingerprint
-        _copy_images(ImageStore(part.images, fingerprint), ImageStore(folder.images, fingerprint))
+        _copy_images(
+            ImageStore(part.database, fingerprint), ImageStore(folder.database, fingerprint)
+        )
         if (info := record.generator.rewriter) is not None:
-            theirs = RewriteStore(part.path, info.fingerprint)
-            ours = RewriteStore(folder.path, info.fingerprint)
-            ours.add(row for row in theirs if not ours.is_done(row.prompt, row.index))
+            theirs = RewriteStore(part.database, info.name, info.fingerprint)
+            ours = RewriteStore(folder.database, info.name, info.fingerprint)
+            ours.add(theirs)
     encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
     for name, fingerprint in encoders:
-        source = EvidenceStore(part.evidence, name, fingerprint)
-        target = EvidenceStore(folder.evidence, name, fingerprint)
+        source = EvidenceStore(part.database, name, fingerprint)
+        target = EvidenceStore(folder.database, name, fingerprint)
         kinds: tuple[Literal["images", "texts"], ...] = ("images", "texts")
         for kind in kinds:
             keys = target.missing(kind, sorted(source.keys(kind)))
             for some in _parts(keys):
                 target.add(kind, some, source.rows(kind, some).astype("float32"))
     for name, fingerprint in record.judges.items():
-        AnswerStore(folder.evidence, name, fingerprint).add(
-            AnswerStore(part.evidence, name, fingerprint)
+        AnswerStore(folder.database, name, fingerprint).add(
+            AnswerStore(part.database, name, fingerprint)
         )
-    labels = LabelStore(part.evidence).all()
+    labels = LabelStore(part.database).all()
     if labels:
-        LabelStore(folder.evidence).add(labels)
+        LabelStore(folder.database).add(labels)
     if (part.path / TASKS).is_dir():
         shutil.copytree(part.path / TASKS, folder.path / TASKS, dirs_exist_ok=True)
 

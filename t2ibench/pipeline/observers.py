@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import StoredImage
 
@@ -84,14 +84,14 @@ class AskReport:
         self.stopped = self.stopped or other.stopped
 
 
-def open_encoder(encoder: Encoder, root: Path) -> EncoderRun:
-    """An encoder with its embeddings under a run's evidence/."""
-    return EncoderRun(encoder, EvidenceStore(root, encoder.name, encoder.fingerprint))
+def open_encoder(encoder: Encoder, database: Database) -> EncoderRun:
+    """An encoder with its embeddings of a run."""
+    return EncoderRun(encoder, EvidenceStore(database, encoder.name, encoder.fingerprint))
 
 
-def open_judge(judge: Judge, root: Path) -> JudgeRun:
-    """A judge with its answers under a run's evidence/."""
-    return JudgeRun(judge, AnswerStore(root, judge.name, judge.fingerprint))
+def open_judge(judge: Judge, database: Database) -> JudgeRun:
+    """A judge with its answers of a run."""
+    return JudgeRun(judge, AnswerStore(database, judge.name, judge.fingerprint))
 
 
 def problem_lines(

@@ -34,11 +34,12 @@ from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
-from t2ibench.results.run import RunFolder, run_folder
+from t2ibench.results.run import RunFolder, mend_run, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
+from t2ibench.store.database import BrokenDatabaseError
 from t2ibench.store.images import ImageStore
-from t2ibench.store.locks import Notices, locked
+from t2ibench.store.locks import SILENT, Notices, locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
@@ -132,15 +133,28 @@ class Prepared:
     def alone(self, notices: Notices) -> Iterator[None]:
         """Keep other commands from writing to the run's folder; waits for one that does."""
         with locked(self.folder.path, notices=notices):
-            self.folder.reread()
-            if self.images is not None:
-                self.images.refresh()
-            yield
+            self.folder.database.begin_run()
+            try:
+                self.folder.reread()
+                if self.images is not None:
+                    self.images.refresh()
+                yield
+            finally:
+                self.folder.database.end_run()
 
 
 def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
-    """Plan a run."""
-    objects = objects or Objects()
+    """Plan a run; a run.db that cannot be read is mended first."""
+    try:
+        return _prepare(settings, objects or Objects(), call)
+    except BrokenDatabaseError as error:
+        line = mend_run(error, SILENT)
+    prepared = _prepare(settings, objects or Objects(), call)
+    prepared.warnings.append(line)
+    return prepared
+
+
+def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
     if not settings.tasks:
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.",
@@ -183,8 +197,8 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
     if old is not None and generator is not None and folder.record.generator is None:
         _recover(folder, generator, old.model)
     limit_cost(settings.max_cost, generator, folder, rewriter)
-    images = ImageStore(folder.images, generator.fingerprint) if generator else None
-    open_rewritings(generator, folder.path)
+    images = ImageStore(folder.database, generator.fingerprint) if generator else None
+    open_rewritings(generator, folder.database)
     prepared = Prepared(
         settings,
         plan,
@@ -218,7 +232,7 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
 
 
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
-    """Take from results.json what a lost run.json said of the settings that were in effect."""
+    """Take from results.json what a lost record said of the settings that were in effect."""
     if known.fingerprint == generator.fingerprint:
         record = GeneratorRecord(
             name=generator.name,

@@ -52,7 +52,7 @@ def rescore(path: Path, reporter: Reporter) -> Rescored:
 
 def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     record = folder.record
-    people = label_judge(folder.evidence, LabelStore(folder.evidence))
+    people = label_judge(folder.database, LabelStore(folder.database))
     if not record.encoders and not record.judges and not people:
         raise T2IBenchError(
             f"{folder.path} holds images but no evidence yet.",
@@ -65,12 +65,12 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
         reporter.warn(line)
     images = None
     if record.generator:
-        images = ImageStore(folder.images, record.generator.fingerprint)
-    stores = open_stores(folder.evidence, record.encoders, record.judges, record.controls)
+        images = ImageStore(folder.database, record.generator.fingerprint)
+    stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
     stores = replace(stores, people=people)
     damages = [*([images.damage] if images else []), *stores.damages()]
     damaged = warn_of(damages, reporter)
-    anew = ScoreCache(folder.path, reuse=False)
+    anew = ScoreCache(folder.database, reuse=False)
     scored = score_plan(plan, images, stores, reporter, kept=anew)
     record_label_judge(folder, scored)
     record = folder.record
@@ -78,8 +78,7 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
         folder,
         record.repeatable(),
         scored.results,
-        scored.samples,
-        scored.paired,
+        scored.inputs,
         scored.lacking,
         old.tasks if old else (),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, failing, shown
@@ -32,6 +31,7 @@ from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import between_batches, check
 from t2ibench.settings import RunSettings
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
@@ -79,10 +79,12 @@ def info_of(generator: object) -> RewriterInfo | None:
     return generator.info if isinstance(generator, Rewritten) else None
 
 
-def open_rewritings(generator: object, folder: Path) -> None:
+def open_rewritings(generator: object, database: Database) -> None:
     """Let a generator behind a rewriter find the rewritings of a run."""
     if isinstance(generator, Rewritten):
-        generator.rewritings = RewriteStore(folder, generator.info.fingerprint)
+        generator.rewritings = RewriteStore(
+            database, generator.info.name, generator.info.fingerprint
+        )
 
 
 def check_rewriter(prepared: Prepared) -> None:

@@ -19,7 +19,7 @@ from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.label_judge import label_judge, record_label_judge
-from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
@@ -35,9 +35,10 @@ from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
 )
-from t2ibench.results.run import versions
+from t2ibench.results.run import mend_run, versions
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings
+from t2ibench.store.database import BrokenDatabaseError
 from t2ibench.store.labels import LabelStore
 
 
@@ -73,8 +74,19 @@ class Outcome:
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 
-    With `generate_only` it stops after the images, with `no_score` after the answers.
+    With `generate_only` it stops after the images, with `no_score` after the answers. Where run.db
+    turns out to be damaged, what is whole is kept and the rest made again.
     """
+    try:
+        return _execute(prepared, reporter)
+    except BrokenDatabaseError as error:
+        reporter.warn(mend_run(error, reporter))
+    again = prepare(prepared.settings, prepared.objects, prepared.call)
+    again.together = prepared.together
+    return _execute(again, reporter)
+
+
+def _execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     settings, folder = prepared.settings, prepared.folder
     observing = not settings.generate_only
     with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
@@ -186,7 +198,7 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
 def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:
     """Score what is stored, and write it."""
     folder, images = prepared.folder, prepared.images
-    labels = LabelStore(folder.evidence)
+    labels = LabelStore(folder.database)
     damaged = warn_of([labels.damage], reporter)
     stores = Stores(
         {
@@ -201,16 +213,15 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
             for name, run in job.controls.items()
         },
         labels,
-        label_judge(folder.evidence, labels),
+        label_judge(folder.database, labels),
     )
-    scored = score_plan(prepared.plan, images, stores, reporter, kept=ScoreCache(folder.path))
+    scored = score_plan(prepared.plan, images, stores, reporter, kept=ScoreCache(folder.database))
     record_label_judge(folder, scored)
     written = write_results(
         folder,
         folder.record.repeatable(),
         scored.results,
-        scored.samples,
-        scored.paired,
+        scored.inputs,
         scored.lacking,
         prepared.together,
     )
@@ -227,7 +238,7 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
 
 
 def _observers(job: Job) -> dict[str, object]:
-    """What run.json says of a run's encoders and judges."""
+    """What the record says of a run's encoders and judges."""
     return {
         "encoders": {
             run.encoder.name: EncoderRecord(
@@ -244,12 +255,14 @@ def _observers(job: Job) -> dict[str, object]:
 
 
 def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
-    """Write run.json before the work starts, so that a killed run can be scored and resumed.
+    """Store the record before the work starts, so that a killed run can be scored and resumed.
 
     A call that only generates leaves what the record says of encoders and judges.
     """
     folder = prepared.folder
     keep(prepared.plan.tasks, folder.path)
+    if prepared.images is not None:  # prompts that were damaged are known again
+        prepared.images.name(prepared.plan.prompts)
     observers = _observers(observing) if observing else {}
 
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)

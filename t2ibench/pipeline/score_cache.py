@@ -1,8 +1,8 @@
 """Scores that need not be computed again: nothing that decides them has changed.
 
-A score is a pure function of the task, the settings, the evidence and the code. Beside a run, under
-scores/, each task's scores lie with a digest over all of these; they are taken from there only
-where the digest of what is at hand now is the same.
+A score is a pure function of the task, the settings, the evidence and the code. With a run, each
+task's scores are stored with a digest over all of these; they are taken from there only where the
+digest of what is at hand now is the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +24,12 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
 from t2ibench.pipeline.stored_evidence import Images
-from t2ibench.results.paired import PairedTask, read_paired, write_paired
+from t2ibench.results.paired import PairedTask, dump_paired, load_paired
+from t2ibench.results.samples import dump_samples
 from t2ibench.results.schema import TaskResult
-from t2ibench.store.checksums import sealed, unsealed
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.files import write_bytes
+from t2ibench.store.scores import ScoreStore, StoredScore
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from t2ibench.pipeline.plan import Plan
     from t2ibench.pipeline.scoring import Stores
     from t2ibench.tasks.loader import LoadedTask
-
-FOLDER = "scores"
-_INPUTS = "inputs"
 
 
 @cache
@@ -120,30 +118,26 @@ def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | N
 
 
 class ScoreCache:
-    """The scores of a run folder's tasks, with what they were computed from.
+    """The scores of a run's tasks, with what they were computed from.
 
     Args:
-        folder: The run folder.
+        database: The run's.
         reuse: Whether scores are taken from there; they are written in any case.
     """
 
-    def __init__(self, folder: Path, *, reuse: bool = True) -> None:
-        self.folder = folder / FOLDER
+    def __init__(self, database: Database, *, reuse: bool = True) -> None:
+        self._scores = ScoreStore(database)
         self._reuse = reuse
 
-    def read(
-        self, task: str, inputs: str
-    ) -> tuple[TaskResult, list[dict[str, Any]], PairedTask] | None:
+    def read(self, task: str, inputs: str) -> tuple[TaskResult, PairedTask] | None:
         """The scores of a task, if they are those of these inputs."""
-        if not self._reuse:
-            return None
         try:
-            found = json.loads((self.folder / f"{task}.json").read_bytes())
-            if not isinstance(found, dict) or found.get(_INPUTS) != inputs or not unsealed(found):
+            found = self._scores.find(task, inputs) if self._reuse else None
+            if found is None:
                 return None
-            paired = read_paired(self.folder / f"{task}.safetensors")[inputs]
-            return TaskResult.model_validate(found["result"]), found["samples"], paired
-        except (OSError, ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
+            result = TaskResult.model_validate(json.loads(found.result))
+            return result, load_paired(found.influences)[task]
+        except (ValueError, LookupError, TypeError, RecursionError, T2IBenchError):
             return None
 
     def write(
@@ -151,15 +145,10 @@ class ScoreCache:
         task: str,
         inputs: str,
         result: TaskResult,
-        samples: list[dict[str, Any]],
+        samples: Sequence[Mapping[str, Any]],
         paired: PairedTask,
     ) -> None:
-        """Keep the scores of a task."""
-        content: Mapping[str, Any] = {
-            _INPUTS: inputs, "result": result.model_dump(mode="json"), "samples": samples
-        }  # fmt: skip
-        # The influences name their inputs: two files of two runs are never taken for one.
-        write_paired(self.folder / f"{task}.safetensors", {inputs: paired}, durable=False)
-        text = json.dumps(sealed(content), ensure_ascii=False)
-        data = text.encode("utf-8", "backslashreplace")  # as escapes, half surrogates come back
-        write_bytes(self.folder / f"{task}.json", data, durable=False)
+        """Store the scores of a task."""
+        text = json.dumps(result.model_dump(mode="json"), ensure_ascii=False)
+        score = StoredScore(text, dump_samples(samples), dump_paired({task: paired}))
+        self._scores.add(task, inputs, score)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
@@ -28,6 +27,7 @@ from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.checksums import Damage
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
@@ -96,32 +96,32 @@ class Scored:
 
     Attributes:
         results: Task id to result.
-        samples: Task id to sample rows.
+        inputs: Task id to what its scores were computed from, where they were stored.
         paired: Task id to how each image moves its scores.
         lacking: Tasks of which some evidence is missing.
     """
 
     results: dict[str, TaskResult] = field(default_factory=dict)
-    samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
     paired: dict[str, PairedTask] = field(default_factory=dict)
     lacking: set[str] = field(default_factory=set)
 
 
 def open_stores(
-    root: Path,
+    database: Database,
     encoders: Mapping[str, EncoderRecord],
     judges: Mapping[str, str],
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
-    """What was observed, from its folder."""
+    """What was observed, from its database."""
     answers = {
-        name: JudgeEvidence(AnswerStore(root, name, fingerprint), fingerprint)
+        name: JudgeEvidence(AnswerStore(database, name, fingerprint), fingerprint)
         for name, fingerprint in judges.items()
     }
     return Stores(
         {
             name: EncoderEvidence(
-                EvidenceStore(root, name, encoder.fingerprint),
+                EvidenceStore(database, name, encoder.fingerprint),
                 encoder.fingerprint,
                 encoder.embeds_images,
             )
@@ -130,11 +130,11 @@ def open_stores(
         {name: one for name, one in answers.items() if not name.startswith(LABELS_BY)},
         {
             name: EncoderEvidence(
-                EvidenceStore(root, control.name, control.fingerprint), control.fingerprint
+                EvidenceStore(database, control.name, control.fingerprint), control.fingerprint
             )
             for name, control in (controls or {}).items()
         },
-        LabelStore(root),
+        LabelStore(database),
         {name: one for name, one in answers.items() if name.startswith(LABELS_BY)},
     )
 
@@ -170,15 +170,17 @@ class TaskScored:
 
     Attributes:
         result: What results.json says of it.
-        samples: Its sample rows.
+        samples: Its sample rows; None where they are stored already.
         paired: How each image moves its scores.
         lacking: Whether some of its evidence is missing.
+        inputs: What it was computed from; None where that cannot be told.
     """
 
     result: TaskResult
-    samples: list[dict[str, Any]]
+    samples: list[dict[str, Any]] | None
     paired: PairedTask
     lacking: bool
+    inputs: str | None = None
 
 
 def score_plan(
@@ -195,19 +197,24 @@ def score_plan(
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
     )
+    scored = Scored()
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
+
+        def store(task: LoadedTask, one: TaskScored) -> None:
+            if kept is not None:
+                # What cannot be told by its inputs, or lacks some, is never taken for other scores.
+                inputs = scored.inputs[task.id] = one.inputs or f"once {secrets.token_hex(16)}"
+                if one.samples is not None:
+                    kept.write(task.id, inputs, one.result, one.samples, one.paired)
+            ticker.advance(1)
+
         found = each_of(
-            largest,
-            partial(_scored_or_kept, plan, known, stores, kept),
-            workers,
-            lambda _: ticker.advance(1),
+            largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store
         )
     by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
-    scored = Scored()
     for task in plan.tasks:
         one = by_task[task.id]
-        scored.results[task.id], scored.samples[task.id] = one.result, one.samples
-        scored.paired[task.id] = one.paired
+        scored.results[task.id], scored.paired[task.id] = one.result, one.paired
         if one.lacking:
             scored.lacking.add(task.id)
     return scored
@@ -217,16 +224,12 @@ def _scored_or_kept(
     plan: Plan, images: Images | None, stores: Stores, kept: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
     inputs = None if kept is None else inputs_of(plan, task, images, stores)
-    if kept is None or inputs is None:
-        return _scored(plan, task, images, stores)
-    found = kept.read(task.id, inputs)
+    found = None if kept is None or inputs is None else kept.read(task.id, inputs)
     if found is not None:
-        return TaskScored(*found, lacking=False)
+        return TaskScored(found[0], None, found[1], lacking=False, inputs=inputs)
     scored = _scored(plan, task, images, stores)
-    if not scored.lacking and scored.result.reason is None:
-        with suppress(T2IBenchError, TypeError, ValueError):  # it is only computed again
-            kept.write(task.id, inputs, scored.result, scored.samples, scored.paired)
-    return scored
+    whole = not scored.lacking and scored.result.reason is None
+    return replace(scored, inputs=inputs if whole else None)
 
 
 def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:

@@ -97,15 +97,15 @@ def _judges(settings: RunSettings, objects: Objects) -> list[Judge]:
 
 def open_job(prepared: Prepared, observers: Observers) -> Job:
     """Open the stores of a run."""
-    evidence = prepared.folder.evidence
-    open_rewritings(prepared.generator, prepared.folder.path)
+    database = prepared.folder.database
+    open_rewritings(prepared.generator, database)
     return Job(
         prepared.plan,
         prepared.folder,
         prepared.images,
-        [open_encoder(encoder, evidence) for encoder in observers.encoders],
-        [open_judge(judge, evidence) for judge in observers.judges],
-        {name: open_encoder(control, evidence) for name, control in observers.controls.items()},
+        [open_encoder(encoder, database) for encoder in observers.encoders],
+        [open_judge(judge, database) for judge in observers.judges],
+        {name: open_encoder(control, database) for name, control in observers.controls.items()},
         generates=prepared.generator is not None,
         from_object=prepared.objects.generator is not None,
         # Failures alone, from the start on, are the set-up's fault; files fail one by one.

@@ -15,7 +15,7 @@ from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import FILE, read_paired
+from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
@@ -74,7 +74,7 @@ def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
     """Pilots from a run."""
     folder = open_run(path)
     results = read_results(path)
-    paired = read_paired(path / FILE)
+    paired = read_paired(path)
     existing = [item for item in folder.record.include_path if Path(item).is_dir()]
     loaded = load_tasks(tasks or list(results.tasks), existing, on_left_out=lambda _: None)
     found = []

@@ -16,7 +16,7 @@ from t2ibench.methods.core.evidence import UNKNOWN, Needs, QuestionNeed
 from t2ibench.methods.registry import needs
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import ALPHA, IntervalMark, State
-from t2ibench.results.run import open_run
+from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats.clusters import clustered_proportion
@@ -144,20 +144,20 @@ def exclusions(run: RunView, folder: Path) -> list[TaskExclusions]:
         task for task in run.tasks if task.spec is not None and any(task.result.excluded.values())
     ]
     with suppress(T2IBenchError):
-        generator = open_run(folder).record.generator if tasks else None
-        if generator is not None:
-            images = ImageStore(folder / "images", generator.fingerprint)
+        stored = open_run(folder) if tasks else RunFolder(folder)
+        if stored.record.generator is not None:
+            images = ImageStore(stored.database, stored.record.generator.fingerprint)
             if len(images):
-                return _tested(list(_by_prompt(tasks, images, folder / "evidence")))
+                return _tested(list(_by_prompt(tasks, images)))
     return []
 
 
 def _by_prompt(
-    tasks: Sequence[TaskView], images: ImageStore, evidence: Path
+    tasks: Sequence[TaskView], images: ImageStore
 ) -> Iterator[tuple[TaskView, list[PromptExclusions]]]:
     @cache
     def judge(name: str, fingerprint: str) -> AnswerStore:
-        return AnswerStore(evidence, name, fingerprint)
+        return AnswerStore(images.database, name, fingerprint)
 
     for task in tasks:
         judges = [judge(*pair) for pair in task.result.settings.judges.items()]

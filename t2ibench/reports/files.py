@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
@@ -17,12 +15,11 @@ from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from t2ibench.store.files import write_text
-from t2ibench.store.jsonl import read_rows
 from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import kept_specs
@@ -78,17 +75,17 @@ def write_page(
     images, each, figures = {}, {}, {}
     thumbnails = Thumbnails(folder)
     for task in run.tasks:
-        samples = samples_of(folder, task.id)
+        samples = read_samples(folder, task.id)
         figures[task.id] = [draw(spec, task, samples) for spec in task.shown.figures]
         images[task.id] = evidence(task, samples, thumbnails)
     leading = named(run)  # once every test has the images it must show
     for task in [*leading, *(task for task in run.tasks if task not in leading)]:
         if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
             break
-        each[task.id] = each_stimulus(task, samples_of(folder, task.id), thumbnails)
+        each[task.id] = each_stimulus(task, read_samples(folder, task.id), thumbnails)
     paired = {}
     with contextlib.suppress(T2IBenchError):  # results of an older version
-        paired = read_paired(folder / INFLUENCES)
+        paired = read_paired(folder)
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
     notes = read_notes(folder / NOTES).notes
     found = [
@@ -130,12 +127,6 @@ def _origin(results: Results, folder: Path) -> str:
     return " · ".join(
         [*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
     )
-
-
-def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:
-    """The samples of one task."""
-    file = folder / "samples" / f"{task}.jsonl"
-    return list(read_rows(file)) if file.is_file() else []
 
 
 def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:

@@ -1,9 +1,9 @@
-"""results.json and influences.safetensors of a run folder: read, and written."""
+"""results.json of a run folder: read, and written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,14 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run
-from t2ibench.results.paired import FILE, PairedTask, read_paired, write_paired
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.store.checksums import unsealed
 from t2ibench.store.files import set_aside, write_text
-from t2ibench.store.jsonl import write_rows
 from t2ibench.store.locks import locked
+from t2ibench.store.scores import ScoreStore
 from t2ibench.version import __version__
 
 
@@ -167,13 +166,6 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
             return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
 
 
-def _stored_paired(file: Path) -> dict[str, PairedTask]:
-    try:
-        return read_paired(file)
-    except T2IBenchError:  # damaged: the tasks scored now are written all the same
-        return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Written:
     """What was written.
@@ -220,15 +212,14 @@ def write_results(
     folder: RunFolder,
     settings: RunSettings | None,
     new: Mapping[str, TaskResult],
-    samples: Mapping[str, Sequence[Mapping[str, Any]]],
-    paired: Mapping[str, PairedTask],
+    inputs: Mapping[str, str],
     lacking: Collection[str] = (),
     together: Collection[str] = (),
 ) -> Written:
-    """Write results.json, the samples and the influences; the caller holds the folder's lock.
+    """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands.
+    of earlier commands. `inputs` names the scores of the new tasks.
     """
     old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)
@@ -246,12 +237,6 @@ def write_results(
     earlier = {name: result for name, result in before.items() if name not in mine}
     results = assemble(generator, mine, settings, folder.record.settings.name, earlier)
     write_text(folder.results, results.to_json(checked=True))
-    file = folder.path / FILE
-    stored = {
-        name: task for name, task in _stored_paired(file).items() if name in {*mine, *earlier}
-    }
-    write_paired(file, {**stored, **{name: paired[name] for name in paired if name in new}})
-    for task, rows in samples.items():
-        if rows and task in new:
-            write_rows(folder.path / "samples" / f"{task}.jsonl", rows)
+    written = {name: inputs[name] for name in new if name in inputs}
+    ScoreStore(folder.database).publish(written, {*mine, *earlier})
     return Written(results, kept)

@@ -1,4 +1,4 @@
-"""influences.safetensors: how each image moves each score, so that runs are compared in pairs."""
+"""Influences: how each image moves each score, so that runs are compared in pairs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.prompt_agreement import PromptCosines
-from t2ibench.store.checksums import checksum
-from t2ibench.store.files import write_bytes
+from t2ibench.store.database import Database
+from t2ibench.store.scores import ScoreStore
 
-FILE = "influences.safetensors"
 _TABLE = "table"  # the JSON that says what the arrays are, as bytes
 _ARRAYS = ("stratum", "unit", "value")
-_CHECKSUM = "checksum"  # of the table and the arrays; files of older versions have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,8 @@ def paired_task(result: MethodResult) -> PairedTask:
     return PairedTask(headline.scale, headline.question, parts, rows)
 
 
-def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool = True) -> None:
-    """Write the influences of a run."""
+def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
+    """The influences of tasks, as safetensors."""
     from safetensors.numpy import save
 
     strata: dict[str, int] = {}
@@ -98,45 +96,53 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool =
         "unit": _joined([array[1] for array in arrays], np.int32),
         "value": _joined([array[2] for array in arrays], np.float64),
     }
-    tensors[_CHECKSUM] = np.frombuffer(_checksum(tensors), dtype=np.uint8)
-    write_bytes(file, save(tensors), durable=durable)
-
-
-def _checksum(tensors: Mapping[str, Any]) -> bytes:
-    return checksum(b"".join(tensors[name].tobytes() for name in (_TABLE, *_ARRAYS))).encode()
+    return save(tensors)
 
 
 def _joined(arrays: list[Any], kind: Any) -> Any:
     return np.concatenate([np.zeros(0, kind), *(array.astype(kind) for array in arrays)])
 
 
-def read_paired(file: Path) -> dict[str, PairedTask]:
-    """Read the influences of a run."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+def load_paired(data: bytes) -> dict[str, PairedTask]:
+    """The influences of tasks.
 
-    damaged = (SafetensorError, OSError, LookupError, TypeError, ValueError, AttributeError)
-    if not file.is_file():
-        return {}
+    Raises:
+        ValueError: `dump_paired` did not write them.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
     try:
-        tensors = load_file(file)
-        if _CHECKSUM in tensors and tensors[_CHECKSUM].tobytes() != _checksum(tensors):
-            raise ValueError("its content does not match its checksum")
+        tensors = load(data)
         table = json.loads(tensors[_TABLE].tobytes().decode())
         reader = _Reader(tensors, table["strata"])
         tasks = reader.tasks(table["tasks"])
         reader.finish()
         return tasks
-    except (*damaged, RecursionError) as error:
-        raise T2IBenchError(
-            f"{file} cannot be read: {error}.",
-            "`t2ibench score RUN` writes it again from the stored evidence.",
-        ) from None
+    except (SafetensorError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
 
 
-def read_paired_run(path: Path) -> dict[str, PairedTask]:
-    """Read the influences beside a results.json."""
-    return read_paired((path if path.is_dir() else path.parent) / FILE)
+def read_paired(path: Path) -> dict[str, PairedTask]:
+    """The influences of the results in a run folder; none where there is no run.db.
+
+    Args:
+        path: The folder, or the results.json in it.
+
+    Raises:
+        T2IBenchError: they cannot be read.
+    """
+    database = Database(path if path.is_dir() else path.parent)
+    found: dict[str, PairedTask] = {}
+    for task, score in ScoreStore(database).current().items():
+        try:
+            found[task] = load_paired(score.influences)[task]
+        except (ValueError, KeyError) as error:
+            raise T2IBenchError(
+                f"{database.path}: the influences of {task} cannot be read: {error}.",
+                "`t2ibench score RUN` writes them again from the stored evidence.",
+            ) from None
+    return found
 
 
 class _Reader:

@@ -1,8 +1,7 @@
-"""The content of run.json: what a run was made with, and how far it came."""
+"""What a run was made with, and how far it came; run.db holds it field by field."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -15,7 +14,6 @@ from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY
 from t2ibench.version import __version__
 
-RUN_SCHEMA = 2
 _ENOUGH_IMAGES = 50  # of one call, to tell its speed
 Status = Literal["running", "complete", "incomplete"]
 
@@ -92,10 +90,9 @@ class HistoryEntry(Record):
 
 
 class RunRecord(Record):
-    """run.json: what a run was made with, and how far it came.
+    """What a run was made with, and how far it came.
 
     Attributes:
-        schema_version: Version of this schema ('schema' in the file).
         t2ibench: Version of the program that wrote it last.
         status: 'running' (or killed), 'complete', or 'incomplete' if evidence is missing.
         generator: The generator; None where only texts are scored.
@@ -112,7 +109,6 @@ class RunRecord(Record):
         history: One entry a call, the latest last.
     """
 
-    schema_version: int = Field(default=RUN_SCHEMA, alias="schema")
     t2ibench: str = __version__
     status: Status = "running"
     generator: GeneratorRecord | None = None
@@ -149,41 +145,3 @@ class RunRecord(Record):
         if not self.judges:
             update |= {"judge": (), "judge_args": {}}
         return self.settings.model_copy(update=update)
-
-
-def _from_schema_1(data: dict[str, Any]) -> dict[str, Any]:
-    """Settings were those in force, without what was asked for; encoders had no capabilities."""
-    generator = data["generator"]
-    measurement = data["settings"]
-    settings = {
-        "tasks": data["tasks"],
-        "encoder": list(data["encoders"]),
-        "judge": list(data.get("judges", {})),
-        "judge_args": data.get("judge_args", {}),
-        "include_path": data["include_paths"],
-        **measurement,
-    }
-    if generator is not None:
-        settings |= {"model": generator["model"], "model_args": generator["model_args"]}
-    return {
-        "schema": 2,
-        "t2ibench": "0.1.0",
-        "status": "complete" if data["history"] else "running",
-        "generator": generator,
-        "settings": settings,
-        "measurement": measurement,
-        "tasks": data["tasks"],
-        "include_path": data["include_paths"],
-        "encoders": {
-            name: {"fingerprint": print_, "embeds_images": not name.startswith("vectors:")}
-            for name, print_ in data["encoders"].items()
-        },
-        "judges": data.get("judges", {}),
-        "history": [
-            {**{k: v for k, v in entry.items() if k != "drawn"}, "generated": entry["drawn"]}
-            for entry in data["history"]
-        ],
-    }
-
-
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_schema_1}

@@ -1,11 +1,10 @@
-"""A run is a record: the folder, and the typed, versioned run.json in it."""
+"""A run is a folder, and the typed record in its run.db."""
 
 from __future__ import annotations
 
 import json
 import platform
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,12 +12,14 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.results.record import MIGRATIONS, RUN_SCHEMA, RunRecord
-from t2ibench.store.checksums import sealed, unsealed
+from t2ibench.results.record import RunRecord
+from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
 from t2ibench.store.evidence import slug
-from t2ibench.store.file_errors import reading
-from t2ibench.store.files import set_aside, write_text
-from t2ibench.store.locks import locked
+from t2ibench.store.files import free_name
+from t2ibench.store.locks import Notices, locked
+from t2ibench.store.schema import of_text, to_text
+
+_FIELD = ("key", "value")
 
 
 @dataclass(slots=True)
@@ -27,38 +28,63 @@ class RunFolder:
 
     Attributes:
         path: The folder.
-        record: The content of run.json.
+        record: What the run was made with, and how far it came.
+        database: Its run.db.
+        damaged: Fields of the record that could not be read and are not known.
     """
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
+    database: Database = field(init=False)
+    damaged: list[str] = field(default_factory=list, init=False)
+    _stored: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        """Open nothing yet."""
+        self.database = Database(self.path)
 
     def update(self, **changes: object) -> None:
-        """Change fields of the record, and write run.json."""
+        """Change fields of the record, and store them."""
         self.record = self.record.model_copy(update=changes)
         self.save()
 
     def reread(self) -> None:
-        """Take over what other commands have written into run.json."""
-        if (self.path / "run.json").is_file():
-            with suppress(BrokenRecordError):  # what is in memory is written anew
-                self.record = open_run(self.path).record
+        """Take over what other commands have stored; what is damaged keeps its value."""
+        found: list[tuple[str]] = []
+        rows = self.database.read_checked("run", _FIELD, found)
+        stored = {key: of_text(value) for key, value in rows if key in RunRecord.model_fields}
+        lost = found or "generator" not in stored
+        names = RunRecord.model_fields if lost and self.database.exists() else ()
+        self.damaged = [name for name in names if name not in stored]
+        known = self.record.model_dump(mode="json")
+        try:
+            fields = {key: json.loads(value) for key, value in stored.items()}
+            self.record = RunRecord.model_validate(known | fields)
+        except (ValueError, RecursionError) as error:
+            where = "its record is not JSON"
+            if isinstance(error, ValidationError):
+                first = error.errors(include_url=False)[0]
+                where = f"{'.'.join(map(str, first['loc']))}: {first['msg'].lower()}"
+            raise BrokenRecordError(
+                f"{self.database.path} cannot be read ({where}).",
+                "Use the t2ibench that made it, or choose another --output-dir.",
+            ) from None
+        self._stored = stored
 
     def save(self) -> None:
-        """Write run.json, with its checksum."""
-        data = self.record.model_dump(mode="json", by_alias=True)
-        text = json.dumps(sealed(data), indent=1, ensure_ascii=False) + "\n"
-        write_text(self.path / "run.json", text)
+        """Store the record."""
+        data = self.record.model_dump(mode="json")
+        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in data.items()}
+        new = {key: text for key, text in texts.items() if self._stored.get(key) != text}
+        if new:
+            rows = [(key, to_text(text)) for key, text in new.items()]
+            self.database.write("run", _FIELD, rows)
+        self._stored, self.damaged = texts, []
 
     @property
-    def images(self) -> Path:
-        """Folder of the images."""
-        return self.path / "images"
-
-    @property
-    def evidence(self) -> Path:
-        """Folder of the evidence."""
-        return self.path / "evidence"
+    def knows_generator(self) -> bool:
+        """Whether it is stored what made the images, or that there is no generator."""
+        return "generator" in self._stored
 
     @property
     def results(self) -> Path:
@@ -67,60 +93,63 @@ class RunFolder:
 
 
 class BrokenRecordError(T2IBenchError):
-    """run.json exists but is damaged: not JSON, not of its own schema, or changed since."""
+    """The record of a run is damaged."""
 
 
 def folder_of(path: Path) -> Path:
     """The folder that a path means."""
-    named = path.name in {"run.json", "results.json"} and not path.is_dir()
+    named = path.name in {NAME, "results.json"} and not path.is_dir()
     return path.parent if named else path
 
 
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run, as far as its names tell."""
+    return (path / NAME).exists() or (path / "run.json").is_file()
+
+
 def open_run(path: Path) -> RunFolder:
-    """Read a run folder."""
-    path = folder_of(path)
-    file = path / "run.json"
-    if not file.is_file():
+    """Read a run folder.
+
+    Raises:
+        BrokenDatabaseError: its run.db cannot be read.
+        BrokenRecordError: a part of the record cannot be read.
+        T2IBenchError: it is no run folder, or one of an older version.
+    """
+    folder = RunFolder(folder_of(path))
+    _refuse_older(folder.path)
+    if not folder.database.exists():
         raise T2IBenchError(
-            f"'{path}' is not a run folder: it has no run.json.",
+            f"'{folder.path}' is not a run folder: it has no {NAME}.",
             "Give a folder that `t2ibench run` made, such as runs/toyland.",
         )
-    with reading(file):  # a disk that does not answer leaves the record as it is
-        content = file.read_bytes()
-    try:
-        data = json.loads(content.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise _broken(file, type(error).__name__) from None
-    if not isinstance(data, dict) or type(data.get("schema")) is not int:
-        raise _broken(file, "it names no schema")
-    if not unsealed(data):
-        raise _broken(file, "its content does not match its checksum")
-    if data["schema"] > RUN_SCHEMA or data["schema"] < 1:
-        raise T2IBenchError(
-            f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {RUN_SCHEMA}.",
-            "Upgrade t2ibench, or choose another --output-dir.",
+    folder.reread()
+    if folder.damaged:
+        raise BrokenRecordError(
+            f"{folder.database.path} is damaged: its record lacks {', '.join(folder.damaged)}.",
+            "Run the original command again; images and evidence are kept.",
         )
-    try:
-        while data["schema"] < RUN_SCHEMA:
-            data = MIGRATIONS[data["schema"]](data)
-        return RunFolder(path, RunRecord.model_validate(data))
-    except ValidationError as error:
-        item = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in item["loc"])
-        if item["type"] == "extra_forbidden":
-            raise T2IBenchError(
-                f"{file} has a key that this t2ibench does not know: {key}.",
-                "Upgrade t2ibench, take the key out, or choose another --output-dir.",
-            ) from None
-        raise _broken(file, f"{key}: {item['msg'].lower()}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(file, f"{type(error).__name__}: {error}") from None
+    return folder
 
 
-def _broken(file: Path, why: str) -> BrokenRecordError:
-    return BrokenRecordError(
-        f"{file} cannot be read ({why}).",
-        "Run the original command again; images and evidence are kept.",
+def _refuse_older(path: Path) -> None:
+    if (path / "run.json").is_file() and not (path / NAME).exists():
+        raise T2IBenchError(
+            f"'{path}' was made by an earlier t2ibench, which kept a run in many files.",
+            "Choose another --output-dir. Its results.json can still be given to report and "
+            "compare, and --model folder: reads its images.",
+        )
+
+
+def mend_run(error: BrokenDatabaseError, notices: Notices) -> str:
+    """Copy what is whole of a run.db that cannot be read; a line about it."""
+    path = error.path
+    with locked(path.parent, notices=notices):
+        aside = free_name(path)
+        kept = repair(path, aside)
+    rows = sum(kept.values())
+    return (
+        f"{error.message} {rows:,} rows of it are kept, the rest is made again; the damaged file "
+        f"is now {aside.name}. Labels of people that are lost have to be imported again."
     )
 
 
@@ -129,16 +158,14 @@ def run_folder(
 ) -> tuple[RunFolder, list[str]]:
     """The folder of a generator: an existing one, or a new one that is not written yet.
 
-    A run.json that cannot be read is renamed and a new one started: nothing else needs it.
+    What cannot be read of a record is begun anew: nothing else needs it.
     """
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
     if given is not None:
         generator = folder.record.generator
-        if (path / "run.json").is_file() and (
-            generator.fingerprint if generator else None
-        ) != fingerprint:
+        if folder.knows_generator and (generator.fingerprint if generator else None) != fingerprint:
             made = f"{generator.name}, with other settings" if generator else "texts alone"
             what = made if generator is None or generator.name == name else generator.name
             raise T2IBenchError(
@@ -153,28 +180,21 @@ def run_folder(
 
 
 def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
-    if not (path / "run.json").is_file():
-        return RunFolder(path)
-    try:
-        return open_run(path)
-    except BrokenRecordError:
-        pass
-    with locked(path):
-        if not (path / "run.json").is_file():
-            return RunFolder(path)
-        try:
-            return open_run(path)  # another process may have mended it
-        except BrokenRecordError as error:
-            moved = set_aside(path / "run.json")
-            warnings.append(f"{error.message} It is kept as {moved.name}, and a new one is begun.")
-            return RunFolder(path)
+    _refuse_older(path)
+    folder = RunFolder(path)
+    folder.reread()
+    if folder.damaged:
+        warnings.append(
+            f"{folder.database.path} is damaged: its record lacks {', '.join(folder.damaged)}, "
+            "which is begun anew."
+        )
+    return folder
 
 
 def _is_other(folder: RunFolder, fingerprint: str) -> bool:
-    if not (folder.path / "run.json").is_file():
-        return False
     generator = folder.record.generator
-    return generator is None or generator.fingerprint != fingerprint
+    known = folder.knows_generator
+    return known and (generator is None or generator.fingerprint != fingerprint)
 
 
 _LIBRARIES = (

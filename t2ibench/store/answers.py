@@ -1,15 +1,14 @@
-"""Answers on disk, one folder a judge, keyed by image, question and classes."""
+"""A judge's answers, keyed by image, question and classes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from t2ibench.store.checksums import Damage
-from t2ibench.store.evidence import slug
-from t2ibench.store.rows import RowFolder
+from t2ibench.store.database import Database, Mendable
+from t2ibench.store.schema import content_id, of_text, to_text
 
 Key = tuple[str, str, tuple[str, ...]]
 # A judge whose name begins so says who answered. What was answered is in its fingerprint.
@@ -53,11 +52,25 @@ class StoredAnswer:
         return self.image, self.question, self.classes
 
 
-class AnswerStore:
-    """The answers one judge gave. A row is appended once and never changed.
+def question_id(question: str, classes: Sequence[str]) -> int:
+    """The identifier of a question with what it can be answered with."""
+    return content_id(question, json.dumps(list(classes)))
+
+
+def add_questions(database: Database, asked: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+    """Store questions."""
+    rows = [
+        (question_id(question, classes), to_text(question), json.dumps(classes))
+        for question, classes in dict.fromkeys(asked)
+    ]
+    database.write("questions", ("id", "question", "classes"), rows)
+
+
+class AnswerStore(Mendable):
+    """The answers one judge gave. An answer is stored once and never changed.
 
     Args:
-        root: The run folder's evidence/.
+        database: The run's.
         name: The judge's name.
         fingerprint: The judge's fingerprint.
 
@@ -66,46 +79,64 @@ class AnswerStore:
         damage: What is damaged, and so counts as missing.
     """
 
-    def __init__(self, root: Path, name: str, fingerprint: str) -> None:
+    def __init__(self, database: Database, name: str, fingerprint: str) -> None:
+        super().__init__(
+            database, Damage(f"line of answers by {name}", f"lines of answers by {name}")
+        )
         self.name = name
-        self.folder = root / f"answers-{slug(name)}-{fingerprint[:12]}"
-        self._rows: dict[Key, StoredAnswer] = {}
-        self.damage = Damage(f"line of answers by {name}", f"lines of answers by {name}")
-        self._files = RowFolder(self.folder, "answers", self.damage)
-        self.refresh()
+        self._model = ("judge", name, fingerprint)
+        self._judge = content_id(*self._model)
+        self._known: set[int] = set()  # questions that are stored
+        columns = ("judge", "question", "image", "answer", "raw")
+        rows = self._read("answers", columns, "WHERE judge = ?", self._judge)
+        self._rows: dict[tuple[int, str], tuple[str, str]] = {
+            (question, image): (of_text(answer), of_text(raw))
+            for _, question, image, answer, raw in rows
+        }
+        self._ids: dict[tuple[str, tuple[str, ...]], int] = {}
 
     def __iter__(self) -> Iterator[StoredAnswer]:
-        return iter(self._rows.values())
+        """The answers to questions that are known."""
+        asked = {
+            number: (of_text(question), tuple(json.loads(classes)))
+            for number, question, classes in self._read("questions", ("id", "question", "classes"))
+        }
+        for (number, image), (answer, raw) in self._rows.items():
+            if number in asked:
+                yield StoredAnswer(image, *asked[number], answer, raw)
+
+    def _id(self, question: str, classes: Sequence[str]) -> int:
+        asked = question, tuple(classes)
+        found = self._ids.get(asked)
+        if found is None:
+            found = self._ids[asked] = question_id(*asked)
+        return found
 
     def get(self, image: str, question: str, classes: Sequence[str]) -> StoredAnswer | None:
         """Look up one answer."""
-        return self._rows.get((image, question, tuple(classes)))
+        found = self._rows.get((self._id(question, classes), image))
+        return None if found is None else StoredAnswer(image, question, tuple(classes), *found)
 
     def add(self, answers: Iterable[StoredAnswer]) -> None:
-        """Append answers to this process's own file; those stored already are skipped."""
-        new = [answer for answer in answers if answer.key not in self._rows]
-        self._files.append([asdict(answer) for answer in new])
-        self._rows |= {answer.key: answer for answer in new}
-
-    def refresh(self) -> bool:
-        """Read the answers that other processes have added since."""
-        new = [found for row in self._files.read() if (found := _answer(row)) is not None]
-        for answer in new:
-            self._rows.setdefault(answer.key, answer)
-        return bool(new)
-
-    def mend(self) -> None:
-        """Note that what is damaged is made again."""
-        self._files.mend()
-
-
-def _answer(row: dict[str, Any]) -> StoredAnswer | None:
-    """The record in a row of a JSON Lines file; None for a row of another form."""
-    try:
-        texts = [row[name] for name in ("image", "question", "answer")]
-        classes = tuple(row["classes"])
-    except (KeyError, TypeError):
-        return None
-    if not all(isinstance(text, str) for text in (*texts, *classes)):
-        return None
-    return StoredAnswer(texts[0], texts[1], classes, texts[2], str(row.get("raw", "")))
+        """Store answers; those stored already are skipped."""
+        new: dict[tuple[int, str], tuple[str, str]] = {}
+        asked: dict[int, tuple[str, tuple[str, ...]]] = {}
+        for one in answers:
+            number = self._id(one.question, one.classes)
+            if (number, one.image) not in self._rows:
+                new.setdefault((number, one.image), (one.answer, one.raw))
+                asked[number] = one.question, one.classes
+        if not new:
+            return
+        rows = [
+            (self._judge, number, image, to_text(answer), to_text(raw))
+            for (number, image), (answer, raw) in new.items()
+        ]
+        with self.database.writing():
+            self.database.add_model(*self._model)
+            unknown = asked.keys() - self._known
+            if unknown:
+                add_questions(self.database, [asked[number] for number in unknown])
+            self.database.write("answers", ("judge", "question", "image", "answer", "raw"), rows)
+        self._known |= unknown
+        self._rows |= new

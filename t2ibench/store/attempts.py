@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
-_ALWAYS = ("key", "prompt", "index", "seed", "status")
-_OFTEN = ("file", "sha256", "reason", "revised_prompt")
 _FEW = 64  # files that are looked up one by one
+_FILE = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +51,15 @@ def image_key(fingerprint: str, prompt: str, index: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def order(attempt: Attempt) -> tuple[int, int]:
-    """What outranks what: an image a failed attempt, and a later attempt an earlier one."""
-    return RANK[attempt.status], attempt.tries
+def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
+    """Whether a row says of an image what this program would say.
 
-
-def attempt_of(row: dict[str, Any]) -> Attempt | None:
-    """The record in a row of a JSON Lines file."""
-    try:
-        attempt = Attempt(
-            key=str(row["key"]),
-            prompt=str(row["prompt"]),
-            index=int(row["index"]),
-            seed=int(row["seed"]),
-            status=str(row["status"]),
-            file=row.get("file"),
-            sha256=row.get("sha256"),
-            reason=row.get("reason"),
-            tries=int(row.get("tries", 0)),
-            revised_prompt=None if (said := row.get("revised_prompt")) is None else str(said),
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return None
-    if attempt.status not in RANK:
-        return None
-    if attempt.file is not None:
-        # Rows may come from somebody else's run folder: the path must be the one we would write.
-        stem, dot, suffix = attempt.file.rpartition(".")
-        if stem != f"{attempt.key[:2]}/{attempt.key}" or f"{dot}{suffix}" not in SUFFIXES:
-            return None
-    return attempt if attempt.status != "ok" or (attempt.file and attempt.sha256) else None
-
-
-def row_of(attempt: Attempt) -> dict[str, Any]:
-    """An attempt as a row of a JSON Lines file."""
-    row: dict[str, Any] = {name: getattr(attempt, name) for name in _ALWAYS}
-    row |= {name: value for name in _OFTEN if (value := getattr(attempt, name)) is not None}
-    return {**row, "tries": attempt.tries} if attempt.tries else row
+    It may come from somebody else's run: the path must be one that `ImageStore` writes.
+    """
+    if status not in RANK or (status == "ok" and not (file and sha256)):
+        return False
+    found = None if file is None else _FILE.fullmatch(file)
+    return file is None or (found is not None and found[2] in SUFFIXES)
 
 
 def absent_files(root: Path, files: Iterable[str]) -> set[str]:

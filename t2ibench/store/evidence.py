@@ -1,32 +1,32 @@
-"""Embeddings on disk, one folder an encoder, keyed by what was embedded."""
+"""The embeddings of one encoder, keyed by what was embedded."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import secrets
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.store.checksums import Damage
-from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.files import set_aside
-from t2ibench.store.parts import Kind, Part, read_part, width_of, write_part
+from t2ibench.store.checksums import Damage, row_checksums
+from t2ibench.store.database import Database
+from t2ibench.store.schema import blob_checksum, content_id
 
+Kind = Literal["images", "texts"]
 _ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
 _HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays in memory
+_UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
+_KEY = 32  # bytes of a SHA-256
+_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+_Rows = npt.NDArray[np.floating[Any]]
 
 
 def slug(name: str) -> str:
@@ -39,58 +39,39 @@ def text_key(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """One part: its file, and the checksums of its rows as they were when it was read."""
-
-    path: Path
-    sums: npt.NDArray[np.uint32]
-
-    def load(self) -> Float32Array:
-        part = read_part(self.path)
-        if part is None or not np.array_equal(part.sums, self.sums):
-            raise T2IBenchError(
-                f"{self.path} was changed or deleted while it was in use.",
-                "Run the command again.",
-            )
-        return part.rows
-
-
-def _common_width(paths: Sequence[Path]) -> int:
-    """The width of most good rows of several parts; 0 without any."""
-    widths = {width_of(path) for path in paths} - {None}
-    if len(widths) > 1:  # hardly ever: parts are read twice, never all of them held
-        counts = Counter[int]()
-        for path in paths:
-            part = read_part(path)
-            if part is not None:
-                counts[part.rows.shape[1]] += int(part.good.sum())
-        return counts.most_common(1)[0][0] if counts else 0
-    return widths.pop() or 0 if widths else 0
+def off_length(rows: _Rows, *, may_lack: bool) -> npt.NDArray[np.bool_]:
+    """Which rows are not of unit length."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float32))
+        # A comparison with NaN is False.
+        off: npt.NDArray[np.bool_] = ~(np.abs(lengths - 1) <= _UNIT)
+    if may_lack and off.any():
+        off[off] = ~np.isnan(rows[off]).all(axis=1)
+    return off
 
 
 class _Held:
     """The rows of the parts used last; the others are read again when they are asked for."""
 
     def __init__(self) -> None:
-        self._rows: OrderedDict[int, Float32Array] = OrderedDict()
+        self._rows: OrderedDict[int, _Rows] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[type[_Held], tuple[()]]:
         return _Held, ()  # another process reads them itself
 
-    def get(self, number: int) -> Float32Array | None:
+    def get(self, part: int) -> _Rows | None:
         with self._lock:
-            rows = self._rows.get(number)
+            rows = self._rows.get(part)
             if rows is not None:
-                self._rows.move_to_end(number)
+                self._rows.move_to_end(part)
             return rows
 
-    def keep(self, number: int, rows: Float32Array) -> None:
+    def keep(self, part: int, rows: _Rows) -> None:
         with self._lock:
-            if number not in self._rows:
-                self._rows[number] = rows
+            if part not in self._rows:
+                self._rows[part] = rows
                 self._bytes += rows.nbytes
             while self._bytes > _HELD_BYTES and len(self._rows) > 1:
                 self._bytes -= self._rows.popitem(last=False)[1].nbytes
@@ -100,16 +81,13 @@ class EvidenceStore:
     """The embeddings one encoder made.
 
     What is where is kept in memory, and the rows used last (see `_HELD_BYTES`); the others stay on
-    disk.
-
-    Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes; the folder
-    carries the encoder's fingerprint. A part is written once, atomically, with a checksum for each
-    row. A row that is damaged counts as missing: one that does not match its checksum, has another
-    width than the rest, or is not of unit length (a text's may be all NaN). Parts of older
-    versions and of submissions carry no checksums.
+    disk. Images are keyed by the SHA-256 of their file, texts by that of their UTF-8 bytes. A part
+    is what was embedded together. A row that is damaged counts as missing: one that does not match
+    its checksum, has another width than the rest, or is not of unit length (a text's may be all
+    NaN).
 
     Args:
-        root: The run folder's evidence/.
+        database: The run's.
         name: The encoder's name.
         fingerprint: The encoder's fingerprint.
 
@@ -117,77 +95,82 @@ class EvidenceStore:
         damage: What is damaged, and so counts as missing.
     """
 
-    def __init__(self, root: Path, name: str, fingerprint: str) -> None:
-        self.folder = root / f"{slug(name)}-{fingerprint[:12]}"
+    def __init__(self, database: Database, name: str, fingerprint: str) -> None:
+        self.database = database
         self.damage = Damage(f"embedding by {name}", f"embeddings by {name}")
+        self._model = ("encoder", name, fingerprint)
+        self._id = content_id(*self._model)
         self._places: dict[Kind, dict[str, int]] = {"images": {}, "texts": {}}
-        self._sources: list[_Source] = []
+        self._sums: dict[int, npt.NDArray[np.uint32]] = {}
         self._held = _Held()
         self._width: int | None = None
-        self._damaged: dict[Path, Part | None] = {}
-        self._writer = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self._parts = 0
-        self._read: set[str] = set()
-        self.refresh()
+        self._bad: list[int] = []  # parts with damaged rows
+        self._load()
 
-    def refresh(self) -> bool:
-        """Load the parts that other processes have written since."""
-        paths = [p for p in sorted(self.folder.glob("*.safetensors")) if p.name not in self._read]
-        self._read.update(path.name for path in paths)
-        width = self._width if self._width is not None else _common_width(paths)
-        for path in paths:
-            self._index(path, read_part(path), width)
-        return bool(paths)
+    def _load(self) -> None:
+        parts = self.database.read(
+            "SELECT part, width, length(keys) FROM embeddings WHERE model = ? ORDER BY part",
+            self._id,
+        )
+        widths = Counter[int]()
+        for _, width, length in parts:
+            if isinstance(width, int) and isinstance(length, int):
+                widths[width] += length
+        self._width = widths.most_common(1)[0][0] if widths else None
+        for part, _, _ in parts:
+            self._index(part)
 
-    def _index(self, path: Path, part: Part | None, width: int) -> None:
-        """Add a part's good rows, and count the others as damaged."""
-        if part is None:
-            self.damage.files += 1
-            self._damaged[path] = None
+    def _index(self, part: int) -> None:
+        """Make the whole rows of a part known, and count the others as damaged."""
+        ((kind, width, dtype, keys, data, sums, crc),) = self.database.read(
+            "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
+        )
+        types = (type(keys), type(data), type(sums), type(width))
+        n = len(keys) // _KEY if types == (bytes, bytes, bytes, int) else 0
+        size = _TYPES[dtype].itemsize if dtype in _TYPES else 0
+        sound = kind in self._places and n and size and width == self._width
+        if not sound or len(data) != n * width * size or len(sums) != 4 * n:
+            self.damage.pieces += max(n, 1)
+            self._bad.append(part)
             return
-        if part.rows.shape[1] != width:
-            part.good[:] = False
-        bad = len(part.good) - int(part.good.sum())
-        if bad:
-            self.damage.pieces += bad
-            self._damaged[path] = part
-        self._add(path, part)
+        rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(n, width)
+        stored = np.frombuffer(sums, dtype="<u4").astype(np.uint32)
+        good = ~off_length(rows, may_lack=kind == "texts")
+        if crc != blob_checksum(keys, data, sums):
+            raw = np.frombuffer(keys[: n * _KEY], dtype=np.uint8).reshape(n, _KEY)
+            good &= stored == row_checksums(raw, rows)
+        if not good.all():
+            self._bad.append(part)
+            self.damage.pieces += int((~good).sum())
+        self._add(part, kind, keys.hex(), rows, stored, np.flatnonzero(good).tolist())
 
-    def _add(self, path: Path, part: Part) -> None:
-        """Make a part's good rows known; those of earlier parts stay."""
-        number, known = len(self._sources), self._places[part.kind]
-        self._sources.append(_Source(path, part.sums))
-        self._held.keep(number, part.rows)
-        names, width = part.keys.tobytes().hex(), 2 * part.keys.shape[1]
-        for row in np.flatnonzero(part.good).tolist():
-            known.setdefault(names[row * width : (row + 1) * width], number << _ROW_BITS | row)
-            self._width = part.rows.shape[1]
+    def _add(
+        self, part: int, kind: Kind, names: str, rows: _Rows, sums: npt.NDArray[np.uint32],
+        good: Iterable[int],
+    ) -> None:  # fmt: skip
+        """Make rows of a part known; what is embedded again replaces what was there."""
+        self._sums[part] = sums
+        self._held.keep(part, rows)
+        known, step = self._places[kind], 2 * _KEY
+        known.update(
+            (names[row * step : (row + 1) * step], part << _ROW_BITS | row) for row in good
+        )
 
     def mend(self) -> None:
-        """Take what is damaged out of the parts, so that nobody is told of it any more.
-
-        A part without a good row is set aside.
-        """
-        for path, part in self._damaged.items():
-            if part is not None and part.good.any():
-                self._rewrite(path, part)
-            else:
-                with disk_errors(path), suppress(FileNotFoundError):  # another process was faster
-                    set_aside(path)
-        self._damaged = {}
-        self.damage.pieces = self.damage.files = 0
-
-    def _rewrite(self, path: Path, part: Part) -> None:
-        """Write a part without its damaged rows, and forget where its rows were."""
-        keys, rows = part.keys[part.good], part.rows[part.good]
-        sums = write_part(path, keys, rows)
-        number = next(n for n, source in enumerate(self._sources) if source.path == path)
-        known = self._places[part.kind]
-        gone = [key for key, place in known.items() if place >> _ROW_BITS == number]
-        for key in gone:
-            del known[key]
-        good = np.ones(len(keys), dtype=np.bool_)
-        self._add(path, Part(part.kind, keys, rows, good, sums))
+        """Store the whole rows of damaged parts anew, so that nobody is told of them any more."""
+        for part in self._bad:
+            found = [
+                (kind, key) for kind, known in self._places.items()
+                for key, place in known.items() if place >> _ROW_BITS == part
+            ]  # fmt: skip
+            rows = np.stack([self.get(kind, key) for kind, key in found]) if found else None
+            with self.database.writing():
+                self.database.remove("embeddings", [(part,)])
+                self._held = _Held()  # its number may be given again
+                if rows is not None:
+                    self.add(found[0][0], [key for _, key in found], rows.astype(np.float32))
+        self._bad = []
+        self.damage.pieces = 0
 
     def keys(self, kind: Kind) -> list[str]:
         """What has an embedding."""
@@ -199,32 +182,41 @@ class EvidenceStore:
 
     def get(self, kind: Kind, key: str) -> Float32Array:
         """Read one embedding."""
-        number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
-        found: Float32Array = self._part(number)[row]
-        return found
+        part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
+        return np.asarray(self._part(part)[row], dtype=np.float32)
 
     def rows(self, kind: Kind, keys: Sequence[str]) -> Float64Array:
         """Read several embeddings."""
         found = np.empty((len(keys), self._width or 1))
         places = [divmod(self._places[kind][key], 1 << _ROW_BITS) for key in keys]
         at = 0
-        for number, group in groupby(places, key=itemgetter(0)):
+        for part, group in groupby(places, key=itemgetter(0)):
             chosen = [row for _, row in group]
-            found[at : at + len(chosen)] = self._part(number)[chosen]
+            found[at : at + len(chosen)] = self._part(part)[chosen]
             at += len(chosen)
         return found
 
-    def _part(self, number: int) -> Float32Array:
-        rows = self._held.get(number)
+    def _part(self, part: int) -> _Rows:
+        rows = self._held.get(part)
         if rows is None:
-            rows = self._sources[number].load()
-            self._held.keep(number, rows)
+            found = self.database.read(
+                "SELECT width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
+            )
+            stored = self._sums[part].tobytes()
+            if not found or found[0][4] != stored or found[0][5] != blob_checksum(*found[0][2:5]):
+                raise T2IBenchError(
+                    f"{self.database.path} was changed while it was in use.",
+                    "Run the command again.",
+                )
+            width, dtype, _, data, _, _ = found[0]
+            rows = np.frombuffer(data, dtype=_TYPES[dtype]).reshape(-1, width)
+            self._held.keep(part, rows)
         return rows
 
     def checksum(self, kind: Kind, key: str) -> int:
         """What an embedding is known by, without reading it."""
-        number, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
-        return int(self._sources[number].sums[row])
+        part, row = divmod(self._places[kind][key], 1 << _ROW_BITS)
+        return int(self._sums[part][row])
 
     def missing(self, kind: Kind, keys: Iterable[str]) -> list[str]:
         """The keys that have no embedding yet, in order, each once."""
@@ -235,16 +227,28 @@ class EvidenceStore:
         """Numbers in one embedding; None while there is none."""
         return self._width
 
-    def add(self, kind: Kind, keys: Sequence[str], embeddings: Float32Array) -> None:
-        """Store embeddings."""
-        raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), -1)
-        rows = np.ascontiguousarray(embeddings, dtype=np.float32)
-        path = self.folder / f"{kind}-{self._writer}-{self._parts:06d}.safetensors"
-        self._parts += 1
-        self._read.add(path.name)
-        sums = write_part(path, raw, rows)
-        # What is embedded again replaces what was there.
-        known = self._places[kind]
-        for key in keys:
-            known.pop(key, None)
-        self._add(path, Part(kind, raw, rows, np.ones(len(keys), dtype=np.bool_), sums))
+    def add(
+        self, kind: Kind, keys: Sequence[str], embeddings: Float32Array, dtype: str = "float32"
+    ) -> None:
+        """Store embeddings as one part.
+
+        Args:
+            kind: What was embedded.
+            keys: Its SHA-256 hex.
+            embeddings: Shape (n, d).
+            dtype: 'float16' for a submission, which is small.
+        """
+        rows = np.ascontiguousarray(embeddings, dtype=_TYPES[dtype])
+        raw = np.frombuffer(bytes.fromhex("".join(keys)), dtype=np.uint8).reshape(len(keys), _KEY)
+        sums = row_checksums(raw, rows)
+        blobs = (raw.tobytes(), rows.tobytes(), sums.astype("<u4").tobytes())
+        with self.database.writing():
+            self.database.add_model(*self._model)
+            self.database.execute(
+                "INSERT INTO embeddings(model, kind, width, dtype, keys, rows, sums, crc) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                self._id, kind, rows.shape[1], dtype, *blobs, blob_checksum(*blobs),
+            )  # fmt: skip
+            ((part,),) = self.database.read("SELECT last_insert_rowid()")
+        self._width = rows.shape[1]
+        self._add(part, kind, blobs[0].hex(), rows, sums, range(len(keys)))

@@ -135,8 +135,8 @@ def _runs(process: int) -> bool:
     return True
 
 
-def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be read, so that a new one can be written and nothing is lost."""
+def free_name(path: Path) -> Path:
+    """A name beside a file that cannot be read, for keeping it; the oldest such files go."""
     pattern = re.compile(re.escape(path.name) + r"\.broken(?:-(\d+))?")
     numbers = sorted(
         int(found[1] or 1)
@@ -147,8 +147,13 @@ def set_aside(path: Path) -> Path:
     def named(number: int) -> Path:
         return path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
 
-    target = named(numbers[-1] + 1 if numbers else 1)
-    path.replace(target)
     for number in numbers[: max(0, len(numbers) + 1 - _BROKEN_KEPT)]:
         named(number).unlink(missing_ok=True)
+    return named(numbers[-1] + 1 if numbers else 1)
+
+
+def set_aside(path: Path) -> Path:
+    """Rename a file that cannot be read, so that a new one can be written and nothing is lost."""
+    target = free_name(path)
+    path.replace(target)
     return target

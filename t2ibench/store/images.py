@@ -1,4 +1,4 @@
-"""Images on disk, keyed by what decides them, and one row for every attempt to generate one."""
+"""Images on disk, named by what decides them, and one row for every attempt to generate one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from t2ibench.store.attempts import (
+    RANK,
     SUFFIXES,
     Attempt,
     absent_files,
-    attempt_of,
     image_key,
-    order,
-    row_of,
+    is_sound,
 )
 from t2ibench.store.checksums import Damage
+from t2ibench.store.database import Database, Mendable
 from t2ibench.store.files import write_bytes
-from t2ibench.store.rows import RowFolder
+from t2ibench.store.schema import content_id, of_text, to_text
 from t2ibench.store.stored_image import StoredImage
 
 __all__ = [
@@ -55,57 +56,67 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-class ImageStore:
-    """The images of one generator: rows of attempts, and files.
+_COLUMNS = (
+    "generator", "text", "number", "try", "seed", "status", "sha256", "file", "reason",
+    "revised_prompt",
+)  # fmt: skip
+_STATUS, _SHA256, _FILE = map(_COLUMNS.index, ("status", "sha256", "file"))
+_Row = tuple[Any, ...]
+
+
+class ImageStore(Mendable):
+    """The images of one generator: rows of attempts, and files in images/ beside run.db.
 
     Which files are there is looked up once, folder by folder, when it is first asked.
 
     Args:
-        root: The run folder's images/.
+        database: The run's.
         fingerprint: The generator's.
 
     Attributes:
+        root: The folder of the files.
         damage: Which records are damaged; their images are generated again.
     """
 
-    def __init__(self, root: Path, fingerprint: str) -> None:
-        self.root = root
-        self._base = str(root)
+    def __init__(self, database: Database, fingerprint: str) -> None:
+        super().__init__(
+            database, Damage("line of the record of images", "lines of the record of images")
+        )
+        self.root = database.folder / "images"
+        self._base = str(self.root)
         self.fingerprint = fingerprint
-        self.damage = Damage("line of the record of images", "lines of the record of images")
-        self._attempts: dict[tuple[str, int], Attempt] = {}
-        self._prompts: dict[str, str] = {}
+        self._model = ("generator", "", fingerprint)
+        self._generator = content_id(*self._model)
+        self._prompts: dict[int, str] = {}
+        self._ids: dict[str, int] = {}
         self._absent: set[str] | None = None
-        self._files = RowFolder(root, "attempts", self.damage)
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the rows that were added since; an image outranks a failed attempt at it."""
+        """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
-        for row in self._files.read():
-            attempt = attempt_of(row)
-            # What does not have its own key is damaged, or of another generator.
-            if attempt is not None and attempt.key == self._key(attempt):
-                # Images of one prompt share one text in memory.
-                prompt = self._prompts.setdefault(attempt.prompt, attempt.prompt)
-                self._index(replace(attempt, prompt=prompt))
+        best: dict[tuple[int, int], _Row] = {}
+        where = "WHERE generator = ? ORDER BY text, number, try"
+        for row in self._read("attempts", _COLUMNS, where, self._generator):
+            if is_sound(row[_STATUS], row[_SHA256], row[_FILE]):
+                known = best.get(row[1:3])
+                if known is None or RANK[row[_STATUS]] >= RANK[known[_STATUS]]:
+                    best[row[1:3]] = row
+        # A row becomes an Attempt when it is asked for: a million are read in seconds.
+        self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
+        texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
+        for number, text in self._read("texts", ("id", "text"), texts, self._generator):
+            self._prompts[number] = of_text(text)
 
-    def _key(self, attempt: Attempt) -> str:
-        return image_key(self.fingerprint, attempt.prompt, attempt.index)
-
-    def mend(self) -> None:
-        """Note that images whose record is damaged are generated again."""
-        self._files.mend()
-
-    def _index(self, attempt: Attempt) -> None:
-        place = attempt.prompt, attempt.index
-        known = self._attempts.get(place)
-        if known is None or order(attempt) >= order(known):
-            self._attempts[place] = attempt
+    def _place(self, prompt: str, index: int) -> tuple[int, int]:
+        found = self._ids.get(prompt)
+        if found is None:
+            found = self._ids[prompt] = content_id(prompt)
+        return found, index
 
     def __len__(self) -> int:
         """Images that were attempted."""
-        return len(self._attempts)
+        return len(self._rows)
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image, whether or not its file is still there.
@@ -113,24 +124,49 @@ class ImageStore:
         Scores need its hash alone: a run whose image files were removed to save space is scored
         as before.
         """
-        return self._attempts.get((prompt, index))
+        place = self._place(prompt, index)
+        found = self._rows.get(place)
+        if isinstance(found, tuple):
+            found = self._rows[place] = self._attempt(prompt, found)
+        return found
+
+    def _attempt(self, prompt: str, row: _Row) -> Attempt:
+        _, _, index, tries, seed, status, sha256, file, reason, revised = row
+        return Attempt(
+            image_key(self.fingerprint, prompt, index),
+            prompt,
+            index,
+            seed,
+            status,
+            file,
+            sha256,
+            None if reason is None else of_text(reason),
+            tries,
+            None if revised is None else of_text(revised),
+        )
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
         if self._absent is None:
-            known = (one.file for one in self._attempts.values() if one.file is not None)
-            self._absent = absent_files(self.root, known)
+            files = (
+                row[_FILE] if isinstance(row, tuple) else row.file for row in self._rows.values()
+            )
+            self._absent = absent_files(self.root, (file for file in files if file is not None))
         return attempt.file not in self._absent
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index."""
         self._absent = None  # look again
-        attempts = filter(self.has_file, self._attempts.values())
+        attempts = filter(self.has_file, self.all_attempts())
         return sorted(attempts, key=lambda attempt: (attempt.prompt, attempt.index))
 
     def all_attempts(self) -> Iterator[Attempt]:
         """What is known of every image, whether or not its file is still there."""
-        return iter(list(self._attempts.values()))
+        for text, index in list(self._rows):
+            prompt = self._prompts.get(text)
+            attempt = None if prompt is None else self.get(prompt, index)
+            if attempt is not None:
+                yield attempt
 
     def removed(self) -> int:
         """How many images have no file any more."""
@@ -166,14 +202,36 @@ class ImageStore:
         key = image_key(self.fingerprint, prompt, index)
         return Attempt(key, prompt, index, seed, status, reason=reason)
 
+    def name(self, prompts: Iterable[str]) -> None:
+        """Store prompts, so that each row's is known by more than its identifier."""
+        ids = {content_id(prompt): prompt for prompt in prompts}
+        new = [
+            (number, to_text(text)) for number, text in ids.items() if number not in self._prompts
+        ]
+        if new:
+            self.database.write("texts", ("id", "text"), new)
+            self._prompts |= ids
+
     def record(self, attempts: Iterable[Attempt]) -> None:
-        """Append attempts; an earlier one at the same image stays in the file."""
+        """Store attempts; an earlier one at the same image is kept."""
+        new: dict[tuple[int, int], Attempt] = {}
         rows = []
-        for new in attempts:
-            known = self.get(new.prompt, new.index)
-            attempt = replace(new, tries=known.tries + 1) if known else new
-            self._index(attempt)
-            if self._absent is not None and attempt.file is not None:
-                self._absent.discard(attempt.file)
-            rows.append(row_of(attempt))
-        self._files.append(rows)
+        for attempt in attempts:
+            place = self._place(attempt.prompt, attempt.index)
+            known = new.get(place) or self.get(attempt.prompt, attempt.index)
+            made = replace(attempt, tries=known.tries + 1) if known else attempt
+            if known is None or RANK[made.status] >= RANK[known.status]:
+                new[place] = made
+            rows.append(
+                (
+                    self._generator, *place, made.tries, made.seed, made.status, made.sha256,
+                    made.file, to_text(made.reason), to_text(made.revised_prompt),
+                )
+            )  # fmt: skip
+        with self.database.writing():
+            self.database.add_model(*self._model)
+            self.name([attempt.prompt for attempt in new.values()])
+            self.database.write("attempts", _COLUMNS, rows)
+        self._rows |= new
+        if self._absent is not None:
+            self._absent -= {attempt.file for attempt in new.values() if attempt.file is not None}

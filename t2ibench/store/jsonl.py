@@ -1,52 +1,38 @@
-"""JSON Lines: one codec for the rows of stores, manifests, replies and samples."""
+"""JSON Lines: one codec for the rows of exports, recordings and users' files."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jsonlines
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.checksums import checksum
 from t2ibench.store.file_errors import disk_errors, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
 
-_CHECK = "crc32"
-_TAIL = re.compile(rb', "crc32": "([0-9a-f]{8})"\}$')
 
-
-def dump_rows(rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> bytes:
+def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
     """Rows as JSON Lines."""
-    return b"".join(_line(row, checked) for row in rows)
-
-
-def _line(row: Mapping[str, Any], checked: bool) -> bytes:
     # Half a surrogate pair has no UTF-8; as an escape it comes back as it was.
-    line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
-    if checked and row:
-        line = b'%s, "%s": "%s"}' % (line[:-1], _CHECK.encode(), checksum(line).encode())
-    return line + b"\n"
+    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+    return b"".join(line.encode("utf-8", "backslashreplace") + b"\n" for line in lines)
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False) -> None:
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write a file of rows atomically."""
-    write_bytes(path, dump_rows(rows, checked=checked))
+    write_bytes(path, dump_rows(rows))
 
 
-def append_rows(
-    path: Path, rows: Iterable[Mapping[str, Any]], *, checked: bool = False, durable: bool = True
-) -> None:
+def append_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     """Append rows to a file that no other process writes to.
 
     A line that an interrupted write left torn is ended first, so that it costs itself alone.
     """
-    data = dump_rows(rows, checked=checked)
+    data = dump_rows(rows)
     if not data:
         return
     with disk_errors(path):
@@ -58,60 +44,9 @@ def append_rows(
                 if file.read(1) != b"\n":
                     data = b"\n" + data
             file.write(data)
-            if durable:
-                sync(file)
-        if new and durable:
+            sync(file)
+        if new:
             sync_folder(path.parent)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedRows:
-    """What was read of a file of rows with checksums.
-
-    Attributes:
-        rows: The rows that are as they were written.
-        damaged: The checksum of each line that is not. A last line without its end is none of
-            them: its writer was killed, or is writing it now.
-        end: Where the last line that has its end ends, in bytes.
-    """
-
-    rows: list[dict[str, Any]]
-    damaged: list[str]
-    end: int
-
-
-def read_checked_rows(path: Path, start: int = 0) -> CheckedRows:
-    """Read a file of rows that carry checksums; rows of older files, without one, are read too."""
-    with reading(path), path.open("rb") as file:
-        file.seek(start)
-        data = file.read()
-    *lines, last = data.split(b"\n")
-    rows, damaged = [], []
-    for line in map(bytes.strip, lines):
-        row = checked_row(line) if line else None
-        if row is not None:
-            rows.append(row)
-        elif line:
-            damaged.append(checksum(line))
-    row = checked_row(last.strip())
-    if row is not None:
-        rows.append(row)
-    return CheckedRows(rows, damaged, start + len(data) - len(last))
-
-
-def checked_row(line: bytes) -> dict[str, Any] | None:
-    """The row in a line."""
-    tail = _TAIL.search(line)
-    if tail and checksum(line[: tail.start()] + b"}") != tail.group(1).decode():
-        return None
-    try:
-        row = _loads(line.decode("utf-8"))
-    except ValueError:
-        return None
-    if not isinstance(row, dict) or (_CHECK in row) != bool(tail):
-        return None
-    row.pop(_CHECK, None)
-    return row
 
 
 def _loads(line: str | bytes) -> Any:

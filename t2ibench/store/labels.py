@@ -1,21 +1,20 @@
-"""People's answers on disk: evidence/labels.jsonl, one row a label after one with their number."""
+"""What people answered about images, with how many answers there are."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
+from t2ibench.store.answers import add_questions, question_id
 from t2ibench.store.checksums import Damage
-from t2ibench.store.files import set_aside
-from t2ibench.store.jsonl import read_checked_rows, write_rows
-from t2ibench.store.locks import locked
+from t2ibench.store.database import Database, Mendable
+from t2ibench.store.schema import of_text, to_text
 
-FILE = "labels.jsonl"
-_COUNT = "labels"  # the key of the first row
+_COUNT = "labels"  # the key of their number in the table 'run'
+_COLUMNS = ("question", "image", "labeller", "answer")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,45 +42,45 @@ def item_id(image: str, question: str, classes: Sequence[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class LabelStore:
+class LabelStore(Mendable):
     """The labels of a run.
 
     Args:
-        root: The run folder's evidence/.
+        database: The run's.
 
     Attributes:
-        damage: How many are damaged or cut off. People answered them: no run makes them again.
+        damage: How many are damaged or lost. People answered them: no run makes them again.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.file = root / FILE
-        self.damage = Damage(
-            "label",
-            "labels",
-            "Import the filled sheets again with `t2ibench label import`.",
-            made_again=False,
+    def __init__(self, database: Database) -> None:
+        super().__init__(
+            database,
+            Damage(
+                "label",
+                "labels",
+                "Import the filled sheets again with `t2ibench label import`.",
+                made_again=False,
+            ),
         )
-        self._labels: dict[tuple[str, tuple[str, ...], str, str], Label] = {}
+        self._refresh()
+
+    def _refresh(self) -> None:
+        asked = {
+            number: (of_text(question), tuple(json.loads(classes)))
+            for number, question, classes in self._read("questions", ("id", "question", "classes"))
+        }
+        rows = self._read("labels", _COLUMNS)
+        labels = [
+            Label(*asked[number], image, of_text(labeller), of_text(answer))
+            for number, image, labeller, answer in rows
+            if number in asked
+        ]
+        counts = self.database.read_checked("run", ("key", "value"), [], "WHERE key = ?", _COUNT)
+        expected = int(counts[0][1]) if counts else len(rows)
+        self.damage.pieces = max(expected, len(rows)) - len(labels)
+        self._labels = sorted(labels)
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
-        if self.file.is_file():
-            self._read()
-
-    def _read(self) -> None:
-        read = read_checked_rows(self.file)
-        self._keep(label for row in read.rows if (label := _label(row)) is not None)
-        counts = [row[_COUNT] for row in read.rows if isinstance(row.get(_COUNT), int)]
-        if counts:
-            self.damage.pieces = max(counts[0] - len(self), 0)
-        else:  # an older file, or one without its first row
-            self.damage.pieces = len(read.damaged)
-            self.damage.files = int(not len(self))
-
-    def _keep(self, labels: Iterable[Label]) -> None:
-        for label in labels:
-            key = (label.question, label.classes, label.image, label.labeller)
-            self._labels[key] = label
-        self._by_image.clear()
-        for label in self._labels.values():
+        for label in self._labels:
             where = (label.question, label.classes, label.image)
             self._by_image.setdefault(where, []).append(label.answer)
 
@@ -89,25 +88,29 @@ class LabelStore:
         return len(self._labels)
 
     def add(self, labels: Iterable[Label]) -> None:
-        """Keep labels; a later answer of the same person replaces the earlier one.
+        """Store labels; a later answer of the same person replaces the earlier one.
 
-        Labels that another process has added since are kept, too. A file with damaged labels is
-        set aside first.
+        Labels that another process has added since are kept, too; what is damaged is removed.
         """
-        with locked(self.file.parent, "labels"):
-            new = list(labels)
-            if self.file.is_file():
-                self._read()
-            self._keep(new)
-            if self.damage:
-                set_aside(self.file)
-                self.damage.pieces = self.damage.files = 0
-            rows = [{_COUNT: len(self)}, *map(asdict, self.all())]
-            write_rows(self.file, rows, checked=True)
+        new = list(labels)
+        rows = [
+            (
+                question_id(label.question, label.classes), label.image, to_text(label.labeller),
+                to_text(label.answer),
+            )
+            for label in new
+        ]  # fmt: skip
+        with self.database.writing():
+            self.mend()
+            add_questions(self.database, [(label.question, label.classes) for label in new])
+            self.database.write("labels", _COLUMNS, rows)
+            ((count,),) = self.database.read("SELECT count(*) FROM labels")
+            self.database.write("run", ("key", "value"), [(_COUNT, str(count))])
+        self._refresh()
 
     def all(self) -> list[Label]:
         """Every label, sorted."""
-        return sorted(self._labels.values())
+        return list(self._labels)
 
     def majority(self, image: str, question: str, classes: Sequence[str]) -> str | None:
         """What most people answered about an image."""
@@ -117,18 +120,3 @@ class LabelStore:
         ranked = Counter(answers).most_common(2)
         tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
         return "unknown" if tied else ranked[0][0]
-
-
-def _label(row: dict[str, Any]) -> Label | None:
-    """A row as a label; None for a row that is none."""
-    texts = [row.get(name) for name in ("question", "image", "labeller", "answer")]
-    classes = row.get("classes")
-    if not all(isinstance(text, str) for text in texts) or not isinstance(classes, list):
-        return None
-    return Label(
-        str(row["question"]),
-        tuple(str(name) for name in classes),
-        str(row["image"]),
-        str(row["labeller"]),
-        str(row["answer"]),
-    )

@@ -1,17 +1,17 @@
-"""rewrites.jsonl: what a rewriter made of each prompt, once, for all images of a run."""
+"""What a rewriter made of each prompt, once, for all images of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from t2ibench.store.checksums import Damage
-from t2ibench.store.jsonl import append_rows, read_checked_rows, write_rows
+from t2ibench.store.database import Database, Mendable
+from t2ibench.store.schema import content_id, of_text, to_text
 
-FILE = "rewrites.jsonl"
 _STATUSES = ("ok", "refused", "failed")
+_COLUMNS = ("rewriter", "text", "number", "status", "rewritten", "reason")
+_ALL = -1  # the number of a rewriting for all images of a prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,91 +37,83 @@ class StoredRewriting:
     fingerprint: str = ""
 
 
-class RewriteStore:
-    """The rewritings of a run folder. What is 'ok' or 'refused' stays; what failed may be replaced.
+class RewriteStore(Mendable):
+    """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced.
 
-    Whoever adds to it holds the run folder's lock 'rewrites': there is one file and one text of
-    each prompt, whatever number of processes works on the run.
+    Whoever adds to it holds the run folder's lock 'rewrites', so that nothing is asked for twice.
 
     Args:
-        folder: The run folder.
-        fingerprint: The rewriter's; rows of another one do not count.
+        database: The run's.
+        name: The rewriter's name.
+        fingerprint: The rewriter's; those of another one do not count.
 
     Attributes:
-        damage: Which lines are damaged; their prompts are rewritten again.
+        damage: Which are damaged; their prompts are rewritten again.
     """
 
-    def __init__(self, folder: Path, fingerprint: str) -> None:
-        self.path = folder / FILE
-        self.damage = Damage(f"line of {FILE}", f"lines of {FILE}")
-        self._fingerprint = fingerprint
-        self._rows: dict[tuple[str, int | None], StoredRewriting] = {}
-        self._size = -1
+    def __init__(self, database: Database, name: str, fingerprint: str) -> None:
+        super().__init__(database, Damage("rewriting", "rewritings"))
+        self._name, self._fingerprint = name, fingerprint
+        self._rewriter = content_id("rewriter", "", fingerprint)
+        self._rows: dict[tuple[int, int], tuple[str, str | None, str | None]] = {}
         self.refresh()
 
+    def refresh(self) -> None:
+        """Read what is stored."""
+        rows = self._read("rewrites", _COLUMNS, "WHERE rewriter = ?", self._rewriter)
+        self._rows = {
+            (text, number): (status, *(None if one is None else of_text(one) for one in texts))
+            for _, text, number, status, *texts in rows
+            if status in _STATUSES and (status != "ok" or texts[0] is not None)
+        }
+
     def __iter__(self) -> Iterator[StoredRewriting]:
-        """The rewritings, in the order in which they were made."""
-        return iter(self._rows.values())
+        """The rewritings of prompts that are known, by prompt and number."""
+        where = "WHERE id IN (SELECT text FROM rewrites WHERE rewriter = ?)"
+        texts = self._read("texts", ("id", "text"), where, self._rewriter)
+        prompts = {number: of_text(text) for number, text in texts}
+        known = [(prompts[text], number) for text, number in self._rows if text in prompts]
+        for prompt, number in sorted(known):
+            yield self._stored(prompt, number)
+
+    def _stored(self, prompt: str, number: int) -> StoredRewriting:
+        status, rewritten, reason = self._rows[content_id(prompt), number]
+        index = None if number == _ALL else number
+        return StoredRewriting(
+            prompt, index, status, rewritten, reason, self._name, self._fingerprint
+        )
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
-        found = self._rows.get((prompt, index)) or self._rows.get((prompt, None))
-        if found is None and self.refresh():
-            found = self._rows.get((prompt, index)) or self._rows.get((prompt, None))
-        return found
+        text = content_id(prompt)
+        for again in (False, True):
+            if again:
+                self.refresh()  # another process may have added it
+            for number in (index, _ALL):
+                if (text, number) in self._rows:
+                    return self._stored(prompt, number)
+        return None
 
     def is_done(self, prompt: str, index: int | None) -> bool:
         """Whether a prompt need not be rewritten any more. After a failure it has to be."""
-        found = self._rows.get((prompt, index))
-        return found is not None and found.status != "failed"
-
-    def refresh(self) -> bool:
-        """Read what other processes have added since."""
-        size = self.path.stat().st_size if self.path.is_file() else 0
-        if size == self._size:
-            return False
-        self._size = size
-        if not size:
-            return False
-        read = read_checked_rows(self.path)
-        self.damage.pieces = len(read.damaged)
-        for row in read.rows:
-            found = _rewriting(row)
-            if found is not None and found.fingerprint == self._fingerprint:
-                self._index(found)
-        return True
-
-    def _index(self, found: StoredRewriting) -> None:
-        if not self.is_done(found.prompt, found.index):
-            self._rows[found.prompt, found.index] = found
+        found = self._rows.get((content_id(prompt), _ALL if index is None else index))
+        return found is not None and found[0] != "failed"
 
     def add(self, rewritings: Iterable[StoredRewriting]) -> None:
-        """Append rewritings; the disk holds them afterwards."""
-        new = list(rewritings)
-        append_rows(self.path, map(_row, new), checked=True)
-        for one in new:
-            self._index(one)
-
-    def mend(self) -> None:
-        """Write the file anew, without what is damaged and what was replaced."""
-        write_rows(self.path, map(_row, self._rows.values()), checked=True)
-        self.damage.pieces = 0
-
-
-def _row(one: StoredRewriting) -> dict[str, Any]:
-    return {key: value for key, value in asdict(one).items() if value is not None}
-
-
-def _rewriting(row: dict[str, Any]) -> StoredRewriting | None:
-    """The record in a row; None for a row of another form."""
-    try:
-        found = StoredRewriting(**{"index": None, **row})
-    except TypeError:
-        return None
-    texts = (found.prompt, found.status, found.rewriter, found.fingerprint)
-    index = found.index is None or (type(found.index) is int and found.index >= 0)
-    if not index or not all(isinstance(text, str) for text in texts):
-        return None
-    if found.status not in _STATUSES:
-        return None
-    return found if found.status != "ok" or isinstance(found.rewritten, str) else None
+        """Store rewritings of prompts that need them."""
+        new = [one for one in rewritings if not self.is_done(one.prompt, one.index)]
+        found = {
+            (content_id(one.prompt), _ALL if one.index is None else one.index): (
+                one.status, one.rewritten, one.reason
+            )
+            for one in new
+        }  # fmt: skip
+        rows = [
+            (self._rewriter, *place, row[0], *map(to_text, row[1:])) for place, row in found.items()
+        ]
+        with self.database.writing():
+            self.database.add_model("rewriter", "", self._fingerprint)
+            texts = [(content_id(one.prompt), to_text(one.prompt)) for one in new]
+            self.database.write("texts", ("id", "text"), texts)
+            self.database.write("rewrites", _COLUMNS, rows)
+        self._rows |= found

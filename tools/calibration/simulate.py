@@ -53,7 +53,7 @@ def simulate(
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda chunk: advance(len(chunk[1])))
+    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda chunk, _: advance(len(chunk[1])))
     by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
     for (cell, _), part in zip(chunks, parts, strict=True):
         by_cell.setdefault(cell.key, []).append(part)

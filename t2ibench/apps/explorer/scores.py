@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
@@ -17,10 +15,11 @@ from t2ibench.apps.explorer.pairing import seed_of
 from t2ibench.apps.explorer.source import Collection, Picture, Source
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
-from t2ibench.reports.files import samples_of, task_files
+from t2ibench.reports.files import task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import is_revised
+from t2ibench.results.samples import read_samples
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
 _NONE = "A folder of images has no scores."
@@ -104,7 +103,7 @@ class Scores:
         chosen = row or (rows[0] if rows else "")
         numbers = _Numbers(gallery, run)
         ids, values, labels = [], [], []
-        for sample in samples_of(self._collection.sources[run].folder, task.id):
+        for sample in read_samples(self._collection.sources[run].folder, task.id):
             number = numbers.of(sample)
             found = _value(task, chosen, sample)
             if number is not None and found is not None:
@@ -130,7 +129,7 @@ class Scores:
         view = self.view(picture.source)
         found = []
         for task in [] if view is None else view.tasks:
-            for sample in _samples_with(source, task, picture.sha256):
+            for sample in read_samples(source.folder, task.id, picture.sha256):
                 same = sample.get("prompt") == picture.prompt
                 if same and sample.get("index") == picture.index:
                     found += _of_sample(task, sample)
@@ -278,22 +277,3 @@ def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]
                 }
             )
     return told
-
-
-def _samples_with(source: Source, task: TaskView, sha256: str) -> list[Mapping[str, Any]]:
-    """The samples of one image; lines of others are not parsed, which keeps a click fast."""
-    file: Path = source.folder / "samples" / f"{task.id}.jsonl"
-    if not file.is_file():
-        return []
-    needle = sha256.encode()
-    found: list[Mapping[str, Any]] = []
-    with file.open("rb") as lines:
-        for line in lines:
-            if needle in line:
-                try:
-                    sample = json.loads(line)
-                except ValueError:
-                    continue  # half a line, of a run that was cut off
-                if isinstance(sample, dict) and sample.get("sha256") == sha256:
-                    found.append(sample)
-    return found

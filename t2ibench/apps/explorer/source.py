@@ -21,7 +21,8 @@ from t2ibench.pipeline.embedding import naming
 from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.work import embed, missing_embeddings
-from t2ibench.results.run import RunFolder, open_run
+from t2ibench.results.run import RunFolder, is_run, open_run
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 
@@ -47,7 +48,7 @@ class Source:
     Attributes:
         name: What the page calls it.
         folder: Its path.
-        run: Its run.json, if it is a run.
+        run: Its record, if it is a run.
         images: Its image store, if it is a run.
         evidence: Its embeddings.
     """
@@ -132,7 +133,7 @@ def open_collection(
     paths: Sequence[Path], encoder_name: str | None, reporter: Reporter, device: str | None = None
 ) -> Collection:
     """Open runs and folders and embed what is not embedded yet."""
-    runs = [open_run(path) if (path / "run.json").is_file() else None for path in paths]
+    runs = [open_run(path) if is_run(path) else None for path in paths]
     name = encoder_name or _default_encoder(runs)
     if encoder_name is None and name == DEFAULT_ENCODER and not is_downloaded(*DEFAULT_WEIGHTS):
         raise T2IBenchError(
@@ -196,15 +197,15 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
     if run is None:
         if not path.is_dir():
             raise T2IBenchError(f"No such folder: '{path}'.")
-        evidence = path / ".t2ibench" / "evidence"
+        database = Database(path / ".t2ibench")
         name, images = path.resolve().name, None
     else:
         generator = run.record.generator
         if generator is None:
             raise T2IBenchError(f"'{path}' is a run on texts alone; it has no images.")
-        name, evidence = run.record.settings.name or generator.name, run.evidence
-        images = ImageStore(run.images, generator.fingerprint)
-    store = EvidenceStore(evidence, encoder.name, encoder.fingerprint)
+        name, database = run.record.settings.name or generator.name, run.database
+        images = ImageStore(database, generator.fingerprint)
+    store = EvidenceStore(database, encoder.name, encoder.fingerprint)
     return Source(name, path, run, images, store)
 
 
@@ -250,7 +251,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
 
 def _embed(pictures: list[Picture], source: Source, encoder: Encoder, reporter: Reporter) -> None:
     """Embed what has no embedding; images that cannot be read are excluded."""
-    mend(source.evidence.folder, [source.evidence], reporter)
+    mend(source.evidence.database.folder, [source.evidence], reporter)
     run = EncoderRun(encoder, source.evidence)
     todo = missing_embeddings(pictures, [run])
     if not todo:

@@ -15,11 +15,12 @@ from t2ibench.apps.leaderboard.remote import is_small, stated_files
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import FILE as INFLUENCES
-from t2ibench.results.paired import read_paired, write_paired
-from t2ibench.store.files import set_aside, write_text
+from t2ibench.results.paired import dump_paired, load_paired
+from t2ibench.store.files import set_aside, write_bytes, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
+
+_INFLUENCES = "influences.safetensors"
 
 
 class Verifier:
@@ -61,13 +62,13 @@ class Verifier:
         known = self._known.get(key or "")
         if isinstance(known, Mapping) and _drawn(known) >= self._draw:
             scores = self._scores(str(key))
-            if known.get("level") in VERIFIED and (scores / INFLUENCES).is_file():
+            if known.get("level") in VERIFIED and (scores / _INFLUENCES).is_file():
                 found = Verdict.recall(known)
-                with suppress(T2IBenchError):  # damaged: it is verified again
+                with suppress(T2IBenchError, ValueError, OSError):  # damaged: it is verified again
                     return replace(
                         found,
                         results=read_results(scores),
-                        paired=read_paired(scores / INFLUENCES),
+                        paired=load_paired((scores / _INFLUENCES).read_bytes()),
                     )
         return self.keep(folder, verify(folder, self._draw), key)
 
@@ -90,7 +91,7 @@ class Verifier:
             self._known[key] = {**record, "drawn": drawn}
             if verdict.results is not None:
                 write_text(self._scores(key) / "results.json", verdict.results.to_json())
-                write_paired(self._scores(key) / INFLUENCES, verdict.paired)
+                write_bytes(self._scores(key) / _INFLUENCES, dump_paired(verdict.paired))
         self._changed = True
         return found
 

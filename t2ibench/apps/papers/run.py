@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.files import samples_of
 from t2ibench.results.files import read_results
 from t2ibench.results.run import folder_of, open_run
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage
 
 SHOWN = 6  # images of a row
@@ -47,7 +48,7 @@ class Run:
         """The samples of the first of some tasks that has any, one row an image or a prompt."""
         if self.folder is None:
             return []
-        return next((rows for task in tasks if (rows := samples_of(self.folder, task))), [])
+        return next((rows for task in tasks if (rows := read_samples(self.folder, task))), [])
 
     @functools.cached_property
     def _images(self) -> ImageStore | None:
@@ -57,7 +58,7 @@ class Run:
             return None
         if self.folder is None or generator is None:
             return None
-        return ImageStore(self.folder / "images", generator.fingerprint)
+        return ImageStore(Database(self.folder), generator.fingerprint)
 
     def strip(self, title: str, prompts: Sequence[str], each: int = SHOWN) -> Strip:
         """The first images of some prompts; none is picked by hand."""

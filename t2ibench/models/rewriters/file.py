@@ -15,14 +15,16 @@ from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.locations import is_file
+from t2ibench.store.database import NAME as RUN
+from t2ibench.store.database import Database
 from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.rewrites import RewriteStore
 from t2ibench.store.tables import read_table
 
 _EXAMPLE = '{"prompt": "a photo of a nurse", "rewritten": "a photo of a male nurse"}'
 _KEYS = ("prompt", "rewritten", "index")
-# What a run's own rewrites.jsonl has beside them, so that another run can take it over.
-_ALSO = ("status", "reason", "rewriter", "fingerprint", "crc32")
+_ALSO = ("status", "reason")  # what the rewritings of a run have beside them
 _LARGEST = 64 * 2**20  # bytes
 _NAMED = 3  # prompts in a message
 _Places = dict[tuple[str, int | None], Rewriting]
@@ -48,7 +50,7 @@ class FileRewriter:
     distribution, as every interval and control supposes. In turn they would not.
 
     Args:
-        path: The file; its suffix says its form.
+        path: The file, whose suffix says its form; or another run's folder.
         missing: See `FileArguments`.
 
     Raises:
@@ -56,11 +58,13 @@ class FileRewriter:
     """
 
     def __init__(self, path: Path, missing: str = "error") -> None:
-        if not is_file(path):
+        of_run = (path / RUN).is_file()
+        if not of_run and not is_file(path):
             raise T2IBenchError(
                 f"No such file: '{shown(path, 400)}'.", "Check the path after file:"
             )
         read = {".csv": _csv, ".yaml": _yaml, ".yml": _yaml}.get(path.suffix.lower(), _jsonl)
+        read = _run if of_run else read
         self.name = f"file:{path.name}"
         self._path = path
         self._missing = missing
@@ -246,6 +250,14 @@ def _yaml(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield shown(path, 400), {"prompt": prompt, "rewritten": rewritten}
 
 
+def _run(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    database = Database(path)
+    for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
+        for one in RewriteStore(database, "", made_by):
+            row = {key: getattr(one, key) for key in (*_KEYS, *_ALSO)}
+            yield shown(path, 400), {key: value for key, value in row.items() if value is not None}
+
+
 def _create(request: Request[FileArguments]) -> FileRewriter:
     return FileRewriter(Path(request.source).expanduser(), request.args.missing)
 
@@ -253,6 +265,6 @@ def _create(request: Request[FileArguments]) -> FileRewriter:
 ADAPTER = Adapter(
     create=_create,
     form="file:PATH",
-    description="rewritings from JSON Lines, CSV or YAML, or another run's rewrites.jsonl",
+    description="rewritings from JSON Lines, CSV or YAML, or those of another run, its folder",
     Args=FileArguments,
 )

@@ -10,6 +10,8 @@ from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.reports.destinations.payload import Payload
 from t2ibench.reports.hub_metadata import eval_results
+from t2ibench.results.samples import read_samples
+from t2ibench.store.jsonl import dump_rows
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
@@ -94,9 +96,6 @@ class HubDataset:
         api.create_repo(args.repo, repo_type="dataset", private=args.private, exist_ok=True)
         folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
         files = {path.name: path for path in sent.files()}
-        if args.samples:
-            samples = sorted((sent.folder / "samples").glob("*.jsonl"))
-            files |= {f"samples/{path.name}": path for path in samples}
         model = sent.results.model
         about = {
             "model": model.name,
@@ -110,6 +109,10 @@ class HubDataset:
             CommitOperationAdd(f"{folder}/{HEADLINES}", lines.encode()),
             *(CommitOperationAdd(f"{folder}/{name}", str(path)) for name, path in files.items()),
         ]
+        for task in sent.results.tasks if args.samples else ():
+            samples = dump_rows(read_samples(sent.folder, task))
+            if samples:
+                operations.append(CommitOperationAdd(f"{folder}/samples/{task}.jsonl", samples))
         if not api.file_exists(args.repo, "README.md", repo_type="dataset"):
             operations.append(CommitOperationAdd("README.md", _CARD.encode()))
         return _commit(api, args.repo, "dataset", operations, f"Results of {sent.name}", pr=args.pr)

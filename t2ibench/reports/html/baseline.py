@@ -9,15 +9,15 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from t2ibench.reports.html.evidence import SHOWN, Rows, Strip, Thumbnails, Tile, rewritten_to
+from t2ibench.reports.html.evidence import SHOWN, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import Beside, fragment
 from t2ibench.reports.view import RunView, SeriesView
 from t2ibench.results.comparison import Difference, compare, rewriting_line
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import read_paired_run
+from t2ibench.results.paired import read_paired
 from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
-from t2ibench.store.jsonl import read_rows
+from t2ibench.results.samples import read_samples
 
 _WORDS: dict[str | None, str] = {
     "first": "{run} leans less",
@@ -32,7 +32,7 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
     """This run beside another, of the same tasks."""
     results = read_results(baseline)
     name = results.title if results.title != run.name else baseline.name
-    paired = read_paired_run(folder), read_paired_run(baseline)
+    paired = read_paired(folder), read_paired(baseline)
     found = compare(run.results, results, *paired)
     agreement = compare_agreement(run.results, results, *paired)
     differences = {one.task: one for one in found if not one.row}
@@ -130,9 +130,7 @@ def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
 def _by_image(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, int], Mapping[str, Any]]:
     found: dict[tuple[str, int], Mapping[str, Any]] = {}
     for task in tasks:
-        file = folder / "samples" / f"{task}.jsonl"
-        rows: Rows = list(read_rows(file)) if file.is_file() else []
-        for row in rows:
+        for row in read_samples(folder, task):
             if isinstance(row.get("file"), str) and isinstance(row.get("index"), int):
                 found.setdefault((str(row.get("prompt")), row["index"]), row)
     return found

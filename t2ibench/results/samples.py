@@ -1,0 +1,30 @@
+"""What a task's scores were computed from, image by image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from t2ibench.store.database import Database
+from t2ibench.store.scores import ScoreStore
+
+
+def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
+    """Samples as a JSON list, one a line."""
+    lines = ",\n".join(json.dumps(sample, ensure_ascii=False) for sample in samples)
+    return f"[\n{lines}\n]" if lines else "[]"
+
+
+def read_samples(folder: Path, task: str, holding: str = "") -> list[dict[str, Any]]:
+    """The samples of a task in a run folder; none where there is no run.db.
+
+    Args:
+        folder: The run folder.
+        task: Id of the task.
+        holding: Samples without this text are not parsed, which keeps looking up one image fast.
+    """
+    found = ScoreStore(Database(folder)).current(task).get(task)
+    lines = found.samples.split("\n")[1:-1] if found else []
+    return [json.loads(line.removesuffix(",")) for line in lines if holding in line]

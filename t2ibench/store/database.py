@@ -1,0 +1,463 @@
+"""run.db: everything that is stored of a run but its images, in one SQLite database.
+
+One process writes a run, beside it people's labels for a moment; others may read at any time.
+While a run writes to a local disk, the journal is a write-ahead log, so that nobody waits; at rest,
+and on network disks, where such a log loses data, it is a rollback journal and run.db one file.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.store.checksums import Damage
+from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.schema import APPLICATION, TABLES, VERSION, content_id, row_checksum, to_text
+
+NAME = "run.db"
+_PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
+_WAIT = 60  # seconds for somebody else's short transaction
+_EVERY = 1.0  # seconds of work that a loss of power may cost
+_LARGEST = 64 * 2**20  # bytes of one value in a database of somebody else
+_STEPS = 200_000_000  # of SQLite's machine in one question to such a database
+_NETWORK = {
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "9p", "virtiofs",
+    "afs", "glusterfs", "pvfs2", "orangefs",
+}  # fmt: skip
+
+
+class BrokenDatabaseError(T2IBenchError):
+    """run.db exists, but SQLite cannot read it.
+
+    Args:
+        path: The file.
+        why: What SQLite says.
+    """
+
+    def __init__(self, path: Path, why: object) -> None:
+        super().__init__(
+            f"{shown(path, 400)} is damaged: {why}.",
+            "Run the original command again: it keeps what is whole and makes the rest again.",
+        )
+        self.path, self.why = path, str(why)
+
+    def __reduce__(self) -> tuple[type[BrokenDatabaseError], tuple[Path, str]]:
+        return BrokenDatabaseError, (self.path, self.why)
+
+
+class Database:
+    """The database of a run.
+
+    Nothing is created before something is written; without a file, nothing is stored. It may be
+    used by several threads, and by a process that it is sent to.
+
+    Args:
+        folder: The run folder.
+        name: Of the file.
+        trusted: Whether this program wrote it. Of somebody else's, the tables have to be the known
+            ones, letter by letter, and nothing is ever written.
+    """
+
+    def __init__(self, folder: Path, name: str = NAME, *, trusted: bool = True) -> None:
+        self.folder = folder
+        self.path = folder / name
+        self._trusted = trusted
+        self._connection: sqlite3.Connection | None = None
+        self._identity: tuple[int, int] | None = None
+        self._lock = threading.RLock()
+        self._synced = 0.0
+        self._journal: str | None = None  # None: what the file has
+        self._models: set[int] = set()
+
+    def __reduce__(self) -> tuple[type[Database], tuple[Path, str]]:
+        return Database, (self.folder, self.path.name)
+
+    def exists(self) -> bool:
+        """Whether anything is stored."""
+        return self.path.is_file()
+
+    def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a query; none where nothing is stored.
+
+        Raises:
+            BrokenDatabaseError: SQLite cannot read the file.
+            T2IBenchError: the file cannot be opened.
+        """
+        with self._lock, self._errors():
+            connection = self._open(create=False)
+            return [] if connection is None else connection.execute(query, values).fetchall()
+
+    def read_checked(
+        self, table: str, columns: Sequence[str], damaged: list[tuple[Any, ...]], where: str = "",
+        *values: Any,
+    ) -> list[tuple[Any, ...]]:  # fmt: skip
+        """The rows of a table whose checksums hold, with what names the others in `damaged`.
+
+        Args:
+            table: Its name.
+            columns: All of them, in their order, without the checksum.
+            damaged: Gets the values of the columns that name each damaged row.
+            where: What follows the name of the table in the query.
+            values: Its values.
+        """
+        rows = self.read(f"SELECT {', '.join(columns)}, crc FROM {table} {where}", *values)
+        names = [columns.index(name) for name in TABLES[table][0]]
+        whole = []
+        for row in rows:
+            values = row[:-1]
+            if row_checksum(values) == row[-1]:
+                whole.append(values)
+            else:
+                damaged.append(tuple(values[place] for place in names))
+        return whole
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Everything that is written within is stored together, or nothing of it."""
+        with self._lock, self._errors():
+            connection = self._open(create=True)
+            assert connection is not None
+            if connection.in_transaction:  # the outer one stores it
+                yield
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+            if time.monotonic() - self._synced >= _EVERY:
+                # A write-ahead log is synced at checkpoints alone; elsewhere this does nothing.
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                self._synced = time.monotonic()
+
+    def write(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Store rows with their checksums; one of the same name is replaced."""
+        marks = ", ".join("?" * (len(columns) + 1))
+        with self.writing():
+            assert self._connection is not None
+            self._connection.executemany(
+                f"INSERT OR REPLACE INTO {table}({', '.join(columns)}, crc) VALUES ({marks})",
+                ((*row, row_checksum(row)) for row in rows),
+            )
+
+    def add_model(self, role: str, name: str, fingerprint: str) -> None:
+        """Store what made a row: a generator, an encoder, a judge or a rewriter."""
+        number = content_id(role, name, fingerprint)
+        if number not in self._models:
+            columns = ("id", "role", "name", "fingerprint")
+            self.write("models", columns, [(number, role, to_text(name), fingerprint)])
+            self._models.add(number)
+
+    def execute(self, statement: str, *values: Any) -> None:
+        """Write with one statement."""
+        with self.writing():
+            assert self._connection is not None
+            self._connection.execute(statement, values)
+
+    def remove(self, table: str, names: Iterable[Sequence[Any]]) -> None:
+        """Remove rows by the columns that name them."""
+        found = " AND ".join(f"{name} IS ?" for name in TABLES[table][0])
+        with self.writing():
+            assert self._connection is not None
+            self._connection.executemany(f"DELETE FROM {table} WHERE {found}", names)
+
+    def begin_run(self) -> None:
+        """Have readers and the writer not wait for one another, on a local disk."""
+        with self._lock, self._errors():
+            self.close()
+            self._journal = "DELETE" if is_on_network(self.folder) else "WAL"
+            self._open(create=False)
+
+    def end_run(self) -> None:
+        """Have everything in one file; a reader may keep it from that for now."""
+        with self._lock:
+            self._journal = None
+            if self._connection is not None:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                with suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA busy_timeout = 0")
+                    self._connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; it is opened again when something is asked for."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = self._identity = None
+            self._models.clear()
+
+    def _open(self, *, create: bool) -> sqlite3.Connection | None:
+        """The connection; None where there is no file and none is to be made."""
+        identity = _identity(self.path)
+        if self._connection is not None and identity == self._identity:
+            return self._connection
+        self.close()  # the file was removed, or another one took its place
+        if identity is None:
+            if not create:
+                return None
+            _create(self.path)
+        connection = self._connect()
+        try:
+            self._check(connection)
+            if self._journal is not None:
+                connection.execute(f"PRAGMA journal_mode = {self._journal}").fetchall()
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._identity = connection, _identity(self.path)
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self._trusted:
+            # No journal beside it is played back, nothing is locked, nothing written.
+            return _connection(self.path, "mode=ro&immutable=1")
+        failure: sqlite3.Error | None = None
+        # Without locks it is this process alone that writes, under the lock of the folder; a
+        # read-only disk takes neither a lock nor a journal.
+        for mode in ("rw", "rw&nolock=1", "ro", "ro&immutable=1"):
+            connection = _connection(self.path, f"mode={mode}")
+            try:
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            except sqlite3.OperationalError as error:
+                connection.close()
+                failure = failure or error
+                if "is locked" in str(error):
+                    break
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                return connection
+        assert failure is not None
+        raise failure
+
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Refuse what is no database of this version; of a stranger, every other table too."""
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if application != APPLICATION:
+            raise sqlite3.DatabaseError("it is not a database of t2ibench")
+        if version != VERSION:
+            raise T2IBenchError(
+                f"{shown(self.path, 400)} is of version {version}; this t2ibench reads {VERSION}.",
+                "Use the t2ibench that made it, or choose another --output-dir.",
+            )
+        if not self._trusted:
+            connection.execute("PRAGMA query_only = ON")
+            connection.set_progress_handler(_Steps(_STEPS), 1_000_000)
+            if sys.version_info >= (3, 11):
+                connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
+            found = connection.execute(
+                "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_autoindex_%'"
+            ).fetchall()
+            if sorted(str(sql) for (sql,) in found) != sorted(sql for _, sql in TABLES.values()):
+                raise sqlite3.DatabaseError("it has other tables than a database of t2ibench")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what SQLite says into one clear line."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise _line(self.path, error) from error
+        except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as error:
+            raise BrokenDatabaseError(self.path, error) from error
+
+
+class _Steps:
+    """Ends a question to a stranger's database that takes too long."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most // 1_000_000
+
+    def __call__(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
+def _connection(path: Path, how: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?{how}",
+        uri=True,
+        timeout=_WAIT,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    for pragma in (
+        "trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL",
+        "cache_size = -65536",
+    ):  # fmt: skip
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _create(path: Path) -> None:
+    """Make an empty database; nobody sees half of one, and one that is there stays."""
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
+        try:
+            with closing(_connection(temporary, "mode=rwc")) as connection:
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
+                connection.execute("BEGIN")
+                for _, sql in TABLES.values():
+                    connection.execute(sql)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute("COMMIT")
+            if not path.exists():
+                temporary.rename(path)
+        finally:
+            _unlink(temporary)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file it is; None where there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116  # it is asked for with every query
+    except (OSError, ValueError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _line(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
+    """An error of the disk or of another process."""
+    text, where = str(error), shown(path, 400)
+    if "full" in text:
+        return T2IBenchError(
+            f"The disk is full: {where} could not be written.",
+            "Everything before it is kept; free some space and run the same command again.",
+        )
+    if "locked" in text:
+        return T2IBenchError(
+            f"{where} is in use by another program.", "Close it, then run the command again."
+        )
+    if "readonly" in text:
+        return T2IBenchError(
+            f"{where} cannot be written: permission denied.",
+            "Choose another place, or change its permissions.",
+        )
+    if "unable to open" in text:
+        try:
+            with disk_errors(path), path.open("r+b" if path.exists() else "ab"):
+                pass
+        except T2IBenchError as known:
+            return known
+    if "could not decode" in text.lower():
+        return BrokenDatabaseError(path, error)
+    return T2IBenchError(f"{where} cannot be used: {text}.", "Look after the disk, then try again.")
+
+
+def is_on_network(folder: Path) -> bool:
+    """Whether a folder lies on a disk that several machines share, as far as can be told."""
+    if os.name == "nt":
+        return str(folder.absolute()).startswith("\\\\")
+    best, kind = "", ""
+    with suppress(OSError, ValueError):
+        where = f"{folder.resolve()}/"
+        for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
+            before, _, after = line.partition(" - ")
+            mount = before.split()[4].replace("\\040", " ").rstrip("/") + "/"
+            if where.startswith(mount) and len(mount) >= len(best):
+                best, kind = mount, after.split()[0]
+    return kind in _NETWORK or kind.startswith("fuse.")
+
+
+def repair(path: Path, aside: Path) -> dict[str, int]:
+    """Copy what can be read of a damaged database into a new one, and keep the old one aside.
+
+    Args:
+        path: The database; its folder is locked.
+        aside: What the damaged one is called afterwards.
+
+    Returns:
+        Table to the number of rows that were kept.
+    """
+    new = path.with_name(f"{path.name}.new")
+    _unlink(new)
+    _pad(path)
+    kept: dict[str, int] = {}
+    _create(new)
+    with closing(_connection(new, "mode=rw")) as target:
+        for table in TABLES:
+            target.execute("BEGIN")
+            kept[table] = sum(_copy(path, target, table, order) for order in ("ASC", "DESC"))
+            target.execute("COMMIT")
+    with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
+        old.execute("PRAGMA journal_mode = DELETE").fetchall()
+    path.replace(aside)
+    for suffix in ("-wal", "-shm", "-journal"):
+        _unlink(path.with_name(path.name + suffix))
+    new.replace(path)
+    return kept
+
+
+def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
+    """Copy rows from one end on until a page cannot be read."""
+    names = ", ".join(f"{name} {order}" for name in TABLES[table][0])
+    copied = 0
+    damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+    with suppress(*damaged), closing(_connection(path, "mode=rw")) as source:
+        for row in source.execute(f"SELECT * FROM {table} ORDER BY {names}"):
+            insert = f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})"
+            copied += target.execute(insert, row).rowcount
+    return copied
+
+
+def _pad(path: Path) -> None:
+    """Give a file that was cut off the size that its first page names; SQLite refuses it else."""
+    with suppress(OSError), path.open("r+b") as file:
+        header = file.read(100)
+        if len(header) == 100:
+            page = int.from_bytes(header[16:18], "big")
+            size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+            if path.stat().st_size < size <= path.stat().st_size * 1000:
+                file.truncate(size)
+
+
+def _unlink(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+class Mendable:
+    """What a store knows of its damaged rows.
+
+    Attributes:
+        database: Where it lies.
+        damage: How many rows are damaged; they count as missing.
+    """
+
+    def __init__(self, database: Database, damage: Damage) -> None:
+        self.database = database
+        self.damage = damage
+        self._damaged: dict[str, list[tuple[Any, ...]]] = {}
+
+    def _read(
+        self, table: str, columns: Sequence[str], where: str = "", *values: Any
+    ) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = []
+        rows = self.database.read_checked(table, columns, found, where, *values)
+        self._damaged[table] = found
+        self.damage.pieces = sum(map(len, self._damaged.values()))
+        return rows
+
+    def mend(self) -> None:
+        """Remove what is damaged, so that it is made again and nobody is told of it any more."""
+        for table, names in self._damaged.items():
+            self.database.remove(table, names)
+        self._damaged = {}
+        self.damage.pieces = 0

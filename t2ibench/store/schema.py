@@ -1,0 +1,121 @@
+"""The tables of run.db, the identifiers of what is in them, and the checksum of a row.
+
+Identifiers are made of content, so that runs made apart can be joined and a damaged row loses
+nothing but itself. Every row has a checksum: SQLite's own checks look at structure, never content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+APPLICATION = 0x54324942
+VERSION = 1
+# A table to its columns that name a row, and its SQL.
+TABLES: dict[str, tuple[tuple[str, ...], str]] = {
+    "run": (
+        ("key",),
+        """CREATE TABLE run(  -- what the run was made with: a field and its value as JSON
+  key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID""",
+    ),
+    "texts": (
+        ("id",),
+        """CREATE TABLE texts(  -- id: the first 63 bits of the text's SHA-256
+  id INTEGER PRIMARY KEY, text TEXT NOT NULL, crc INTEGER NOT NULL)""",
+    ),
+    "models": (
+        ("id",),
+        """CREATE TABLE models(  -- role: generator, encoder, judge or rewriter
+  id INTEGER PRIMARY KEY, role TEXT NOT NULL, name TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  crc INTEGER NOT NULL)""",
+    ),
+    "questions": (
+        ("id",),
+        """CREATE TABLE questions(  -- classes: a JSON list; empty for free text
+  id INTEGER PRIMARY KEY, question TEXT NOT NULL, classes TEXT NOT NULL, crc INTEGER NOT NULL)""",
+    ),
+    "attempts": (
+        ("generator", "text", "number", "try"),
+        """CREATE TABLE attempts(  -- one row for every attempt at an image; number: of the prompt's
+  generator INTEGER NOT NULL, text INTEGER NOT NULL, number INTEGER NOT NULL, try INTEGER NOT NULL,
+  seed INTEGER NOT NULL, status TEXT NOT NULL, sha256 TEXT, file TEXT, reason TEXT,
+  revised_prompt TEXT, crc INTEGER NOT NULL,
+  PRIMARY KEY(generator, text, number, try)) WITHOUT ROWID""",
+    ),
+    "embeddings": (
+        ("part",),
+        """CREATE TABLE embeddings(  -- one row a batch; keys: n SHA-256, rows: n little-endian rows
+  part INTEGER PRIMARY KEY, model INTEGER NOT NULL, kind TEXT NOT NULL, width INTEGER NOT NULL,
+  dtype TEXT NOT NULL, keys BLOB NOT NULL, rows BLOB NOT NULL, sums BLOB NOT NULL,
+  crc INTEGER NOT NULL)""",
+    ),
+    "answers": (
+        ("judge", "question", "image"),
+        """CREATE TABLE answers(  -- image: SHA-256 of its file
+  judge INTEGER NOT NULL, question INTEGER NOT NULL, image TEXT NOT NULL, answer TEXT NOT NULL,
+  raw TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY(judge, question, image)) WITHOUT ROWID""",
+    ),
+    "labels": (
+        ("question", "image", "labeller"),
+        """CREATE TABLE labels(  -- what people answered
+  question INTEGER NOT NULL, image TEXT NOT NULL, labeller TEXT NOT NULL, answer TEXT NOT NULL,
+  crc INTEGER NOT NULL, PRIMARY KEY(question, image, labeller)) WITHOUT ROWID""",
+    ),
+    "rewrites": (
+        ("rewriter", "text", "number"),
+        """CREATE TABLE rewrites(  -- number: of the image it is for; -1 for all of the prompt
+  rewriter INTEGER NOT NULL, text INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL,
+  rewritten TEXT, reason TEXT, crc INTEGER NOT NULL,
+  PRIMARY KEY(rewriter, text, number)) WITHOUT ROWID""",
+    ),
+    "scores": (
+        ("task", "inputs"),
+        """CREATE TABLE scores(  -- inputs: what they were computed from; current: in results.json
+  task TEXT NOT NULL, inputs TEXT NOT NULL, current INTEGER NOT NULL, result TEXT NOT NULL,
+  samples TEXT NOT NULL, influences BLOB NOT NULL, crc INTEGER NOT NULL,
+  PRIMARY KEY(task, inputs)) WITHOUT ROWID""",
+    ),
+}
+
+
+def content_id(*parts: str) -> int:
+    """An identifier made of content: the first 63 bits of a SHA-256.
+
+    Examples:
+        >>> content_id("A photo of a nurse")
+        8038286228448891276
+    """
+    # A text that somebody else wrote may hold half a surrogate pair.
+    data = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big") >> 1
+
+
+def row_checksum(values: Iterable[Any]) -> int:
+    """CRC-32 of the values of a row, texts, whole numbers and None."""
+    return zlib.crc32("\x1f".join(map(str, values)).encode("utf-8", "surrogatepass"))
+
+
+def blob_checksum(*blobs: bytes) -> int:
+    """CRC-32 of blobs, one after another."""
+    found = 0
+    for blob in blobs:
+        found = zlib.crc32(blob, found)
+    return found
+
+
+def to_text(value: str | None) -> str | bytes | None:
+    """A text as SQLite takes it: with half a surrogate pair, as bytes."""
+    if value is None:
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def of_text(value: str | bytes) -> str:
+    """A text as it was before `to_text`."""
+    return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")

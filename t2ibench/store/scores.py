@@ -1,0 +1,94 @@
+"""Scores of tasks, with their samples and influences, by what they were computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from t2ibench.store.database import Database
+from t2ibench.store.schema import blob_checksum, of_text, to_text
+
+
+@dataclass(frozen=True, slots=True)
+class StoredScore:
+    """The scores of one task.
+
+    Attributes:
+        result: Its entry of results.json.
+        samples: A JSON list, one sample a line.
+        influences: How each image moves each score; see `results.paired`.
+    """
+
+    result: str
+    samples: str
+    influences: bytes
+
+
+class ScoreStore:
+    """The scores of a run's tasks: those in results.json, and newer ones that are not there yet.
+
+    Args:
+        database: The run's.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def find(self, task: str, inputs: str) -> StoredScore | None:
+        """The scores of a task that were computed from these inputs."""
+        return self._find("task = ? AND inputs = ?", task, inputs).get(task)
+
+    def current(self, task: str | None = None) -> dict[str, StoredScore]:
+        """Task id to the scores that are in results.json; damaged ones are left out."""
+        where = "current" if task is None else "current AND task = ?"
+        return self._find(where, *([] if task is None else [task]))
+
+    def _find(self, where: str, *values: str) -> dict[str, StoredScore]:
+        rows = self.database.read(
+            f"SELECT task, inputs, result, samples, influences, crc FROM scores WHERE {where}",
+            *values,
+        )
+        found = {}
+        for task, inputs, result, samples, influences, crc in rows:
+            score = StoredScore(of_text(result), of_text(samples), bytes(influences))
+            if crc == _checksum(task, inputs, score):
+                found[task] = score
+        return found
+
+    def add(self, task: str, inputs: str, score: StoredScore) -> None:
+        """Store the scores of a task; those in results.json are kept."""
+        row = (to_text(score.result), to_text(score.samples), score.influences)
+        crc = _checksum(task, inputs, score)
+        self.database.execute(
+            "INSERT INTO scores(task, inputs, current, result, samples, influences, crc) "
+            "VALUES (?, ?, 0, ?, ?, ?, ?) ON CONFLICT(task, inputs) DO UPDATE SET "
+            "result = excluded.result, samples = excluded.samples, "
+            "influences = excluded.influences, crc = excluded.crc",
+            task, inputs, *row, crc,
+        )  # fmt: skip
+
+    def publish(self, inputs: Mapping[str, str], tasks: set[str]) -> None:
+        """Note which scores results.json has now, and drop what is of no use any more.
+
+        Inputs that begin with 'once ' are of scores that nothing can be told to be equal to.
+
+        Args:
+            inputs: Task id to the inputs of the scores that were just written.
+            tasks: All tasks of results.json.
+        """
+        with self.database.writing():
+            for task, digest in inputs.items():
+                self.database.execute(
+                    "DELETE FROM scores WHERE task = ? AND inputs <> ?", task, digest
+                )
+                self.database.execute("UPDATE scores SET current = 1 WHERE task = ?", task)
+            for (task,) in self.database.read("SELECT DISTINCT task FROM scores WHERE current"):
+                if task not in tasks:
+                    self.database.execute("DELETE FROM scores WHERE task = ?", task)
+            self.database.execute("DELETE FROM scores WHERE NOT current AND inputs LIKE 'once %'")
+
+
+def _checksum(task: str, inputs: str, score: StoredScore) -> int:
+    texts = (task, inputs, score.result, score.samples)
+    encoded = (one.encode("utf-8", "surrogatepass") for one in texts)
+    return blob_checksum(*encoded, score.influences)
