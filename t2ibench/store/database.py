@@ -8,6 +8,7 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import sys
 import threading
@@ -20,6 +21,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.files import write_atomically
 from t2ibench.store.schema import (
     APPLICATION,
     TABLES,
@@ -311,23 +313,20 @@ def _connection(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty database; nobody sees half of one, and one that is there stays."""
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-        try:
-            with closing(_connection(temporary, "mode=rwc")) as connection:
-                connection.execute(f"PRAGMA page_size = {_PAGE}")
-                connection.execute("BEGIN")
-                for _, sql in TABLES.values():
-                    connection.execute(sql)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-                connection.execute("COMMIT")
-            if not path.exists():
-                temporary.rename(path)
-        finally:
-            _unlink(temporary)
+    """Make an empty database; nobody sees half of one."""
+
+    def fill(temporary: Path) -> None:
+        with closing(_connection(temporary, "mode=rwc")) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
+            connection.execute(f"PRAGMA page_size = {_PAGE}")
+            connection.execute("BEGIN")
+            for _, sql in TABLES.values():
+                connection.execute(sql)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+
+    write_atomically(path, fill)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -372,7 +371,7 @@ def is_on_network(folder: Path) -> bool:
     if os.name == "nt":
         return str(folder.absolute()).startswith("\\\\")
     best, kind = "", ""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RuntimeError):  # the last for links in a circle
         where = f"{folder.resolve()}/"
         for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
             before, _, after = line.partition(" - ")
@@ -393,7 +392,6 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
         Table to the number of rows that were kept.
     """
     new = path.with_name(f"{path.name}.new")
-    _unlink(new)
     _pad(path)
     kept: dict[str, int] = {}
     _create(new)
@@ -404,9 +402,12 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
             target.execute("COMMIT")
     with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
         old.execute("PRAGMA journal_mode = DELETE").fetchall()
-    path.replace(aside)
+    try:
+        aside.hardlink_to(path)
+    except OSError:  # a disk without such links
+        shutil.copyfile(path, aside)
     for suffix in ("-wal", "-shm", "-journal"):
-        _unlink(path.with_name(path.name + suffix))
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
     new.replace(path)
     return kept
 
@@ -432,11 +433,6 @@ def _pad(path: Path) -> None:
             size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
             if path.stat().st_size < size <= path.stat().st_size * 1000:
                 file.truncate(size)
-
-
-def _unlink(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
 
 
 class Mendable:
