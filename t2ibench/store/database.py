@@ -121,11 +121,12 @@ class Database:
         query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
         places = [names.index(name) for name in TABLES[table][0]]
         whole = []
-        for *row, crc, typed in self.read(query, *values):
-            if typed and row_checksum(row) == crc:
-                whole.append(tuple(row))
+        for row in self.read(query, *values):
+            found = row[:-2]
+            if row[-1] and row_checksum(found) == row[-2]:
+                whole.append(found)
             else:
-                damaged.append(tuple(row[place] for place in places))
+                damaged.append(tuple(found[place] for place in places))
         return whole
 
     @contextmanager
