@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
@@ -52,7 +51,7 @@ from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_ques
 from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.squares import MeanSquare, quadratic_form
+from t2ibench.stats.squares import MeanSquare, f_square
 from t2ibench.stats.student import t_interval, t_test
 
 _DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
@@ -123,8 +122,6 @@ def mean_column(estimates: Sequence[Estimate]) -> Estimate:
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
 _SAME = 1.05  # effective number of leans up to which they are one
-_FEW = 1.5  # up to which a lean of exactly 0 happens by chance
-_NOTHING = 1e-18  # a variance that is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,19 +217,15 @@ def joint_square(
     total = max(trace - twice, _LEAST * trace)
     squares = float((lean**2).sum())
     along = float(lean @ found.matrix @ lean) / squares * total / trace if squares * trace else 0.0
-    if value is None:
-        value = (squares - total) / rows
-    if not total > _NOTHING:  # all images alike
-        exact = squares > _NOTHING
-        p = float(np.finfo(float).tiny) if exact else 1.0
-        return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
-    square = quadratic_form(value, squares, (total, extra, along), rows, found.dfs, level)
-    if found.dfs[0] > _FEW:
-        return square
-    # Half of the answers each way is a lean of exactly 0, which the noncentral F takes for proof
-    # of a lean near 0; Student's t does not.
-    half = float(stdtrit(found.dfs[1], (1 + level) / 2)) * np.sqrt(total / rows)
-    return replace(square, high=max(square.high, (np.sqrt(squares / rows) + half) ** 2))
+    return f_square(
+        squares / rows,
+        total / rows,
+        along / rows,
+        found.dfs,
+        level,
+        value=value,
+        growth=extra / total if total > 0 else 0.0,
+    )
 
 
 def these(found: MeanSquare) -> Inference:
