@@ -51,8 +51,8 @@ from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_ques
 from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.squares import MeanSquare, f_square
-from t2ibench.stats.student import t_interval, t_test
+from t2ibench.stats.squares import MeanSquare, f_square, square_interval
+from t2ibench.stats.student import t_interval
 
 _DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
 
@@ -234,28 +234,32 @@ def these(found: MeanSquare) -> Inference:
 
 
 def like_these(
-    squares: Sequence[float], prompts: Sequence[str], variance: float, level: float
+    found: MeanSquare,
+    squares: Sequence[float],
+    prompts: Sequence[str],
+    variance: float,
+    level: float,
 ) -> Inference:
-    """The inference about prompts like these: Student's t over prompts.
-
-    Examples:
-        >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)
-        >>> found.df, found.ci_low < 0.5 < found.ci_high
-        (1.0, True)
-    """
+    """The inference about prompts like these: the same test, with what differs between prompts."""
     names = list(dict.fromkeys(prompts))
     if len(names) < 2:
         return Inference(reason="one prompt does not show how prompts differ")
-    mean = float(np.mean(squares))
     # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
     sums = dict.fromkeys(names, 0.0)
     for square, prompt in zip(squares, prompts, strict=True):
-        sums[prompt] += (square - mean) / len(squares)
+        sums[prompt] += (square - found.value) / len(squares)
     c = len(names)
     between = c / (c - 1) * float(np.square(list(sums.values())).sum())
-    largest = max(between, variance)
-    low, high = t_interval(mean, largest, c - 1, level)
-    return Inference(low, high, t_test(mean, largest, c - 1), float(c - 1))
+    noise = -found.fair_low
+    slopes = (
+        noise / (found.df[0] or 1.0),
+        max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
+    )
+    low, high = square_interval(
+        found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
+    )
+    low = min(low, found.low) if low > 0 else found.low  # they have one test
+    return Inference(low, high, found.p, c - 1.0)
 
 
 # A squared distance of d standard errors of the distance itself is about d / 2 of its own: four of
@@ -460,7 +464,7 @@ def square_of(
         found.value,
         "mean_square",
         "these",
-        {"these": these(found), "like_these": like_these(squares, prompts, variance, level)},
+        {"these": these(found), "like_these": like_these(found, squares, prompts, variance, level)},
         (found.fair_low, found.fair_high),
         parts,
         "f",
