@@ -117,7 +117,7 @@ def f_square(
     Args:
         squares: N'N / k.
         noise: tr S / k where every effect is 0.
-        along: N'SN / N'N / k, the variance in the direction of the effects.
+        along: N'SN / N'N / k, the variance in the direction of the effects; 0 where N is 0.
         degrees: h and h₂, degrees of freedom of F = N'N / tr S.
         level: Confidence level, in (0, 1).
         value: The unbiased mean square; `squares` less `noise` by default.
@@ -140,7 +140,7 @@ def f_square(
         return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
     critical = noise * float(fdtri(h, h2, level))
     low, high = square_interval(
-        squares, critical, noise, (noise / h, along), h2, level, growth=growth
+        squares, critical, noise, (noise / h, along or noise / h), h2, level, growth=growth
     )
     p = float(np.clip(fdtrc(h, h2, squares / noise), np.finfo(float).tiny, 1.0))
     low = low if low > 0 else min(value, 0.0)

@@ -321,6 +321,7 @@ def test_prompts_like_these() -> None:
     found = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
     like = found.headline.inference["like_these"]
     assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
+    assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
     assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
     alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["like_these"]
     assert alone.ci_low is None and alone.reason

@@ -69,6 +69,7 @@ def test_an_interval_follows_the_variance_in_the_direction_of_the_effects() -> N
 def test_answers_that_are_exactly_even_do_not_prove_that_there_is_no_lean() -> None:
     """Five of ten: shares up to .81 have Clopper and Pearson's intervals around them."""
     assert square_interval(0.0, 0.4, 0.1, (0.1, 0.1), 9, top=1.0)[1] > 0.3
+    assert f_square(0.0, 0.1, 0.0, (1.0, 9.0)).high > 0.3
 
 
 def test_where_nothing_varies_the_interval_is_the_value() -> None:

@@ -286,7 +286,7 @@ class MeanSquare:
         df: Degrees of freedom of that: images less prompts.
         clusters: Influence of the captions (or stimuli); None where a bias has fewer than two.
         noise: Mean of the squares without a lean, before their noise is subtracted.
-        steepest: Bound of the slope of its variance.
+        steepest: Bound of its variance in one direction; see `tested`.
         top: The largest value.
         pooled: Whether each caption had a single image, so that captions vary with the images.
     """
@@ -319,19 +319,20 @@ def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
         expected = np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in own])
         classes = np.array([len(row.expected) for row in own])
         floor += pseudo_variance(codes, expected, classes, weights[members])
-        steepest += 4.0 * float(weights[members].sum()) ** 2 / len(codes)
+        steepest += float(weights[members].sum()) ** 2 / len(codes)
         df += len(codes) - 1.0
     influence = Influence.combined(
         (weight, _jackknife(row)) for weight, row in zip(weights, rows, strict=True)
     )
+    top = float(weights @ [row.largest for row in rows])
     return MeanSquare(
         float(weights @ squares),
         influence.with_floor(floor),
         df,
         _clusters(rows, squares, weights),
         float(weights @ [row.noise for row in rows]),
-        steepest,
-        float(weights @ [row.largest for row in rows]),
+        steepest * top**0.5,
+        top,
         rows[0].prompt == POOLED,
     )
 
@@ -466,8 +467,9 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
         )
         return Inference(low, high, p, df)
 
-    # Where answers are nearly all alike their variance is not known, but how large it can be.
-    along = min(slope(images), square.steepest / 4)
+    # Answers that are nearly all alike do not show their variance, but it has a bound: for two
+    # classes, shares p and an expected r ≥ ½ it is 4 p (1 − p) / n, and √T (1 − x/T) / n at most.
+    along = min(slope(images), square.steepest)
     found: dict[Question, Inference] = {square.question: inference(along, square.df)}
     if not square.pooled:
         found["like_these"] = Inference(reason="a bias has a single caption")
