@@ -255,7 +255,7 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         g * squares,
         g * trace,
         g * along,
-        (trace**2 / float((covariance**2).sum()), df),
+        (trace**2 / float((covariance**2).sum()) if trace > 0 else 0.0, df),
         level,
     )
     high = min(found.high, float(np.mean([row.largest for row in rows])))
@@ -274,6 +274,7 @@ def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
 
 _WORK = 20_000_000  # answers that are drawn for a null distribution
 _FEWEST, _MOST = 2_000, 20_000  # draws of it
+_LEAST = 1e-9  # noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +456,8 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     p = p_value(null, square.value, "greater", exact=False)
     critical = critical_value(null, level)
     images, clusters, x = square.influence.variance, square.clusters, max(square.value, 0.0)
-    noise, rest = square.noise, max(1.0 - square.value / square.top, 0.0)
+    # An expected share of 1 leaves no noise.
+    noise, rest = max(square.noise, _LEAST), max(1.0 - square.value / square.top, 0.0)
 
     def slope(variance: float) -> float:
         return variance / (2 * noise + 4 * x) / rest if rest > 0 else np.inf
@@ -469,8 +471,10 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
 
     # Answers that are nearly all alike do not show their variance, but it has a bound: for two
     # classes, shares p and an expected r ≥ ½ it is 4 p (1 − p) / n, and √T (1 − x/T) / n at most.
-    along = min(slope(images), square.steepest)
-    found: dict[Question, Inference] = {square.question: inference(along, square.df)}
+    # It has the weight of two images.
+    bound, df = square.steepest, square.df
+    along = (df * min(slope(images), bound) + 2 * bound) / (df + 2)
+    found: dict[Question, Inference] = {square.question: inference(along, df)}
     if not square.pooled:
         found["like_these"] = Inference(reason="a bias has a single caption")
         if clusters is not None:
