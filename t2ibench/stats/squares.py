@@ -169,6 +169,7 @@ def square_interval(
 
     So one interval serves leans with noise of their own, answers in k classes (whose variance ends
     at T) and shares that differ between captions; the test may be an F test or a Monte Carlo test.
+    With 10 to 40 images it covers .93 to .98 (`docs/calibration.md`).
 
     Args:
         squares: The mean of the squared estimates, their noise not subtracted. Below noise / 10
