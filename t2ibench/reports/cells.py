@@ -9,7 +9,7 @@ from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
-_ABOUT = {"these": "these", "like_these": "like these", None: "–"}
+_ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "–"}
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -17,6 +17,7 @@ from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.files import read_results
+from t2ibench.results.migration import renamed_sample
 from t2ibench.results.paired import FILE as INFLUENCES
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
@@ -135,7 +136,7 @@ def _origin(results: Results, folder: Path) -> str:
 def samples_of(folder: Path, task: str) -> list[Mapping[str, Any]]:
     """The samples of one task."""
     file = folder / "samples" / f"{task}.jsonl"
-    return list(read_rows(file)) if file.is_file() else []
+    return [renamed_sample(row) for row in read_rows(file)] if file.is_file() else []
 
 
 def task_files(results: Results, folder: Path | None) -> dict[str, BaseTask]:

@@ -270,7 +270,7 @@ def _remarks(results: Results) -> Iterator[str]:
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
-        if task.signs_agree is False:
+        if task.encoder_agreement is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
 
 

@@ -14,7 +14,9 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.prompt_agreement import PromptCosines
+from t2ibench.methods.core.text_image_alignment import PromptCosines
+from t2ibench.results.migration import migrate_influences
+from t2ibench.results.schema import SCHEMA_VERSION
 from t2ibench.store.checksums import checksum
 from t2ibench.store.files import write_bytes
 
@@ -91,7 +93,8 @@ def write_paired(file: Path, tasks: Mapping[str, PairedTask], *, durable: bool =
                 encoder: [cosines(one) for one in found]
                 for encoder, found in task.agreement.items()
             }
-    text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
+    whole = {"schema": SCHEMA_VERSION, "strata": list(strata), "tasks": table}
+    text = json.dumps(whole, ensure_ascii=False)
     tensors = {
         _TABLE: np.frombuffer(text.encode(), dtype=np.uint8),
         "stratum": _joined([array[0] for array in arrays], np.int32),
@@ -123,6 +126,7 @@ def read_paired(file: Path) -> dict[str, PairedTask]:
         if _CHECKSUM in tensors and tensors[_CHECKSUM].tobytes() != _checksum(tensors):
             raise ValueError("its content does not match its checksum")
         table = json.loads(tensors[_TABLE].tobytes().decode())
+        migrate_influences(table)
         reader = _Reader(tensors, table["strata"])
         tasks = reader.tasks(table["tasks"])
         reader.finish()

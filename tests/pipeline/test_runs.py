@@ -327,10 +327,13 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
     )
     task = results.tasks["t2iat_flowers_insects"]
     assert set(task.by_encoder) == {"toyland", clip}
-    each = [one.scores["S"].value for one in task.by_encoder.values()]
-    assert task.scores["S"].value == pytest.approx(sum(each) / 2)
-    signs = {(one.scores["S"].value or 0.0) > 0 for one in task.by_encoder.values()}
-    assert task.signs_agree is (len(signs) == 1)
+    each = [one.scores["differential_association"].value for one in task.by_encoder.values()]
+    assert task.scores["differential_association"].value == pytest.approx(sum(each) / 2)
+    signs = {
+        (one.scores["differential_association"].value or 0.0) > 0
+        for one in task.by_encoder.values()
+    }
+    assert task.encoder_agreement is (len(signs) == 1)
     named = results.command[results.command.index("--encoder") + 1]
     assert set(named.split(",")) == {"toyland", clip}
 

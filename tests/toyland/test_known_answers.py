@@ -41,7 +41,11 @@ def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) 
         assert task.headline.ci_low < planted < (task.headline.ci_high or 0.0), name
     flowers, career = tasks["t2iat_flowers_insects"], tasks["t2iat_career_family"]
     assert (flowers.scores["d"].value or 0) > 1 and (career.scores["d"].value or 0) > 0.5
-    assert (flowers.scores["asc_X"].value or 0) > 0 > (flowers.scores["asc_Y"].value or 0)
+    assert (
+        (flowers.scores["association_of_x"].value or 0)
+        > 0
+        > (flowers.scores["association_of_y"].value or 0)
+    )
     lean = {row.name: row.scores["lean"].value or 0.0 for row in tasks["occupations_t2iat"].by}
     assert lean["computer programmer"] > 0.3 > -0.3 > lean["elementary school teacher"]
     assert (flowers.scores["adherence"].value or 0) > 0.9

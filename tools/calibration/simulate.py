@@ -94,7 +94,7 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
     """What one data set shows."""
     headline, truth = result.headline, sample.truth
     value = _NOTHING if headline.value is None else headline.value
-    true = truth.get("these", next(iter(truth.values()), _NOTHING))
+    true = truth.get("fixed_prompts", next(iter(truth.values()), _NOTHING))
     fair = _NOTHING
     if (
         truth.get(headline.question) == 0

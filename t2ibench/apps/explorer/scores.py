@@ -20,6 +20,7 @@ from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import samples_of, task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.files import read_results
+from t2ibench.results.migration import renamed_sample
 from t2ibench.results.rates import is_revised
 
 MOST_ROWS = 12  # rows of tests that a word is looked up in
@@ -295,5 +296,5 @@ def _samples_with(source: Source, task: TaskView, sha256: str) -> list[Mapping[s
                 except ValueError:
                     continue  # half a line, of a run that was cut off
                 if isinstance(sample, dict) and sample.get("sha256") == sha256:
-                    found.append(sample)
+                    found.append(renamed_sample(sample))
     return found

@@ -158,7 +158,7 @@ def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn 
         canvas.line(across(middle), y - 12, across(middle), y + 12, "line")
         canvas.dot(across(mean), y, "mean", 4, f"{name}: mean {mean:+.4f}")
         rows.append((name, len(values), low, middle, high, mean))
-    head = ("row", "images", "q25", "median", "q75", "mean")
+    head = ("row", "images", "lower_quartile", "median", "upper_quartile", "mean")
     return Drawn(canvas, words.title, words.caption, head, rows)
 
 

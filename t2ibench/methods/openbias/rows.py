@@ -187,18 +187,18 @@ def share_details(
     totals = counts.sum(axis=1)
     details: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(classes):
-        these = class_share(rows, column)
-        like_these = None
+        fixed_prompts = class_share(rows, column)
+        prompt_population = None
         names = list(dict.fromkeys(row.cluster for row in rows))
         if len(names) > 1:
             grouped = np.array([names.index(row.cluster) for row in rows])
             hits = np.bincount(grouped, weights=counts[:, column])
             sums = np.bincount(grouped, weights=totals)
-            like_these = list(sampled_proportion(hits, sums).interval(level))
+            prompt_population = list(sampled_proportion(hits, sums).interval(level))
         details[name] = {
-            "share": these.value,
-            "these": list(these.interval(level)),
-            "like_these": like_these,
+            "share": fixed_prompts.value,
+            "fixed_prompts": list(fixed_prompts.interval(level)),
+            "prompt_population": prompt_population,
         }
     return details
 
@@ -223,7 +223,7 @@ def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
 
 
 def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
-    """The squared lean of the mean shares over captions ('h_free').
+    """The squared lean of the mean shares over captions ('squared_lean_of_means').
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
     stimulus the images of its captions are.
@@ -296,7 +296,7 @@ class MeanSquare:
     @property
     def question(self) -> Question:
         """What the images' inference is about."""
-        return "like_these" if self.pooled else "these"
+        return "prompt_population" if self.pooled else "fixed_prompts"
 
 
 def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
@@ -455,11 +455,11 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     )
     inference: dict[Question, Inference] = {square.question: Inference(low, high, p, square.df)}
     if not square.pooled:
-        inference["like_these"] = _like_these(square, p, critical, level)
+        inference["prompt_population"] = _prompt_population(square, p, critical, level)
     return Tested(p, critical, inference)
 
 
-def _like_these(square: MeanSquare, p: float, critical: float, level: float) -> Inference:
+def _prompt_population(square: MeanSquare, p: float, critical: float, level: float) -> Inference:
     if square.clusters is None:
         return Inference(reason="a bias has a single caption")
     variance = max(square.clusters.variance, square.influence.variance)

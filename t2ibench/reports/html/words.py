@@ -139,8 +139,8 @@ def interval_text(task: TaskView) -> str:
     """What the interval is about."""
     head, level = task.result.headline, 100 * task.result.settings.level
     about = {
-        "these": "of these very prompts, with other images",
-        "like_these": "of prompts like these, with other images",
+        "fixed_prompts": "of these very prompts, with other images",
+        "prompt_population": "of prompts like these, with other images",
         None: "",
     }[head.question]
     told = f"{level:g} %, {about}." if about else f"{level:g} %."

@@ -221,12 +221,12 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
 def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
     results = json.loads((submission / "results.json").read_text())
     name, task = next(
-        (name, task) for name, task in results["tasks"].items() if task["prompt_agreement"]
+        (name, task) for name, task in results["tasks"].items() if task["text_image_alignment"]
     )
-    (encoder,) = task["prompt_agreement"]
-    place = ("tasks", name, "prompt_agreement")
+    (encoder,) = task["text_image_alignment"]
+    place = ("tasks", name, "text_image_alignment")
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=0.999))
-    assert "prompt_agreement" in refusal(submission)
+    assert "text_image_alignment" in refusal(submission)
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=1.5))
     assert "no mean of cosines" in refusal(submission)
 
