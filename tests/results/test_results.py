@@ -48,7 +48,9 @@ def task(p: float | None, **changes: object) -> TaskResult:
             value=0.5, ci_low=0.4, ci_high=0.6, p=p, scale="lean", square=0.24, fair_low=-0.1,
             fair_high=0.1, question="fixed_prompts",
         ),
-        "scores": {"effect_size": Score(value=1.0, p=p), "differential_association": Score(value=0.1)},
+        "scores": {
+            "effect_size": Score(value=1.0, p=p), "differential_association": Score(value=0.1),
+        },
         "n_images": 10, "n_prompts": 5, "settings": SETTINGS,
     }  # fmt: skip
     return TaskResult(**{**options, **changes})
@@ -131,7 +133,8 @@ _HEADLINE = st.builds(
     Headline, **_VALUES, square=_NUMBER, fair_low=_NUMBER, fair_high=_NUMBER,
     scale=st.sampled_from([None, "lean", "mean_square", "excess"]),
     question=st.sampled_from([None, "fixed_prompts", "prompt_population"]),
-    fixed_prompts=st.none() | st.builds(Inference, ci_low=_NUMBER, p=_NUMBER, reason=st.none() | _TEXT),
+    fixed_prompts=st.none()
+    | st.builds(Inference, ci_low=_NUMBER, p=_NUMBER, reason=st.none() | _TEXT),
 )  # fmt: skip
 _SCORES = st.dictionaries(_TEXT, _SCORE, max_size=2)
 _ROWS = st.lists(st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2)

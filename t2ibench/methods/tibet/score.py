@@ -909,8 +909,8 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
         "counterfactuals",
         "mean_absolute_deviation": "of the concept association shares; square root of the ratio to "
         "the greatest possible, as published",
-        "null": "of mean_absolute_deviation: the prompt's images drawn from its counterfactuals' in "
-        "equal parts",
+        "null": "of mean_absolute_deviation: the prompt's images drawn from its counterfactuals' "
+        "in equal parts",
         "synonyms": merging,
         "min_frequency": task.min_frequency,
         "unit": "image, within its prompt",
