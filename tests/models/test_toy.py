@@ -183,7 +183,7 @@ def test_planted_signs(runs: dict[str, Results]) -> None:
     tasks = runs["biased"].tasks
     for encoder in ("toy-clip", "toyland"):
         flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
-        assert (flowers.scores["d"].value or 0) > 0
+        assert (flowers.scores["effect_size"].value or 0) > 0
     rows = {row.name: row.scores["association"].value or 0 for row in tasks["occupations_t2iat"].by}
     assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
 
