@@ -101,6 +101,17 @@ def excluded(task: TaskResult) -> str:
     return ", ".join(parts) or "0"
 
 
+def score_words(name: str) -> str:
+    """The name of a score as people read it.
+
+    Examples:
+        >>> score_words("effect_size"), score_words("share:middle_aged")
+        ('effect size', 'share:middle_aged')
+    """
+    kind, colon, rest = name.partition(":")
+    return f"{kind.replace('_', ' ')}{colon}{rest}"
+
+
 def level_of(results: Results) -> str:
     """The level of the intervals."""
     return level_name(task.settings.level for task in results.tasks.values())

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
+from t2ibench.reports.cells import score_words
 from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import (
@@ -168,7 +169,7 @@ def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
         for name, value in entry["scores"].items():
             here = task.result.scores.get(name)
             number = f"{here.value:.3f}" if here is not None and here.value is not None else "–"
-            yield entry["model"], name, f"{value:.3f}", number, entry["source"]
+            yield entry["model"], score_words(name), f"{value:.3f}", number, entry["source"]
 
 
 def summary(run: RunView) -> str:
