@@ -9,7 +9,7 @@ from t2ibench.cli.values import share
 
 _EXAMPLES = """examples:
   t2ibench power runs/sdxl --tasks t2iat_flowers_insects --effect .2 --width .2
-  t2ibench power runs/sdxl --question prompt_population           would other prompts show it?
+  t2ibench power runs/sdxl --question prompt_population    would other prompts show it?
   t2ibench power --tasks t2iat,openbias                    before any run, from simulated worlds
 
 The effect is on the scale of the headline: 0 is balanced, 1 all one side; .2 is a mixture of 60 %
