@@ -173,13 +173,10 @@ def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Head
     middle = float(unit @ top) / 2
     like = over_stimuli_and_wordings(*_signed(leans, cells, design), design.groups, level)
     signed = design.signs * unit
-    fixed_prompts = leans.contrast(signed, unit, level, middle * signed, wordings=False)
+    found = leans.contrast(signed, unit, level, middle * signed, wordings=False)
     inference: dict[Question, Inference] = {
         "fixed_prompts": bounded(
-            float(fixed_prompts.low),
-            float(fixed_prompts.high),
-            float(fixed_prompts.p),
-            float(fixed_prompts.df),
+            float(found.low), float(found.high), float(found.p), float(found.df)
         ),
         "prompt_population": like.inference,
     }

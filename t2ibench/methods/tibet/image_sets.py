@@ -729,6 +729,7 @@ def coverage(sets: PromptSets, vectors: Vectors) -> float:
     return float(np.sum(np.asarray(totals)[known])) / mass if mass else 1.0
 
 
+CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
 _REPEATS = 10
@@ -829,13 +830,11 @@ def sensitivity(
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
         for question in range(start.answers.shape[1])
     ]
-    measures = _MEASURES if alternatives else {"mean_absolute_deviation": mad}
+    measures = _MEASURES if alternatives else {MAD: mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
     cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
-    changes: dict[str, list[float]] = {
-        name: [] for name in ("concept_association_score", *measures)
-    }
-    moved: dict[str, list[float]] = {name: [] for name in ("concept_association_score", *measures)}
+    changes: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
+    moved: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
     for share in flipped:
         found = [
             _measure(
@@ -846,10 +845,8 @@ def sensitivity(
         difference = np.abs(np.array([raw for raw, _ in found]) - cas)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = difference / cas
-        changes["concept_association_score"].append(
-            float(np.nan_to_num(relative, posinf=0.0).mean())
-        )
-        moved["concept_association_score"].append(float(difference.mean()))
+        changes[CAS].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
+        moved[CAS].append(float(difference.mean()))
         for number, name in enumerate(measures):
             mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
             moved[name].append(mean)
@@ -858,7 +855,7 @@ def sensitivity(
             )
     return Sensitivity(
         flipped,
-        {"concept_association_score": float(cas.mean())} | dict(zip(measures, before, strict=True)),
+        {CAS: float(cas.mean())} | dict(zip(measures, before, strict=True)),
         {name: tuple(values) for name, values in moved.items()},
         {name: tuple(values) for name, values in changes.items()},
     )
@@ -879,7 +876,7 @@ def _measure(
 
 
 _MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
-    "mean_absolute_deviation": mad,
+    MAD: mad,
     "wasserstein": even_distance,
     "deviation": even_deviation,
 }

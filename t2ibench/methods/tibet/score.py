@@ -28,6 +28,8 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.image_sets import (
+    CAS,
+    MAD,
     FeatureSet,
     ImageSet,
     Mixture,
@@ -81,7 +83,7 @@ def published_scores(
     raw, shares = associations(start.histogram(floor), others)
     scores: dict[str, Estimate] = {}
     for index, name in enumerate(names):
-        scores[f"concept_association_score:{name}"] = _column(float(raw[index]))
+        scores[f"{CAS}:{name}"] = _column(float(raw[index]))
         scores[f"concept_association_share:{name}"] = _column(float(shares[index]))
         similar = start.similarity(changed[index])
         if similar is not None:
@@ -103,24 +105,16 @@ def _deviation(
 ) -> dict[str, Estimate]:
     """MAD beside its null, the prompt's images drawn from its counterfactuals' in equal parts."""
     if len(changed) < 2:
-        return {
-            "mean_absolute_deviation": Estimate.undefined(
-                "an axis with one counterfactual has no deviation"
-            )
-        }
+        return {MAD: Estimate.undefined("an axis with one counterfactual has no deviation")}
     value = float(mad(shares))
     if not np.isfinite(value):
-        return {
-            "mean_absolute_deviation": Estimate.undefined(
-                "the prompt shares no concept with any counterfactual"
-            )
-        }
+        return {MAD: Estimate.undefined("the prompt shares no concept with any counterfactual")}
     before = float(mad(shares, root=False))
     # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
     found = Estimate.from_null(before, None, null_deviation(start, changed, floor, n_draws, rng))
     return {
-        "mean_absolute_deviation": replace(found, value=value, as_published=True),
-        "mean_absolute_deviation_before_root": _column(before),
+        MAD: replace(found, value=value, as_published=True),
+        f"{MAD}_before_root": _column(before),
     }
 
 
@@ -944,16 +938,14 @@ def _row(
     curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
-        scores["mean_absolute_deviation"] = Estimate.undefined(
-            f"no answered image of: {', '.join(lacking)}"
-        )
+        scores[MAD] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
         key = f"{target.prompt} {axis.name}"
         scores |= published_scores(
             start, changed, names, task.min_frequency,
             settings.n_permutations, settings.rng(task.id, f"null {key}"),
         )  # fmt: skip
-        if scores["mean_absolute_deviation"].value is not None:
+        if scores[MAD].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
             curve = sensitivity(
                 start, changed, task.min_frequency, rng, alternatives=task.baselines
@@ -970,26 +962,17 @@ def _row(
 
 def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     """The mean MAD, and means over prompts that share an axis."""
-    values = [row.item.scores["mean_absolute_deviation"] for row in rows]
+    values = [row.item.scores[MAD] for row in rows]
     kept = [estimate for estimate in values if estimate.value is not None]
     reason = next((estimate.reason for estimate in values if estimate.reason), None)
-    scores = {
-        "mean_absolute_deviation": mean_column(kept)
-        if kept
-        else Estimate.undefined(reason or _NO_AXIS)
-    }
+    scores = {MAD: mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
     for axis in dict.fromkeys(row.axis.name for row in rows):
         members = [row for row in rows if row.axis.name == axis]
         scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
         names = dict.fromkeys(name for row in members for name in row.item.scores)
         for name in names:
             kind, _, label = name.partition(":")
-            if kind not in {
-                "concept_association_score",
-                "concept_association_share",
-                "clip_association_score",
-                "mean_absolute_deviation",
-            }:
+            if kind not in {CAS, "concept_association_share", "clip_association_score", MAD}:
                 continue
             found = [row.item.scores[name] for row in members if name in row.item.scores]
             found = [estimate for estimate in found if estimate.value is not None]
@@ -1007,16 +990,11 @@ def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
         decided = [row.decided for row in members if row.decided]
         if decided:
             scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
-        values = [row.item.scores["mean_absolute_deviation"] for row in members]
+        values = [row.item.scores[MAD] for row in members]
         values = [estimate for estimate in values if estimate.value is not None]
         if values:
-            scores[f"mean_absolute_deviation_{kind}"] = mean_column(values)
-    for name in (
-        "mean_absolute_deviation_clip",
-        "mean_absolute_deviation_bipartite",
-        "wasserstein",
-        "deviation",
-    ):
+            scores[f"{MAD}_{kind}"] = mean_column(values)
+    for name in (f"{MAD}_clip", f"{MAD}_bipartite", "wasserstein", "deviation"):
         values = [row.item.scores[name] for row in rows if name in row.item.scores]
         values = [estimate for estimate in values if estimate.value is not None]
         if values:
