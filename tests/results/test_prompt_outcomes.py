@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 import t2ibench
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt, ImageStore
@@ -72,15 +72,15 @@ class Rewriter:
     batch_size = 16
     insects = ("ant", "bee", "beetle", "caterpillar", "cockroach", "spider", "wasp")
 
-    def generate(self, requests: list[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: list[ImageRequest]) -> list[GeneratedImage]:
         return [self._one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> Drawn:
+    def _one(self, request: ImageRequest) -> GeneratedImage:
         if "aster" in request.prompt:
-            return Drawn("refused", reason="no asters")
+            return GeneratedImage("refused", reason="no asters")
         insect = any(word in request.prompt for word in self.insects)
         revised = f"{request.prompt}, friendly" if insect else request.prompt
-        return Drawn("ok", draw(request.prompt, request.seed), revised_prompt=revised)
+        return GeneratedImage("ok", draw(request.prompt, request.seed), revised_prompt=revised)
 
     def available(self, prompt: str) -> int | None:
         return None

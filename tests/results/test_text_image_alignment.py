@@ -14,7 +14,7 @@ import pytest
 import t2ibench
 from t2ibench.cli import main
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import FILE, read_paired
@@ -40,7 +40,7 @@ class OffTopic(ToylandGenerator):
         self.name = "off-topic"
         self.fingerprint = hashlib.sha256(b"off topic").hexdigest()
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return super().generate(
             [
                 ImageRequest("a photo of a tulip", one.index, one.seed)

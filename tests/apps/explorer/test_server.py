@@ -32,7 +32,7 @@ from t2ibench.methods.core.probing import Reading, verdict
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
@@ -377,13 +377,13 @@ def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli:
 def test_a_black_image_is_filtered_and_ends_nothing(
     client: TestClient, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         (request,) = requests
         if request.index == 0:
-            return [Drawn("ok", Image.new("RGB", (64, 64)))]
+            return [GeneratedImage("ok", Image.new("RGB", (64, 64)))]
         if request.index == 1:
             raise RuntimeError("a bad seed")
-        return [Drawn("ok", draw(request.prompt, request.seed))]
+        return [GeneratedImage("ok", draw(request.prompt, request.seed))]
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
     before = client.get("/api/jobs").json()["images"]
