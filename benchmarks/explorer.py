@@ -121,7 +121,7 @@ def main() -> None:
         ((score,),) = score_texts(found, ["nurse"], anchors)
         assert score is not None
         d, z = scipy_answer(values, first)
-        assert abs(score["d"] - d) < 1e-9 and abs(score["z"] - z) < 1e-6
+        assert abs(score["kolmogorov_smirnov_distance"] - d) < 1e-9 and abs(score["z"] - z) < 1e-6
         print(
             f"answer over {N:,} images: {1000 * ours:.1f} ms; similarities alone: {1000 * plot:.1f}"
         )

@@ -35,7 +35,7 @@ def influences(tasks: Mapping[str, TaskResult], rng: np.random.Generator) -> dic
     for name, task in tasks.items():
         influence = Influence.of_mean(name, np.arange(100), rng.normal(0, 0.5, 100))
         part = Part("", float(task.headline.value or 0), influence)
-        found[name] = PairedTask("lean", "these", (part,), {})
+        found[name] = PairedTask("lean", "fixed_prompts", (part,), {})
     return found
 
 
@@ -56,7 +56,7 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
             square=value**2 - 0.0025,
             fair_low=-0.1,
             fair_high=0.1,
-            question="these",
+            question="fixed_prompts",
             p_holm=0.01,
         )
         tasks[f"{family}_{place}"] = TaskResult(

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import Drawn, Generator, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 
 _FIELDS = {"model", "prompt", "n", "size", "seed", "response_format", "output_format", "user"}
 
@@ -41,11 +41,13 @@ class Batches:
     def __init__(self, generator: Generator, most: int) -> None:
         self._generator = generator
         self._most = most
-        self._waiting: asyncio.Queue[tuple[ImageRequest, asyncio.Future[Drawn]]] = asyncio.Queue()
+        self._waiting: asyncio.Queue[tuple[ImageRequest, asyncio.Future[GeneratedImage]]] = (
+            asyncio.Queue()
+        )
 
-    async def generate(self, prompt: str, seed: int) -> Drawn:
+    async def generate(self, prompt: str, seed: int) -> GeneratedImage:
         """One image, as soon as the model comes to it."""
-        future: asyncio.Future[Drawn] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[GeneratedImage] = asyncio.get_running_loop().create_future()
         await self._waiting.put((ImageRequest(prompt, 0, seed), future))
         return await future
 
@@ -60,7 +62,9 @@ class Batches:
             try:
                 found = await asyncio.to_thread(self._generator.generate, requests)
             except Exception as error:
-                found = [Drawn("failed", reason=f"{type(error).__name__}: {error}")] * len(batch)
+                found = [GeneratedImage("failed", reason=f"{type(error).__name__}: {error}")] * len(
+                    batch
+                )
             for (_, future), drawn in zip(batch, found, strict=True):
                 if not future.done():  # whoever asked may have gone
                     future.set_result(drawn)

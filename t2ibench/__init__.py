@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from t2ibench.models.language import Proposer, Rewriter, RewriteRequest, Rewriting
     from t2ibench.models.protocols import (
         Answer,
-        Drawn,
         Encoder,
+        GeneratedImage,
         Generator,
         ImageRequest,
         Judge,
@@ -38,7 +38,7 @@ _HOMES = {
     "t2ibench.models.adapter": ("Adapter", "Request"),
     "t2ibench.models.language": ("Proposer", "RewriteRequest", "Rewriter", "Rewriting"),
     "t2ibench.models.protocols": (
-        *("Answer", "Drawn", "Encoder", "Generator", "ImageRequest", "Judge", "Query"),
+        *("Answer", "Encoder", "GeneratedImage", "Generator", "ImageRequest", "Judge", "Query"),
     ),
     "t2ibench.apps.papers.reproduction": ("Exhibit", "Reproduction"),
     "t2ibench.apps.papers.call": ("reproduce",),
@@ -50,9 +50,9 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "Adapter",
     "Answer",
-    "Drawn",
     "Encoder",
     "Exhibit",
+    "GeneratedImage",
     "Generator",
     "ImageRequest",
     "Judge",

@@ -23,6 +23,7 @@ NAMED = {
     "apps/papers/registry.py",
     "cli/power_parser.py",
     "cli/propose_parser.py",
+    "results/migration.py",
 }
 
 

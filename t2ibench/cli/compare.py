@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
     from t2ibench.results.comparison import Difference
-    from t2ibench.results.prompt_agreement import AgreementChange
     from t2ibench.results.schema import Results, Score
+    from t2ibench.results.text_image_alignment import AgreementChange
 
 _NOTE = (
     "'Change' says how much more the second run leans than the first: leans count without their "
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.files import read_results
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired
-    from t2ibench.results.prompt_agreement import compare_agreement
+    from t2ibench.results.text_image_alignment import compare_agreement
 
     WRITERS.get(arguments.format)  # before any file is read
     gates = parse_gates(arguments.fail_on or [], COMPARISON)
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     remark = rewriting_line(first, second)
     table = comparison_table(shown, names, level_of(first), agreement, remark)
-    measured = [any(task.prompt_agreement for task in one.tasks.values()) for one in both]
+    measured = [any(task.text_image_alignment for task in one.tasks.values()) for one in both]
     if not agreement and any(measured):
         print(_NOT_MEASURED, file=sys.stderr)
     print(render(arguments.format, table), end="")
@@ -85,7 +85,7 @@ def comparison_table(
     from t2ibench.reports.cells import ends, format_p, signed
     from t2ibench.reports.writers import Table
     from t2ibench.results.comparison import tally
-    from t2ibench.results.prompt_agreement import agreement_sentence
+    from t2ibench.results.text_image_alignment import agreement_sentence
 
     rows, records = [], []
     for one in differences:
@@ -123,7 +123,7 @@ def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     return {
         "task": one.task,
         "row": f"{one.encoder}: {one.group}" if one.group else one.encoder,
-        "score": "prompt_agreement",
+        "score": "text_image_alignment",
         "scale": None,
         **_ends("old", None, None, None),
         **_ends("new", None, None, None),

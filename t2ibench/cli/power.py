@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from t2ibench.power.designs import Plan
     from t2ibench.power.pilots import Pilot
 
-_WORDS = {"these": "these prompts", "like_these": "prompts like these"}
+_WORDS = {"fixed_prompts": "these prompts", "prompt_population": "prompts like these"}
 
 
 def run(arguments: argparse.Namespace) -> int:

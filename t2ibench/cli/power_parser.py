@@ -9,7 +9,7 @@ from t2ibench.cli.values import share
 
 _EXAMPLES = """examples:
   t2ibench power runs/sdxl --tasks t2iat_flowers_insects --effect .2 --width .2
-  t2ibench power runs/sdxl --question like_these           would other prompts show it?
+  t2ibench power runs/sdxl --question prompt_population    would other prompts show it?
   t2ibench power --tasks t2iat,openbias                    before any run, from simulated worlds
 
 The effect is on the scale of the headline: 0 is balanced, 1 all one side; .2 is a mixture of 60 %
@@ -40,7 +40,7 @@ def add_power(verbs: Any, handler: Any) -> None:
     )
     power.add_argument(
         "--question",
-        choices=["these", "like_these"],
+        choices=["fixed_prompts", "prompt_population"],
         help="about these prompts or prompts like these (by default the task's)",
     )
     power.add_argument(

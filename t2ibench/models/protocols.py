@@ -37,7 +37,7 @@ class ImageRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class GeneratedImage:
     """The result of one request: an image, a file that holds one, or why there is none.
 
     Attributes:
@@ -82,7 +82,7 @@ class Generator(Protocol):
     guided_images_per_prompt: int | None
     batch_size: int
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate an image for each request.
 
         An image depends on its own request only, never on the others in the batch. A request that
@@ -112,7 +112,7 @@ class GeneratesInParts(Protocol):
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
-    ) -> Iterator[list[tuple[int, Drawn]]]:
+    ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """Generate images; see `Generator.generate`.
 
         Args:

@@ -12,8 +12,8 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, Rewriter
 from t2ibench.models.protocols import (
     Charges,
-    Drawn,
     ExpectsPrompts,
+    GeneratedImage,
     GeneratesInParts,
     Generator,
     ImageRequest,
@@ -125,7 +125,7 @@ class Rewritten:
         """As many images as the generator makes."""
         return self.inner.available(prompt)
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images of the rewritten prompts, from the seeds of the prompts as they were."""
         found, asked = self._rewritten(requests)
         drawn = self.inner.generate([request for _, request in asked]) if asked else []
@@ -137,9 +137,9 @@ class Rewritten:
 
     def _rewritten(
         self, requests: Sequence[ImageRequest]
-    ) -> tuple[dict[int, Drawn], list[tuple[int, ImageRequest]]]:
+    ) -> tuple[dict[int, GeneratedImage], list[tuple[int, ImageRequest]]]:
         """What becomes of requests without a rewriting, and the others with theirs, by number."""
-        found: dict[int, Drawn] = {}
+        found: dict[int, GeneratedImage] = {}
         asked: list[tuple[int, ImageRequest]] = []
         for number, request in enumerate(requests):
             one = self.rewriting(request.prompt, request.index)
@@ -147,10 +147,10 @@ class Rewritten:
                 asked.append((number, replace(request, prompt=one.rewritten)))
             elif one is not None and one.status == "refused":
                 reason = f"the rewriter refused the prompt: {one.reason}"
-                found[number] = Drawn("refused", reason=reason)
+                found[number] = GeneratedImage("refused", reason=reason)
             else:
                 why = one.reason if one is not None else "there is no rewriting of it"
-                found[number] = Drawn("failed", reason=f"{NOT_REWRITTEN}: {why}")
+                found[number] = GeneratedImage("failed", reason=f"{NOT_REWRITTEN}: {why}")
         return found, asked
 
     def rewriting(self, prompt: str, index: int) -> StoredRewriting | None:
@@ -161,9 +161,9 @@ class Rewritten:
 NOT_REWRITTEN = "the prompt could not be rewritten"
 
 
-def _noted(drawn: Drawn, request: ImageRequest) -> Drawn:
+def _noted(drawn: GeneratedImage, request: ImageRequest) -> GeneratedImage:
     """An outcome with the prompt that was used: the generator's own word for it comes first."""
-    if not isinstance(drawn, Drawn) or drawn.revised_prompt is not None:
+    if not isinstance(drawn, GeneratedImage) or drawn.revised_prompt is not None:
         return drawn
     return replace(drawn, revised_prompt=request.prompt)
 
@@ -173,7 +173,7 @@ class _InParts(Rewritten):
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
-    ) -> Iterator[list[tuple[int, Drawn]]]:
+    ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """See models.protocols.GeneratesInParts."""
         found, asked = self._rewritten(requests)
         if found:

@@ -13,8 +13,8 @@ from typing import cast, get_args
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import (
-    Drawn,
     ExpectsPrompts,
+    GeneratedImage,
     GeneratesInParts,
     Generator,
     ImageRequest,
@@ -75,7 +75,7 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)  # it may grow
                 batch = requests[start : start + size]
                 start += size
-                parts: Iterable[list[tuple[ImageRequest, Drawn]]]
+                parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
                 if isinstance(generator, GeneratesInParts):
                     parts = _in_parts(generator, batch)
                 else:
@@ -105,7 +105,7 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
         yield [future.result() for future in waiting.popleft()]
 
 
-def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
     try:
         return _checked(batch, generator.generate(batch))
@@ -117,15 +117,15 @@ def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[
 
 def _one_by_one(
     generator: Generator, batch: Sequence[ImageRequest], error: BaseException
-) -> list[Drawn]:
+) -> list[GeneratedImage]:
     if len(batch) == 1:
-        return [Drawn("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {error}"[:500])]
     return [generate_batch(generator, [request])[0] for request in batch]
 
 
 def _in_parts(
     generator: GeneratesInParts, batch: Sequence[ImageRequest]
-) -> Iterator[list[tuple[ImageRequest, Drawn]]]:
+) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
     try:
@@ -140,29 +140,37 @@ def _in_parts(
         yield [(request, generate_batch(cast(Generator, generator), [request])[0])]
 
 
-def _checked(batch: Sequence[ImageRequest], outcomes: Sequence[Drawn]) -> list[Drawn]:
+def _checked(
+    batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
+) -> list[GeneratedImage]:
     if len(outcomes) != len(batch):
         raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
     return [_checked_one(outcome) for outcome in outcomes]
 
 
-def _checked_one(outcome: Drawn) -> Drawn:
-    if not isinstance(outcome, Drawn):
-        return Drawn("failed", reason=f"the generator gave a {type(outcome).__name__}, not a Drawn")
+def _checked_one(outcome: GeneratedImage) -> GeneratedImage:
+    if not isinstance(outcome, GeneratedImage):
+        return GeneratedImage(
+            "failed", reason=f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
+        )
     if outcome.status not in get_args(Status):
-        return Drawn("failed", reason=f"the generator gave the status '{outcome.status}'")
+        return GeneratedImage("failed", reason=f"the generator gave the status '{outcome.status}'")
     if outcome.status != "ok":
-        return outcome if outcome.reason else Drawn(outcome.status, reason="no reason was given")
+        return (
+            outcome
+            if outcome.reason
+            else GeneratedImage(outcome.status, reason="no reason was given")
+        )
     if outcome.image is None and outcome.path is None:
-        return Drawn("failed", reason="the generator gave no image")
+        return GeneratedImage("failed", reason="the generator gave no image")
     if outcome.image is not None and is_black(outcome.image):
-        return Drawn(
+        return GeneratedImage(
             "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
         )
     return outcome
 
 
-def _file_of(request: ImageRequest, outcome: Drawn) -> ImageFile:
+def _file_of(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
     revised = outcome.revised_prompt
     status, reason = "failed", ""

@@ -17,11 +17,11 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
 from t2ibench.pipeline.stored_evidence import Images, KnownImages, StoredEvidence
-from t2ibench.pipeline.text_image_alignment import prompt_agreement
+from t2ibench.pipeline.text_image_alignment import text_image_alignment
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.rates import is_revised, revised_line, treatment
+from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
 from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
@@ -264,10 +264,10 @@ def _with_agreement(
 ) -> TaskScored:
     """The same, with how well the images agree with their prompts."""
     needs, level = plan.needs[task.id], plan.settings.level
-    records, cosines = prompt_agreement(needs, images, stores.encoders, level)
+    records, cosines = text_image_alignment(needs, images, stores.encoders, level)
     return replace(
         scored,
-        result=scored.result.model_copy(update={"prompt_agreement": records}),
+        result=scored.result.model_copy(update={"text_image_alignment": records}),
         paired=replace(scored.paired, agreement=cosines),
     )
 
@@ -286,13 +286,15 @@ def _written(
     if images is not None:
         missing, because = lost(plan, task.id, images)
         needs = plan.needs[task.id]
-        treated = treatment(needs.images_by_prompt, needs.groups, images.get, plan.settings.level)
+        treated = prompt_outcomes(
+            needs.images_by_prompt, needs.groups, images.get, plan.settings.level
+        )
         line = revised_line(treated)
         record = record.model_copy(
             update={
                 "missing_prompts": missing,
                 "excluded_because": because,
-                "treatment": treated,
+                "prompt_outcomes": treated,
                 "warnings": [*record.warnings, *([line] if line else [])],
             }
         )

@@ -84,12 +84,14 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
     Examples:
         >>> from t2ibench.methods.core.headline import Inference
         >>> def lean(value, p):
-        ...     return Headline(value, inference={"these": Inference(value - 0.1, value + 0.1, p)})
+        ...     found = {"fixed_prompts": Inference(value - 0.1, value + 0.1, p)}
+        ...     return Headline(value, inference=found)
         >>> control_of(lean(0.5, 0.001), lean(0.12, 0.2)).says
         'An untrained network of the same architecture reads +0.120 [0.020, 0.220] (p = 0.2).'
         >>> control_of(lean(0.5, 0.001), lean(-0.4, 0.001)).contradicts is None
         False
-        >>> square = Headline(0.04, "mean_square", inference={"these": Inference(-0.01, 0.09)})
+        >>> found = {"fixed_prompts": Inference(-0.01, 0.09)}
+        >>> square = Headline(0.04, "mean_square", inference=found)
         >>> control_of(square, square).says
         'An untrained network of the same architecture reads rms lean 0.200 [0.000, 0.300].'
     """

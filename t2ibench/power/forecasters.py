@@ -156,8 +156,8 @@ def forecaster(
     headline: Headline, question: Question, image_strata: Collection[str], level: float
 ) -> Forecaster:
     """What a pilot says about larger designs."""
-    these, asked = headline.inference.get("these"), headline.inference.get(question)
-    if headline.scale == "mean_square" and len(headline.parts) > 1 and question == "these":
+    fixed_prompts, asked = headline.inference.get("fixed_prompts"), headline.inference.get(question)
+    if headline.scale == "mean_square" and len(headline.parts) > 1 and question == "fixed_prompts":
         influences = [part.influence for part in headline.parts]
         return Squares(
             np.array([influence.variance for influence in influences]),
@@ -168,15 +168,17 @@ def forecaster(
         why = headline.reason or (asked.reason if asked else None) or "it has no interval"
         raise T2IBenchError(f"The pilot does not say how far its headline varies: {why}.")
     variance = _variance(asked, level) or 0.0
-    images = variance if these is None else min(variance, _variance(these, level) or 0.0)
-    if question == "like_these" and these is None:
+    images = (
+        variance if fixed_prompts is None else min(variance, _variance(fixed_prompts, level) or 0.0)
+    )
+    if question == "prompt_population" and fixed_prompts is None:
         images = 0.0  # unknown, so images are not counted on
-    if headline.question == "these":
+    if headline.question == "fixed_prompts":
         images *= _image_share(headline, image_strata)
     if headline.scale == "mean_square":
         return _shares(headline, variance, images, level)
     df = asked.df or 1e6
-    return Signed(images, variance - images, df, question == "these", level)
+    return Signed(images, variance - images, df, question == "fixed_prompts", level)
 
 
 def stored_forecaster(stored: Mapping[str, Any], level: float) -> Forecaster:

@@ -122,8 +122,8 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     """The headline as its method gave it, as far as it is stored."""
     stored = result.headline
     asked: dict[Question, Inference | None] = {
-        "these": stored.these,
-        "like_these": stored.like_these,
+        "fixed_prompts": stored.fixed_prompts,
+        "prompt_population": stored.prompt_population,
     }
     inference = {question: found for question, found in asked.items() if found is not None}
     if stored.scale is None:
@@ -135,7 +135,7 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     )
     reason = stored.reason or result.inconclusive or result.reason
     return Headline(
-        stored.value, stored.scale, stored.question or "these", inference, fair, parts,
+        stored.value, stored.scale, stored.question or "fixed_prompts", inference, fair, parts,
         reason=reason,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
-_ABOUT = {"these": "these", "like_these": "like these", None: "–"}
+_ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "–"}
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -99,6 +99,17 @@ def excluded(task: TaskResult) -> str:
         count = len(task.missing_prompts)
         parts.append(f"{count} prompt{'s' if count > 1 else ''} without images")
     return ", ".join(parts) or "0"
+
+
+def score_words(name: str) -> str:
+    """The name of a score as people read it.
+
+    Examples:
+        >>> score_words("effect_size"), score_words("share:middle_aged")
+        ('effect size', 'share:middle_aged')
+    """
+    kind, colon, rest = name.partition(":")
+    return f"{kind.replace('_', ' ')}{colon}{rest}"
 
 
 def level_of(results: Results) -> str:

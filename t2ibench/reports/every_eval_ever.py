@@ -184,9 +184,10 @@ def _result(
             "lower": low,
             "upper": high,
             "confidence_level": task.settings.level,
-            "method": {"these": "over images of these prompts", "like_these": "over prompts"}.get(
-                task.headline.question or "", "see t2ibench"
-            ),
+            "method": {
+                "fixed_prompts": "over images of these prompts",
+                "prompt_population": "over prompts",
+            }.get(task.headline.question or "", "see t2ibench"),
         }
     return {
         "evaluation_result_id": f"{evaluation}#{name}",

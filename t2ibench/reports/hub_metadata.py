@@ -74,7 +74,10 @@ def notes(task: TaskResult, shown: IntervalMark) -> Iterator[str]:
     """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:
-        about = {"like_these": " about prompts like these", "these": " about these prompts"}
+        about = {
+            "prompt_population": " about prompts like these",
+            "fixed_prompts": " about these prompts",
+        }
         which = about.get(task.headline.question or "", "")
         level = f"{100 * task.settings.level:g}"
         yield f"{level} % CI [{shown.low:.3f}, {shown.high:.3f}]{which}"

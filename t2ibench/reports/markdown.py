@@ -19,6 +19,7 @@ from t2ibench.reports.cells import (
     level_name,
     level_of,
     main_score,
+    score_words,
     signed,
     task_cells,
 )
@@ -210,7 +211,7 @@ def _rows_table(task: TaskResult) -> str | None:
         "Row",
         "Images",
         *shares,
-        *(head for name in names for head in (name, level, "p (Holm)")),
+        *(head for name in names for head in (score_words(name), level, "p (Holm)")),
     ]
     rows = []
     for row in task.by:
@@ -270,7 +271,7 @@ def _remarks(results: Results) -> Iterator[str]:
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
-        if task.signs_agree is False:
+        if task.encoder_agreement is False:
             yield f"- `{name}`: the encoders do not agree on the sign of the association."
 
 

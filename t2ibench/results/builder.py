@@ -76,7 +76,9 @@ def _draws(estimate: Estimate) -> int | None:
 
 def headline_record(headline: core.Headline) -> Headline:
     """The headline with its intervals."""
-    these, like_these = (headline.inference.get(question) for question in core.QUESTIONS)
+    fixed_prompts, prompt_population = (
+        headline.inference.get(question) for question in core.QUESTIONS
+    )
     chosen, fair = headline.chosen, headline.fair or (None, None)
     return Headline(
         value=rounded(headline.value),
@@ -89,8 +91,8 @@ def headline_record(headline: core.Headline) -> Headline:
         fair_low=rounded(fair[0]),
         fair_high=rounded(fair[1]),
         question=headline.question,
-        these=None if these is None else rounded_record(these),
-        like_these=None if like_these is None else rounded_record(like_these),
+        fixed_prompts=None if fixed_prompts is None else rounded_record(fixed_prompts),
+        prompt_population=None if prompt_population is None else rounded_record(prompt_population),
         reason=headline.reason if headline.value is None else None,
     )
 
@@ -142,9 +144,10 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     for name, task in tasks.items():
         families[text_only(task)][name] = task
     done = _adjusted_family(families[False]) | _adjusted_family(families[True])
-    agreements = adjusted_agreements({name: done[name].prompt_agreement for name in tasks})
+    agreements = adjusted_agreements({name: done[name].text_image_alignment for name in tasks})
     return {
-        name: done[name].model_copy(update={"prompt_agreement": agreements[name]}) for name in tasks
+        name: done[name].model_copy(update={"text_image_alignment": agreements[name]})
+        for name in tasks
     }
 
 
@@ -226,7 +229,7 @@ def task_record(
         scores={key: score_record(value, level) for key, value in combined.scores.items()},
         by=_rows(combined.by, level),
         by_encoder=by_encoder if len(per_encoder) > 1 else {},
-        signs_agree=len(signs) == 1 if len(per_encoder) > 1 and signs else None,
+        encoder_agreement=len(signs) == 1 if len(per_encoder) > 1 and signs else None,
         n_images=combined.n_images,
         n_prompts=combined.n_prompts,
         excluded=excluded,

@@ -176,8 +176,8 @@ def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
     head = task.headline
     yield "", "headline", head, task.n_images
     asked: tuple[tuple[Question, Inference | None], ...] = (
-        ("these", head.these),
-        ("like_these", head.like_these),
+        ("fixed_prompts", head.fixed_prompts),
+        ("prompt_population", head.prompt_population),
     )
     for question, found in asked:
         if found is not None and question != head.question:

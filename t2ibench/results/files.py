@@ -6,12 +6,12 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run
+from t2ibench.results.migration import migrate
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
@@ -66,29 +66,13 @@ def read_results(path: str | Path) -> Results:
             f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {SCHEMA_VERSION}.",
             "Upgrade t2ibench.",
         )
-    _migrate(data)
+    migrate(data)
     try:
         return Results.model_validate(data).in_folder(file.parent)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise _broken(file, f"{where}: {first['msg']}") from None
-
-
-def _migrate(data: dict[str, Any]) -> None:
-    """Bring a file of schema 1 up to date: what it lacks may be absent, what it had more goes."""
-    data["schema"] = SCHEMA_VERSION
-    tasks = data.get("tasks")
-    for task in tasks.values() if isinstance(tasks, dict) else ():
-        if not isinstance(task, dict):
-            continue
-        encoders = task.get("by_encoder")
-        parts = [task, *(encoders.values() if isinstance(encoders, dict) else ())]
-        for part in parts:
-            headline = part.get("headline") if isinstance(part, dict) else None
-            if isinstance(headline, dict):
-                headline.pop("null", None)
-                headline.pop("debiased", None)
 
 
 def _broken(file: Path, why: str) -> BrokenResultsError:

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.prompt_agreement import PromptCosines
+from t2ibench.methods.core.text_image_alignment import PromptCosines
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore
 

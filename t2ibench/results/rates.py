@@ -47,7 +47,7 @@ class Rate(Record):
     ci_high: float | None
 
 
-class Treatment(Record):
+class PromptOutcomes(Record):
     """What a model did with prompts; images that failed do not count.
 
     Attributes:
@@ -84,7 +84,7 @@ class PromptDifference(Record):
     p_holm: float | None = None
 
 
-class PromptAgreement(Record):
+class TextImageAlignment(Record):
     """How well images agree with their own prompts: the mean cosine of image and prompt.
 
     Attributes:
@@ -92,8 +92,8 @@ class PromptAgreement(Record):
         value: Mean over prompts of the mean over their images.
         ci_low: Lower end of its confidence interval.
         ci_high: Upper end.
-        question: What the interval is about: prompts 'like_these', or 'these' very ones with other
-            images where all share a stimulus; null without an interval.
+        question: What the interval is about: 'prompt_population', prompts like these, or
+            'fixed_prompts', these with other images, where all share a stimulus; null without one.
         n_prompts: Prompts.
         n_images: Images.
         difference: Of a group from the others; null for all prompts, and where a side has fewer
@@ -104,15 +104,15 @@ class PromptAgreement(Record):
     value: float | None
     ci_low: float | None = None
     ci_high: float | None = None
-    question: Literal["these", "like_these"] | None = None
+    question: Literal["fixed_prompts", "prompt_population"] | None = None
     n_prompts: int
     n_images: int
     difference: PromptDifference | None = None
 
 
 def adjusted_agreements(
-    tasks: Mapping[str, Mapping[str, Sequence[PromptAgreement]]],
-) -> dict[str, dict[str, list[PromptAgreement]]]:
+    tasks: Mapping[str, Mapping[str, Sequence[TextImageAlignment]]],
+) -> dict[str, dict[str, list[TextImageAlignment]]]:
     """Agreements with the p-values of their differences adjusted over a run."""
     found = {
         name: {encoder: list(parts) for encoder, parts in task.items()}
@@ -138,12 +138,12 @@ def adjusted_agreements(
 _SHOWN = 6  # groups in a sentence
 
 
-def treatment(
+def prompt_outcomes(
     counts: Mapping[str, int],
     groups: Mapping[str, str],
     attempt: Callable[[str, int], Attempt | None],
     level: float,
-) -> list[Treatment]:
+) -> list[PromptOutcomes]:
     """The shares of images that were refused, filtered, or made from a rewritten prompt.
 
     Images that failed do not count: they say nothing about the prompt. The shares are means over
@@ -170,10 +170,10 @@ def treatment(
     return [*whole, *(_of(name, known, level) for name, known in parts.items())]
 
 
-def _of(group: str | None, prompts: Sequence[Sequence[Attempt]], level: float) -> Treatment:
+def _of(group: str | None, prompts: Sequence[Sequence[Attempt]], level: float) -> PromptOutcomes:
     told = [[one for one in known if one.revised_prompt is not None] for known in prompts]
     told = [known for known in told if known]
-    return Treatment(
+    return PromptOutcomes(
         group=group,
         n_prompts=len(prompts),
         refused=_rate(prompts, lambda one: one.status == "refused", level),
@@ -204,7 +204,7 @@ def _rate(
     )
 
 
-def revised_line(found: Sequence[Treatment]) -> str | None:
+def revised_line(found: Sequence[PromptOutcomes]) -> str | None:
     """What a reader must know of rewritten prompts."""
     if not found or found[0].revised is None or not found[0].revised.count:
         return None

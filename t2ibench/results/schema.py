@@ -16,14 +16,14 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
-from t2ibench.results.rates import PromptAgreement, Record, Treatment
+from t2ibench.results.rates import PromptOutcomes, Record, TextImageAlignment
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Score(Record):
@@ -69,10 +69,10 @@ class Headline(Score):
         square: The unbiased squared magnitude, which may be averaged and ranked.
         fair_low: Lower end of the band in which the headline of a fair model lies at this size.
         fair_high: Upper end.
-        question: The default question: 'these' prompts, with other images, or prompts
-            'like_these'.
-        these: The uncertainty if only images varied.
-        like_these: The uncertainty if prompts varied too; null where no such interval holds.
+        question: The default question: 'fixed_prompts', these prompts with other images, or
+            'prompt_population', prompts like these.
+        fixed_prompts: The uncertainty if only images varied.
+        prompt_population: The uncertainty if prompts varied too; null where no such interval holds.
         direction: The result as a plain sentence with its direction.
     """
 
@@ -80,9 +80,9 @@ class Headline(Score):
     square: float | None = None
     fair_low: float | None = None
     fair_high: float | None = None
-    question: Literal["these", "like_these"] | None = None
-    these: Inference | None = None
-    like_these: Inference | None = None
+    question: Literal["fixed_prompts", "prompt_population"] | None = None
+    fixed_prompts: Inference | None = None
+    prompt_population: Inference | None = None
     direction: str | None = None
 
 
@@ -147,15 +147,15 @@ class TaskResult(Record):
         scores: Name to score, the mean over encoders if the run has several.
         by: One row a stimulus, word or target.
         by_encoder: Each encoder's (or judge's) own scores, if the run has several.
-        signs_agree: Whether all encoders give the association one sign.
+        encoder_agreement: Whether all encoders give the association one sign.
         n_images: Images that count.
         n_prompts: Distinct prompts (for text-only tasks: texts).
         excluded: Number of images excluded, by status.
         excluded_because: Status to reason to number of images: the most frequent reasons.
-        treatment: What the model did with the prompts, all of them and by group; empty where it
-            refused, filtered and rewrote none.
-        prompt_agreement: Encoder to how well the images agree with their prompts, all of them and
-            by group; empty where that was not measured, as in results of older versions.
+        prompt_outcomes: What the model did with the prompts, all of them and by group; empty
+            where it refused, filtered and rewrote none.
+        text_image_alignment: Encoder to how well the images agree with their prompts, all of
+            them and by group; empty where that was not measured, as in results of older versions.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -181,13 +181,13 @@ class TaskResult(Record):
     scores: dict[str, Score] = Field(default_factory=dict)
     by: list[Row] = Field(default_factory=list)
     by_encoder: dict[str, EncoderScores] = Field(default_factory=dict)
-    signs_agree: bool | None = None
+    encoder_agreement: bool | None = None
     n_images: int = 0
     n_prompts: int = 0
     excluded: dict[str, int] = Field(default_factory=dict)
     excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
-    treatment: list[Treatment] = Field(default_factory=list)
-    prompt_agreement: dict[str, list[PromptAgreement]] = Field(default_factory=dict)
+    prompt_outcomes: list[PromptOutcomes] = Field(default_factory=list)
+    text_image_alignment: dict[str, list[TextImageAlignment]] = Field(default_factory=dict)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

@@ -1,8 +1,8 @@
 """All settings of a run, in one model.
 
 The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
-The record in run.db, results.json and the stored command are all derived from `RunSettings`. A new setting
-is one field here.
+run.db and results.json and the stored command are all derived from `RunSettings`. A new setting is
+one field here.
 """
 
 from __future__ import annotations

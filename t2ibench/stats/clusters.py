@@ -623,12 +623,12 @@ def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion
         >>> found.value, round(found.size, 2), found.df
         (0.5, 4.69, 3.0)
     """
-    these = clustered_proportion(hits, totals)
+    fixed_prompts = clustered_proportion(hits, totals)
     shares = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
-    spread = these.value * (1 - these.value)
+    spread = fixed_prompts.value * (1 - fixed_prompts.value)
     variance = float(shares.var(ddof=1)) / len(shares)
-    size = min(these.size, spread / variance) if variance > 0 else these.size
-    return Proportion(these.value, size, len(shares) - 1.0)
+    size = min(fixed_prompts.size, spread / variance) if variance > 0 else fixed_prompts.size
+    return Proportion(fixed_prompts.value, size, len(shares) - 1.0)
 
 
 def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:

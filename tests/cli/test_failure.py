@@ -296,7 +296,7 @@ def test_many_failures_at_once_have_a_report_each(
 
 CODE = """
 import sys
-from t2ibench.models.protocols import Drawn
+from t2ibench.models.protocols import GeneratedImage
 
 def quits():
     sys.exit(0)
@@ -310,7 +310,7 @@ class Base:
     def available(self, prompt):
         return None
     def generate(self, requests):
-        return [Drawn("refused", reason="\\ud800\\x1b[31m") for _ in requests]
+        return [GeneratedImage("refused", reason="\\ud800\\x1b[31m") for _ in requests]
 
 class Quits(Base):
     def generate(self, requests):

@@ -179,7 +179,7 @@ BROKEN = {
             DOT,
             score=spoil(
                 lambda r: replace(
-                    r, headline=Headline(0.9, inference={"these": Inference(0.1, 0.2)})
+                    r, headline=Headline(0.9, inference={"fixed_prompts": Inference(0.1, 0.2)})
                 )
             ),
         ),

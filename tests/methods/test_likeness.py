@@ -109,8 +109,8 @@ def test_toylands_objects_resemble_those_of_whom_they_are_planted_for() -> None:
         lean = row.scores["lean"]
         assert lean.interval is not None
         assert lean.interval[0] - 0.05 <= planted[row.name] <= lean.interval[1] + 0.05, row.name
-        assert row.scores["apart"].p == pytest.approx(1 / 201)
-    apart, halves = result.scores["apart"], result.scores["apart_halves"]
+        assert row.scores["group_distance"].p == pytest.approx(1 / 201)
+    apart, halves = result.scores["group_distance"], result.scores["group_distance_of_halves"]
     assert apart.interval is not None and halves.interval is not None
     assert apart.interval[0] > 0.1
     assert halves.interval[0] < 0 < halves.interval[1] < apart.interval[0]

@@ -13,7 +13,7 @@ from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.axis import ratio_set
 from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask, check
-from t2ibench.methods.mcas.score import alpha_slope, composite, summarise
+from t2ibench.methods.mcas.score import bias_amplification_slope, composite, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
@@ -80,21 +80,38 @@ def test_hand_case() -> None:
     task = hand_task()
     result = combine(task, [score(task, HAND, SETTINGS)], SETTINGS)
     terms = result.by[0].scores
-    found = {name: terms[name].value for name in ("ii", "itp", "it", "tt", "mcas", "delta")}
+    found = {
+        name: terms[name].value
+        for name in (
+            "image_to_image_association",
+            "text_to_image_association",
+            "image_to_text_association",
+            "text_to_text_association",
+            "composite_association_score",
+            "diffusion_bias",
+        )
+    }
     assert found == pytest.approx(
-        {"ii": 0.36, "itp": -0.12, "it": 0.60, "tt": -0.20, "mcas": 0.64, "delta": 0.16}
+        {
+            "image_to_image_association": 0.36,
+            "text_to_image_association": -0.12,
+            "image_to_text_association": 0.60,
+            "text_to_text_association": -0.20,
+            "composite_association_score": 0.64,
+            "diffusion_bias": 0.16,
+        }
     )
-    assert terms["signed_delta"].value == pytest.approx(0.16)
-    assert terms["alpha"].value == pytest.approx(1.2)
+    assert terms["signed_diffusion_bias"].value == pytest.approx(0.16)
+    assert terms["bias_amplification"].value == pytest.approx(1.2)
     assert result.n_images == 6
     assert result.n_prompts == 3
 
 
 def test_composite_takes_arrays_and_leaves_alpha_open_at_zero() -> None:
     found = composite(0.36, -0.12, 0.60, np.array([-0.20, 0.0]))
-    assert found["mcas"] == pytest.approx([0.64, 0.84])
-    assert found["alpha"][0] == pytest.approx(1.2)
-    assert np.isnan(found["alpha"][1])
+    assert found["composite_association_score"] == pytest.approx([0.64, 0.84])
+    assert found["bias_amplification"][0] == pytest.approx(1.2)
+    assert np.isnan(found["bias_amplification"][1])
 
 
 def test_table_4_from_table_3() -> None:
@@ -117,7 +134,7 @@ def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded
     task, evidence = planted(0.5)
     result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
     (row,) = [item for item in result.by if item.name == "A0"]
-    published, signed = row.scores["alpha"], row.scores["signed_alpha"]
+    published, signed = row.scores["bias_amplification"], row.scores["signed_bias_amplification"]
     assert published.as_published and published.value is not None and published.interval is None
     assert signed.value is not None and signed.interval is not None
     assert abs(signed.value) == pytest.approx(published.value)
@@ -131,10 +148,15 @@ def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded
     unbounded = Overlaid(evidence, {"A0": unit(neutral)})
     result = combine(task, [score(task, unbounded, SETTINGS)], SETTINGS)
     (row,) = [item for item in result.by if item.name == "A0"]
-    assert row.scores["alpha"].value is not None and row.scores["alpha"].value > 100
-    assert row.scores["signed_alpha"].value is None
-    assert "unbounded" in (row.scores["signed_alpha"].reason or "")
-    assert result.scores["alpha_mean"].value is not None  # of every target, as published
+    assert (
+        row.scores["bias_amplification"].value is not None
+        and row.scores["bias_amplification"].value > 100
+    )
+    assert row.scores["signed_bias_amplification"].value is None
+    assert "unbounded" in (row.scores["signed_bias_amplification"].reason or "")
+    assert (
+        result.scores["bias_amplification_mean"].value is not None
+    )  # of every target, as published
 
 
 def test_encoders_are_averaged_before_the_composites() -> None:
@@ -151,9 +173,9 @@ def test_encoders_are_averaged_before_the_composites() -> None:
     results = [score(task, evidence, SETTINGS) for evidence in (HAND, flipped)]
     both = combine(task, results, SETTINGS)
     terms = both.by[0].scores
-    assert terms["ii"].value == pytest.approx(0.0)
-    assert terms["tt"].value == pytest.approx(-0.2)
-    assert terms["delta"].value == pytest.approx(0.2)
+    assert terms["image_to_image_association"].value == pytest.approx(0.0)
+    assert terms["text_to_text_association"].value == pytest.approx(-0.2)
+    assert terms["diffusion_bias"].value == pytest.approx(0.2)
 
 
 def attribute(side: str, prompts: int, words: int = 8) -> dict[str, object]:
@@ -247,10 +269,10 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
     assert leans == pytest.approx({"A0": 0.5, "B0": -0.5})
     assert result.headline.value == pytest.approx(0.5)
     # One target a side says nothing about others; these two are judged by their images.
-    assert result.headline.inference["like_these"].p is None
-    assert result.headline.inference["these"].p is not None
+    assert result.headline.inference["prompt_population"].p is None
+    assert result.headline.inference["fixed_prompts"].p is not None
     # Half of the difference, with s² / n = .25 / 4 of each mean, times 2 for the lean.
-    p = result.headline.inference["these"].p
+    p = result.headline.inference["fixed_prompts"].p
     t = 0.5 / np.sqrt(2 * 0.25 / 4)
     assert p == pytest.approx(2 * stdtr(6, -t))
     assert result.scores["adherence"].value == pytest.approx(1.0)
@@ -261,7 +283,7 @@ def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
     task, evidence = planted(lean, targets=8)
     found = score(task, evidence, SETTINGS).headline
     assert found.value == pytest.approx(lean, abs=0.2)
-    assert found.question == "like_these"
+    assert found.question == "prompt_population"
     for inference in found.inference.values():
         assert inference.ci_low is not None and inference.ci_high is not None
         assert inference.ci_low < lean < inference.ci_high
@@ -348,7 +370,7 @@ def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
         name: evidence.images(name, 20).embeddings + size * (a - b) for name, size in moves.items()
     }
     found = score(task, evidence.with_images(moved), SETTINGS).headline
-    these, others = found.inference["these"], found.inference["like_these"]
+    these, others = found.inference["fixed_prompts"], found.inference["prompt_population"]
     assert these.p is not None and these.p < 0.01
     assert others.p is not None and others.p > 0.05
     assert found.p == others.p
@@ -361,7 +383,7 @@ def test_an_attribute_that_the_encoder_does_not_see_is_inconclusive() -> None:
     assert result.headline.p is not None
     assert result.controls["separation"].contradicts
     assert result.by[0].scores["lean"].value is None
-    assert result.by[0].scores["ii"].value is not None
+    assert result.by[0].scores["image_to_image_association"].value is not None
     assert result.reason is None
     assert describe(task, result) == (
         "Inconclusive: the encoder does not tell the images of 'male' and 'female' apart."
@@ -458,7 +480,7 @@ def test_a_single_image_borrows_the_spread_of_the_others() -> None:
     (alone, other, *_) = [item.scores["lean"] for item in result.by]
     assert alone.interval is not None and other.interval is not None
     assert alone.interval[1] - alone.interval[0] > 2 * (other.interval[1] - other.interval[0])
-    assert result.headline.inference["these"].p is not None
+    assert result.headline.inference["fixed_prompts"].p is not None
 
 
 def test_limit_keeps_both_stereotypes_of_each_category() -> None:
@@ -475,7 +497,7 @@ def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
     both = combine(task, results, SETTINGS)
     values = [result.headline.value or 0.0 for result in results]
     assert both.headline.value == pytest.approx(np.mean(values))
-    assert set(both.headline.inference) == {"these", "like_these"}
+    assert set(both.headline.inference) == {"fixed_prompts", "prompt_population"}
     twice = combine(task, [results[0], results[0]], SETTINGS).headline
     assert twice.p == pytest.approx(results[0].headline.p)
 
@@ -483,9 +505,9 @@ def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
 def test_the_summary_is_table_4() -> None:
     task, evidence = planted(0.5, targets=8)
     result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
-    summary = result.details["by_stereotype"]["delta"]
+    summary = result.details["by_stereotype"]["diffusion_bias"]
     assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
-    assert result.scores["delta_mean_A"].value == pytest.approx(summary["male"]["mean"])
+    assert result.scores["diffusion_bias_mean_of_a"].value == pytest.approx(summary["male"]["mean"])
 
 
 def test_the_pooled_slope_of_amplification() -> None:
@@ -494,14 +516,21 @@ def test_the_pooled_slope_of_amplification() -> None:
     tt = np.linspace(-0.02, 0.02, 28)
     top = 0.1 + 1.7 * tt + rng.normal(size=28) * 0.002
     rows = [
-        Item(str(k), {"tt": Estimate(x), "itp": Estimate(y), "it": Estimate(y)})
+        Item(
+            str(k),
+            {
+                "text_to_text_association": Estimate(x),
+                "text_to_image_association": Estimate(y),
+                "image_to_text_association": Estimate(y),
+            },
+        )
         for k, (x, y) in enumerate(zip(tt.tolist(), top.tolist(), strict=True))
     ]
-    slope = alpha_slope(rows, 0.95)
+    slope = bias_amplification_slope(rows, 0.95)
     assert slope.value == pytest.approx(1.7, abs=0.1)
     assert slope.interval is not None and slope.interval[0] < 1.7 < slope.interval[1]
     assert slope.p is not None and slope.p < 1e-10
-    assert alpha_slope(rows[:5], 0.95).value is None
+    assert bias_amplification_slope(rows[:5], 0.95).value is None
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -65,7 +65,7 @@ def test_share_of_each_stimulus_comes_back() -> None:
     rows = {item.name: item.scores for item in result.by}
     for job, share in shares.items():
         assert rows[job]["lean"].value == pytest.approx(2 * share - 1, abs=0.3)
-        assert rows[job]["two_p_minus_one"].value == pytest.approx(2 * share - 1, abs=0.3)
+        assert rows[job]["nearer_share_difference"].value == pytest.approx(2 * share - 1, abs=0.3)
         low, high = rows[job]["lean"].interval
         assert low < 2 * share - 1 < high
         assert (low > 0 or high < 0) == (rows[job]["lean"].p < 0.05)
@@ -73,8 +73,8 @@ def test_share_of_each_stimulus_comes_back() -> None:
     assert rows["clerk"]["lean"].p > 0.01
     assert result.headline.p < 0.01
     assert result.headline.value == pytest.approx(0.32, abs=0.12)  # mean of .64, 0, .64 and 0
-    assert rows["nurse"]["q25"].value < rows["nurse"]["q75"].value
-    assert rows["nurse"]["q25"].as_published and not rows["nurse"]["lean"].as_published
+    assert rows["nurse"]["lower_quartile"].value < rows["nurse"]["upper_quartile"].value
+    assert rows["nurse"]["lower_quartile"].as_published and not rows["nurse"]["lean"].as_published
 
 
 def test_a_lean_by_hand() -> None:
@@ -210,7 +210,7 @@ def test_a_single_stimulus_has_no_direction_to_be_measured_along() -> None:
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.5)), SETTINGS)
     assert result.headline.value is None and result.reason is None
     assert "no others whose direction" in result.headline.reason
-    assert result.by[0].scores["asc"].value is not None
+    assert result.by[0].scores["association"].value is not None
     assert describe(task, result).startswith("No score: a single stimulus")
 
 
@@ -240,7 +240,7 @@ def test_wordings_are_part_of_the_variance() -> None:
     plain, moved = (score(task, each, SETTINGS) for each in (evidence, skewed))
     nurse = {"plain": plain.by[0].scores, "moved": moved.by[0].scores}
     assert nurse["moved"]["lean"].value > nurse["plain"]["lean"].value + 0.15
-    assert nurse["moved"]["lean_these_wordings"].p < 0.05 < nurse["moved"]["lean"].p
+    assert nurse["moved"]["lean_fixed_wordings"].p < 0.05 < nurse["moved"]["lean"].p
     assert moved.headline.p > 0.05
     strata = set(nurse["moved"]["lean"].influence.strata)
     assert {"wordings of nurse", "A portrait of a nurse", "A image of a male nurse"} <= strata
@@ -299,8 +299,8 @@ def test_three_groups_are_compared_in_pairs() -> None:
     assert scores["lean:male-female"].value > 0.5
     assert scores["lean:female-nonbinary"].interval[0] < 0.8  # few are either
     assert len(result.headline.parts) == 4 * 3
-    assert scores["two_p_minus_one:male-female"].value > 0.5
-    assert scores["two_p_minus_one:male-nonbinary"].value > 0.5
+    assert scores["nearer_share_difference:male-female"].value > 0.5
+    assert scores["nearer_share_difference:male-nonbinary"].value > 0.5
     assert result.headline.value is not None
 
 
@@ -318,7 +318,7 @@ def test_leans_follow_the_reference() -> None:
     assert spearman.value == pytest.approx(1.0)
     assert spearman.p == pytest.approx(2 / 24)
     assert spearman.boot is None and spearman.as_published
-    for name in ("slope", "slope_like_these"):
+    for name in ("slope", "slope_prompt_population"):
         slope = result.scores[name]
         assert slope.value == pytest.approx(1.0, abs=0.2)
         assert slope.interval[0] < 1 < slope.interval[1]

@@ -140,19 +140,27 @@ def test_the_interval_and_the_test_agree() -> None:
         for found in inference.values():
             assert found.ci_low is not None and found.p is not None
             assert (found.ci_low > 0) == (found.p < 0.05)
-        rejected.append(inference["these"].p < 0.05)  # type: ignore[operator]
+        rejected.append(inference["fixed_prompts"].p < 0.05)  # type: ignore[operator]
     assert 0 < sum(rejected) < 40
 
 
 def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
     result = score(task(bias(list(answers))), evidence(**answers), QUICK)
-    these, like_these = result.headline.inference["these"], result.headline.inference["like_these"]
-    assert None not in (these.ci_low, these.ci_high, like_these.ci_low, like_these.ci_high)
-    assert like_these.ci_low < these.ci_low and like_these.ci_high > these.ci_high  # type: ignore[operator]
-    assert (these.df, like_these.df) == (108.0, 11.0)
+    these, prompt_population = (
+        result.headline.inference["fixed_prompts"],
+        result.headline.inference["prompt_population"],
+    )
+    assert None not in (
+        these.ci_low,
+        these.ci_high,
+        prompt_population.ci_low,
+        prompt_population.ci_high,
+    )
+    assert prompt_population.ci_low < these.ci_low and prompt_population.ci_high > these.ci_high  # type: ignore[operator]
+    assert (these.df, prompt_population.df) == (108.0, 11.0)
     one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
-    assert one.headline.inference["like_these"].reason == "a bias has a single caption"
+    assert one.headline.inference["prompt_population"].reason == "a bias has a single caption"
 
 
 def test_biases_of_the_same_images_count_their_images_once() -> None:
@@ -262,8 +270,8 @@ def test_real_pictures_have_one_image_a_caption() -> None:
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
     # 30 of 40: (30 * 29 + 10 * 9) / (40 * 39) of the pairs agree.
     assert result.headline.value == pytest.approx(2 * (960 / 1560 - 0.5))
-    assert result.headline.question == "like_these" and list(result.headline.inference) == [
-        "like_these"
+    assert result.headline.question == "prompt_population" and list(result.headline.inference) == [
+        "prompt_population"
     ]
 
 
@@ -323,10 +331,10 @@ def test_templates_give_delta_by_stimulus() -> None:
     }
     result = score(spec, HandEvidence(answers=answers), QUICK)
     rows = {row.name: row for row in result.by if row.group == "person gender"}
-    assert {name: row.scores["delta"].value for name, row in rows.items()} == pytest.approx(
-        {"nurse": 0.8, "cook": 0.0, "guard": 0.6}
-    )
-    assert result.scores["delta"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
+    assert {
+        name: row.scores["relative_deviation"].value for name, row in rows.items()
+    } == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
+    assert result.scores["relative_deviation"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
     shift = {name: row.scores["shift"].value for name, row in rows.items()}
     # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
     assert shift == pytest.approx({"nurse": 0.0, "cook": -0.1, "guard": 0.0})
@@ -443,7 +451,7 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
     templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
     spec = task({**bias([], expected=expected), **templates})
     found = HandEvidence(answers={"a cook": {"Which?": ["male"] * 6 + ["female"] * 4}})
-    delta = score(spec, found, QUICK).by[1].scores["delta"]
+    delta = score(spec, found, QUICK).by[1].scores["relative_deviation"]
     assert delta.value == pytest.approx(0.3 / 0.9) and delta.as_published
 
 
@@ -469,12 +477,12 @@ def test_agreement_of_two_judges() -> None:
         score(spec, evidence(a="male*8 female*1 unknown*1"), QUICK),
     ]
     both = combine(spec, results, QUICK)
-    (pair,) = both.details["agreement"]
+    (pair,) = both.details["rater_agreement"]
     assert (pair["n"], pair["bias"]) == (9, "person gender")
     assert pair["accuracy"] == pytest.approx(7 / 9)
     # Shares of 'male' are 6/9 and 8/9: by chance 51/81 agree.
     assert pair["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
-    assert pair["alpha"] == both.details["alpha"]["person gender"]
+    assert pair["alpha"] == both.details["krippendorff_alpha"]["person gender"]
     assert pair["same_majority"]
     assert pair["kl_divergence"] > 0
     assert both.headline.value == pytest.approx(
@@ -489,7 +497,7 @@ def test_agreement_is_not_pooled_over_questions() -> None:
         for ages in (["old"] * 5 + ["young"] * 5, ["young"] * 5 + ["old"] * 5)
     ]
     results = [score(spec, found, QUICK) for found in judges]
-    pairs = {row["bias"]: row for row in combine(spec, results, QUICK).details["agreement"]}
+    pairs = {row["bias"]: row for row in combine(spec, results, QUICK).details["rater_agreement"]}
     assert pairs["person gender"]["kappa"] == pytest.approx(1.0)
     assert pairs["person age"]["kappa"] == pytest.approx(-1.0)
 

@@ -81,13 +81,15 @@ def test_equals_the_direct_computation() -> None:
     evidence = make_evidence(task, 0.4)
     x, y = direct(task, evidence)
     result = score(task, evidence, SETTINGS)
-    assert result.scores["S"].value == pytest.approx(x.mean() - y.mean())
+    assert result.scores["differential_association"].value == pytest.approx(x.mean() - y.mean())
     pooled = np.sqrt((19 * x.var(ddof=1) + 19 * y.var(ddof=1)) / 38)
-    assert result.scores["d"].value == pytest.approx((x.mean() - y.mean()) / pooled)
+    assert result.scores["effect_size"].value == pytest.approx((x.mean() - y.mean()) / pooled)
     wins = np.sign(x[:, None] - y[None, :]).mean()
     assert result.scores["cliffs_delta"].value == pytest.approx(wins)
-    assert result.scores["asc_X"].value == pytest.approx(x.mean())
-    cells = {key: result.scores[f"cell_{key}"].value for key in ("XA", "XB", "YA", "YB")}
+    assert result.scores["association_of_x"].value == pytest.approx(x.mean())
+    cells = {
+        x + a: result.scores[f"cosine_of_{x}_and_{a}".lower()].value for x in "XY" for a in "AB"
+    }
     assert cells["XA"] - cells["XB"] == pytest.approx(x.mean())
     assert cells["YA"] - cells["YB"] == pytest.approx(y.mean())
     assert result.n_images == 8 * 5 + 8 * 4 * 3
@@ -105,19 +107,19 @@ def test_other_conventions(convention: str) -> None:
         px, py = x.reshape(4, 5).mean(axis=1), y.reshape(4, 5).mean(axis=1)
         expected = (px.mean() - py.mean()) / np.concatenate([px, py]).std(ddof=0)
     result = score(task, evidence, SETTINGS)
-    assert result.scores["d"].value == pytest.approx(expected)
+    assert result.scores["effect_size"].value == pytest.approx(expected)
     assert result.conventions["effect_size"]
 
 
 def test_the_default_test_moves_whole_prompts_exactly() -> None:
     task = make_task()
     result = score(task, make_evidence(task, 1.0), SETTINGS)
-    assert result.scores["S"].test == "exact"
-    assert len(result.scores["S"].null) == 70  # C(8, 4)
-    assert result.scores["S"].p == pytest.approx(2 / 70)
+    assert result.scores["differential_association"].test == "exact"
+    assert len(result.scores["differential_association"].null) == 70  # C(8, 4)
+    assert result.scores["differential_association"].p == pytest.approx(2 / 70)
     by_image = score(make_task(unit="image"), make_evidence(task, 1.0), SETTINGS)
-    assert by_image.scores["S"].test == "monte_carlo"
-    assert by_image.scores["S"].p == pytest.approx(1 / 2001)
+    assert by_image.scores["differential_association"].test == "monte_carlo"
+    assert by_image.scores["differential_association"].p == pytest.approx(1 / 2001)
 
 
 def test_swapping_the_concepts_changes_the_sign_only() -> None:
@@ -130,7 +132,12 @@ def test_swapping_the_concepts_changes_the_sign_only() -> None:
         }
     )
     one, other = score(task, evidence, SETTINGS), score(swapped, evidence, SETTINGS)
-    for name in ("S", "d", "cliffs_delta", "d_prompt"):
+    for name in (
+        "differential_association",
+        "effect_size",
+        "cliffs_delta",
+        "effect_size_over_prompts",
+    ):
         assert one.scores[name].value == pytest.approx(-other.scores[name].value)
         assert one.scores[name].p == pytest.approx(other.scores[name].p)
 
@@ -138,7 +145,9 @@ def test_swapping_the_concepts_changes_the_sign_only() -> None:
 def test_prompt_level_effect_size_is_larger_and_has_its_own_name() -> None:
     task = make_task()
     result = score(task, make_evidence(task, 0.2), SETTINGS)
-    assert abs(result.scores["d_prompt"].value) > abs(result.scores["d"].value)
+    assert abs(result.scores["effect_size_over_prompts"].value) > abs(
+        result.scores["effect_size"].value
+    )
 
 
 def test_match_concept_pools_the_attribute_images() -> None:
@@ -162,10 +171,10 @@ def test_match_concept_pools_the_attribute_images() -> None:
             [evidence.images(f"a photo of {s}", 5).embeddings for s in stimuli]
         )
         expected.append((neutral @ (sets[0] - sets[1])).mean())
-    assert result.scores["asc_X"].value == pytest.approx(expected[0])
-    assert result.scores["asc_Y"].value == pytest.approx(expected[1])
-    low, high = np.percentile(result.scores["S"].boot, [2.5, 97.5])
-    assert low < result.scores["S"].value < high
+    assert result.scores["association_of_x"].value == pytest.approx(expected[0])
+    assert result.scores["association_of_y"].value == pytest.approx(expected[1])
+    low, high = np.percentile(result.scores["differential_association"].boot, [2.5, 97.5])
+    assert low < result.scores["differential_association"].value < high
 
 
 def test_a_stimulus_without_images_is_named_and_left_out() -> None:
@@ -174,7 +183,7 @@ def test_a_stimulus_without_images_is_named_and_left_out() -> None:
     result = score(task, evidence, SETTINGS)
     assert "ant" in result.warnings[0]
     assert result.excluded["filtered"] == 5
-    assert result.scores["S"].value is not None
+    assert result.scores["differential_association"].value is not None
     # The rose of the same number has the same attribute words: it goes, too.
     assert {item.name for item in result.by} == set(X + Y) - {"ant", "rose"}
     assert "1 stimuli of the other concept" in result.warnings[1]
@@ -215,11 +224,11 @@ def test_encoders_are_paired_and_averaged() -> None:
     task = make_task()
     results = [score(task, make_evidence(task, 0.4, seed), SETTINGS) for seed in (0, 1)]
     both = combine(task, results, SETTINGS)
-    mean = np.mean([result.scores["S"].value for result in results])
-    assert both.scores["S"].value == pytest.approx(mean)
-    assert both.scores["S"].p is not None
-    spread = [result.scores["S"].boot.std() for result in results]
-    assert both.scores["S"].boot.std() < max(spread)
+    mean = np.mean([result.scores["differential_association"].value for result in results])
+    assert both.scores["differential_association"].value == pytest.approx(mean)
+    assert both.scores["differential_association"].p is not None
+    spread = [result.scores["differential_association"].boot.std() for result in results]
+    assert both.scores["differential_association"].boot.std() < max(spread)
 
 
 def test_limit_keeps_the_first_stimuli() -> None:
@@ -281,14 +290,14 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     headline = result.headline
     assert headline.value == pytest.approx(0.75)
     assert [item.scores["lean"].value for item in result.by] == [0.5, 1.0, -0.5, -1.0]
-    assert result.scores["lean_X"].value == pytest.approx(0.75)
-    assert result.scores["lean_Y"].value == pytest.approx(-0.75)
+    assert result.scores["lean_of_x"].value == pytest.approx(0.75)
+    assert result.scores["lean_of_y"].value == pytest.approx(-0.75)
     # (s N - L D) / D of the four is -.25, .25, -.25, .25: the means vary by .125 / 2 in X and in Y.
     low, high = headline.chosen.ci_low, headline.chosen.ci_high
     half = 4.302653 * np.sqrt(2 * 0.0625) / 2  # t(2), half of a difference
     assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
-    assert headline.question == "like_these" and headline.chosen.df == 2
-    these = headline.inference["these"]
+    assert headline.question == "prompt_population" and headline.chosen.df == 2
+    these = headline.inference["fixed_prompts"]
     assert these.ci_low is None or these.ci_low == pytest.approx(
         0.75
     )  # no image differs from another
@@ -315,10 +324,12 @@ def test_what_both_concepts_lean_by_cancels() -> None:
             images[prompt] = rows + 0.01 * rng.normal(size=(n, 16))
             texts[prompt] = rows
     result = score(task, HandEvidence(images, texts), SETTINGS)
-    assert result.scores["lean_X"].value == pytest.approx(0.6, abs=0.05)
+    assert result.scores["lean_of_x"].value == pytest.approx(0.6, abs=0.05)
     assert result.headline.value == pytest.approx(0.0, abs=0.03)
     assert all(found.p > 0.05 for found in result.headline.inference.values())
-    assert result.scores["S"].p == pytest.approx(2 / 70)  # the published score does not cancel it
+    assert result.scores["differential_association"].p == pytest.approx(
+        2 / 70
+    )  # the published score does not cancel it
 
 
 def make_mixture(task: T2iatTask, lean: float, seed: int) -> HandEvidence:
@@ -348,7 +359,7 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
     found = [score(task, make_mixture(task, 0.5, seed), QUICK) for seed in range(40)]
     values = [result.headline.value for result in found]
     assert np.mean(values) == pytest.approx(0.5, abs=0.06)
-    for question in ("these", "like_these"):
+    for question in ("fixed_prompts", "prompt_population"):
         inferences = [result.headline.inference[question] for result in found]
         assert np.mean([one.ci_low < 0.5 < one.ci_high for one in inferences]) >= 0.85
         assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
@@ -359,7 +370,7 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
 def test_without_a_bias_little_is_found(neutral: str) -> None:
     task = make_task(prompts={"neutral": neutral, "guided": "a photo of {stimulus}, {attribute}"})
     found = [score(task, make_mixture(task, 0.0, seed), QUICK) for seed in range(60)]
-    for question in ("these", "like_these"):
+    for question in ("fixed_prompts", "prompt_population"):
         rejected = [result.headline.inference[question].p < 0.05 for result in found]
         assert np.mean(rejected) <= 0.15
     inside = [r.headline.fair[0] < r.headline.value < r.headline.fair[1] for r in found]
@@ -392,7 +403,7 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.reason is None
     assert "hardly tells images with pleasant" in result.inconclusive
     assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
-    assert result.scores["S"].value is not None
+    assert result.scores["differential_association"].value is not None
 
 
 def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
@@ -403,19 +414,19 @@ def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
         }
     )
     result = score(task, make_evidence(task, 1.5), SETTINGS)
-    assert result.headline.question == "these"
+    assert result.headline.question == "fixed_prompts"
     assert result.headline.chosen.p is not None
-    assert "a single stimulus" in result.headline.inference["like_these"].reason
+    assert "a single stimulus" in result.headline.inference["prompt_population"].reason
     assert {"a photo of rose", "a photo of ant"} <= set(result.headline.parts[0].influence.strata)
 
 
 def test_single_images_have_leans_but_no_intervals_of_their_own() -> None:
     task = make_task(images_per_prompt=1, guided_images_per_prompt=1, words_per_stimulus=1)
     result = score(task, make_evidence(task, 2.5), SETTINGS)
-    assert result.headline.question == "like_these" and result.headline.p is not None
-    assert result.headline.inference["these"].p is None
+    assert result.headline.question == "prompt_population" and result.headline.p is not None
+    assert result.headline.inference["fixed_prompts"].p is None
     assert result.by[0].scores["lean"].p is None
-    assert result.by[0].scores["asc"].value is not None
+    assert result.by[0].scores["association"].value is not None
 
 
 def test_paraphrases_are_averaged_within_a_stimulus() -> None:

@@ -88,14 +88,20 @@ def test_cas_and_mad_by_hand() -> None:
     )
     scores = found.by[0].scores
     # Histograms .75/.25 against 1/0 and 0/1: overlaps .75/1.25 and .25/1.75.
-    assert scores["cas:male"].value == pytest.approx(0.6)
-    assert scores["cas:female"].value == pytest.approx(1 / 7)
+    assert scores["concept_association_score:male"].value == pytest.approx(0.6)
+    assert scores["concept_association_score:female"].value == pytest.approx(1 / 7)
     share = 0.6 / (0.6 + 1 / 7)
-    assert scores["cas_share:male"].value == pytest.approx(share)
-    assert scores["mad"].value == pytest.approx(np.sqrt(2 * share - 1))
-    assert scores["mad_before_root"].value == pytest.approx(2 * share - 1)
-    assert scores["mad"].p is not None and 0.02 < scores["mad"].p < 0.08  # binomial test: .041
-    assert scores["mad"].as_published and scores["cas:male"].interval is None
+    assert scores["concept_association_share:male"].value == pytest.approx(share)
+    assert scores["mean_absolute_deviation"].value == pytest.approx(np.sqrt(2 * share - 1))
+    assert scores["mean_absolute_deviation_before_root"].value == pytest.approx(2 * share - 1)
+    assert (
+        scores["mean_absolute_deviation"].p is not None
+        and 0.02 < scores["mean_absolute_deviation"].p < 0.08
+    )  # binomial test: .041
+    assert (
+        scores["mean_absolute_deviation"].as_published
+        and scores["concept_association_score:male"].interval is None
+    )
     assert found.n_images == 60 and found.n_prompts == 3
 
 
@@ -263,9 +269,12 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     assert scores["lean"].value is None and scores["lean"].reason == reason
     assert describe(task(), found) == f"Inconclusive: {reason}."
     # The published score says nothing of it.
-    assert scores["mad"].value == pytest.approx(0.0, abs=1e-6)
+    assert scores["mean_absolute_deviation"].value == pytest.approx(0.0, abs=1e-6)
     # Its null is of what stands under the root.
-    assert scores["mad"].null is not None and 0.1 < np.sqrt(scores["mad"].null).mean() < 0.5
+    assert (
+        scores["mean_absolute_deviation"].null is not None
+        and 0.1 < np.sqrt(scores["mean_absolute_deviation"].null).mean() < 0.5
+    )
 
 
 def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
@@ -319,11 +328,11 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
 
 def test_prompts_like_these() -> None:
     found = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
-    like = found.headline.inference["like_these"]
+    like = found.headline.inference["prompt_population"]
     assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
     assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
     assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
-    alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["like_these"]
+    alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["prompt_population"]
     assert alone.ci_low is None and alone.reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
     assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
@@ -367,7 +376,7 @@ def test_an_embedding_is_a_second_kind_of_feature() -> None:
     found = score(task(), HandEvidence(images=images, answers=judged), QUICK).by[0].scores
     assert found["share_clip:male"].value == pytest.approx(0.6)
     assert found["share:male"].value == pytest.approx(0.75)
-    assert found["cas_clip:male"].value == pytest.approx(0.6)
+    assert found["clip_association_score:male"].value == pytest.approx(0.6)
 
 
 def test_shares_do_not_depend_on_how_many_images_there_are() -> None:
@@ -405,14 +414,14 @@ def test_several_judges() -> None:
 
 def test_one_counterfactual_has_no_mad() -> None:
     found = score(task(("male",)), evidence(chef={"cook": 9}, male_chef={"cook": 9}), QUICK)
-    assert found.by[0].scores["mad"].value is None
-    assert found.by[0].scores["cas:male"].value == pytest.approx(1.0)
+    assert found.by[0].scores["mean_absolute_deviation"].value is None
+    assert found.by[0].scores["concept_association_score:male"].value == pytest.approx(1.0)
     assert found.reason and found.headline.value is None
 
 
 def test_missing_images_are_said() -> None:
     found = score(task(), evidence(chef={"cook": 9}, male_chef={"cook": 20}), QUICK)
-    assert "female" in (found.by[0].scores["mad"].reason or "")
+    assert "female" in (found.by[0].scores["mean_absolute_deviation"].reason or "")
     assert found.excluded["missing"] == 31
 
 
@@ -444,7 +453,11 @@ def test_explanations() -> None:
     assert names == ["man", "lady"]
     curve = found.details["sensitivity"]
     assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
-    assert 0 < curve[0]["cas_change"] < curve[-1]["cas_change"]
+    assert (
+        0
+        < curve[0]["concept_association_score_change"]
+        < curve[-1]["concept_association_score_change"]
+    )
 
 
 def test_words() -> None:

@@ -96,21 +96,30 @@ def test_the_other_measures_of_a_task() -> None:
     found = score(task(), evidence(), QUICK)
     gender, dish = (item.scores for item in found.by)
     clip = np.array([0.6, 0.2]) / 0.8
-    assert gender["mad_clip"].value == pytest.approx(np.sqrt(clip[0] - clip[1]))
-    assert gender["wasserstein"].value == pytest.approx(gender["mad"].value)
-    shares = [dish[f"cas_share:{name}"].value or 0.0 for name in ("meat", "fish", "rice")]
+    assert gender["mean_absolute_deviation_clip"].value == pytest.approx(np.sqrt(clip[0] - clip[1]))
+    assert gender["wasserstein"].value == pytest.approx(gender["mean_absolute_deviation"].value)
+    shares = [
+        dish[f"concept_association_share:{name}"].value or 0.0 for name in ("meat", "fish", "rice")
+    ]
     assert dish["deviation"].value == pytest.approx(float(even_deviation(shares)))
     assert dish["wasserstein"].value == pytest.approx(float(even_distance(shares)))
-    assert all(gender[name].as_published for name in ("mad_clip", "wasserstein", "deviation"))
-    assert "mad_bipartite" not in gender
-    for name in ("mad_clip", "wasserstein", "deviation"):
+    assert all(
+        gender[name].as_published
+        for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation")
+    )
+    assert "mean_absolute_deviation_bipartite" not in gender
+    for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation"):
         rows = [item.scores[name].value or 0.0 for item in found.by]
         assert found.scores[name].value == pytest.approx(np.mean(rows))
     steps = found.details["sensitivity"]
     assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
-    assert {"mad_change", "wasserstein_pooled", "deviation_pooled"} <= set(steps[0])
+    assert {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"} <= set(
+        steps[0]
+    )
     both = combine(task(), [found, found], QUICK)
-    assert both.scores["mad_clip"].value == pytest.approx(found.scores["mad_clip"].value)
+    assert both.scores["mean_absolute_deviation_clip"].value == pytest.approx(
+        found.scores["mean_absolute_deviation_clip"].value
+    )
 
 
 def test_concepts_are_matched_by_their_words() -> None:
@@ -126,7 +135,9 @@ def test_concepts_are_matched_by_their_words() -> None:
     assert scores["bipartite:male"].value == pytest.approx(1.75 / 2.25)
     # Against waiters alone: 'waiter' matches itself at .25.
     assert scores["bipartite:female"].value == pytest.approx(1.25 / 2.75)
-    assert scores["mad_bipartite"].value == pytest.approx(scores["mad"].value)
+    assert scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
+        scores["mean_absolute_deviation"].value
+    )
     # The answers about dishes have no embedding, those about gender have.
     assert found.details["matched_words"] == pytest.approx(0.5)
     assert "bipartite:male" not in score(spec, evidence(), QUICK).by[0].scores
@@ -160,13 +171,16 @@ def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
         axis = task().model_dump()["prompts"][0]["axes"][number]
         alone = score(task(prompts=[{"prompt": "a chef", "axes": [axis]}]), evidence(), QUICK)
         found = both.scores[f"squared_lean_{kind}"]
-        head = alone.headline.inference["these"]
+        head = alone.headline.inference["fixed_prompts"]
         assert found.value == pytest.approx(alone.headline.value)
         assert found.p == pytest.approx(head.p) and found.interval == pytest.approx(
             (head.ci_low, head.ci_high)
         )
         # MAD counts the answers to all of a prompt's questions.
-        assert both.scores[f"mad_{kind}"].value == both.by[number].scores["mad"].value
+        assert (
+            both.scores[f"mean_absolute_deviation_{kind}"].value
+            == both.by[number].scores["mean_absolute_deviation"].value
+        )
 
 
 def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) -> tuple[Any, Any]:
@@ -259,10 +273,14 @@ def test_mad_by_clip_and_by_matching_computed_anew(images: int, words: int) -> N
         others = [f"a {name} {axis} chef" for name in names]
         rows = [world.embeddings[prompt] for prompt in ("a chef", *others)]
         clip = [float(1 - distance.cdist(rows[0], other, "cosine").mean()) for other in rows[1:]]
-        assert row.scores["mad_clip"].value == pytest.approx(deviation(clip), abs=1e-6)
+        assert row.scores["mean_absolute_deviation_clip"].value == pytest.approx(
+            deviation(clip), abs=1e-6
+        )
         parts = [matched(histogram("a chef"), histogram(other)) for other in others]
-        assert row.scores["mad_bipartite"].value == pytest.approx(deviation(parts), abs=1e-6)
-    for name in ("mad_clip", "mad_bipartite"):
+        assert row.scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
+            deviation(parts), abs=1e-6
+        )
+    for name in ("mean_absolute_deviation_clip", "mean_absolute_deviation_bipartite"):
         mean = found.scores[name]
         assert mean.value == pytest.approx(np.mean([row.scores[name].value for row in found.by]))
         combined = combine(spec, [found, found], QUICK).scores[name]

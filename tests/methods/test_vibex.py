@@ -134,27 +134,35 @@ def test_a_planted_concept_is_found_and_another_is_not() -> None:
     assert standing["beyond_words"].p > 0.05
     assert verdicts_of(found) == {"long hair": "leans", "standing": "no_lean"}
     assert found.headline.value > 0.9 and found.inconclusive is None
-    low, high = hair["m"].interval
-    assert low < hair["m"].value < high
+    low, high = hair["similarity_difference"].interval
+    assert low < hair["similarity_difference"].value < high
 
 
 def test_published_scores_stay_beside() -> None:
     found = score(task(), evidence(1.0), QUICK)
     hair, standing = rows(found)["long hair"], rows(found)["standing"]
-    assert hair["D"].value > 0.8 and hair["D"].p == pytest.approx(1 / 1000)
-    assert hair["delta"].value > 0.8
+    assert hair["kolmogorov_smirnov_distance"].value > 0.8 and hair[
+        "kolmogorov_smirnov_distance"
+    ].p == pytest.approx(1 / 1000)
+    assert hair["cliffs_delta"].value > 0.8
     assert hair["probability:women"].value > 0.5 > hair["probability:men"].value
-    assert standing["D"].p > 0.05
-    assert found.scores["D_mean"].value == pytest.approx(
-        (hair["D"].value + standing["D"].value) / 2
+    assert standing["kolmogorov_smirnov_distance"].p > 0.05
+    assert found.scores["kolmogorov_smirnov_distance_mean"].value == pytest.approx(
+        (hair["kolmogorov_smirnov_distance"].value + standing["kolmogorov_smirnov_distance"].value)
+        / 2
     )
-    low, high = hair["D"].interval
+    low, high = hair["kolmogorov_smirnov_distance"].interval
     assert high == 1.0 and low == pytest.approx(
-        hair["D"].value - 1.3581 * np.sqrt(2 / 30), abs=1e-3
+        hair["kolmogorov_smirnov_distance"].value - 1.3581 * np.sqrt(2 / 30), abs=1e-3
     )
-    for name in ("D", "delta", "probability:men", "probability_difference"):
+    for name in (
+        "kolmogorov_smirnov_distance",
+        "cliffs_delta",
+        "probability:men",
+        "probability_difference",
+    ):
         assert hair[name].as_published
-    assert not hair["m"].as_published
+    assert not hair["similarity_difference"].as_published
 
 
 def test_without_a_lean_there_is_none() -> None:
@@ -166,7 +174,9 @@ def test_without_a_lean_there_is_none() -> None:
 def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
     found = score(task(), evidence(0.0, words=0.5), QUICK)
     standing = rows(found)["standing"]
-    assert standing["D"].value == 1.0 and standing["m"].p == pytest.approx(1 / 401)
+    assert standing["kolmogorov_smirnov_distance"].value == 1.0 and standing[
+        "similarity_difference"
+    ].p == pytest.approx(1 / 401)
     assert standing["beyond_words"].p > 0.05
     assert verdicts_of(found)["standing"] == "inconclusive"
     (line,) = [row for row in found.details["verdicts"] if row["concept"] == "standing"]
@@ -185,7 +195,9 @@ def test_an_inverse_query() -> None:
     assert person["lean"].value == pytest.approx(2 * person["share:women"].value - 1)
     assert person["lean"].p < 0.01 and person["lean"].interval[1] < 0
     assert person["share_nearest:men"].value == 1.0
-    assert person["x"].value > 0 and person["x"].p == pytest.approx(2 / 4096)
+    assert person["anchor_similarity_difference"].value > 0 and person[
+        "anchor_similarity_difference"
+    ].p == pytest.approx(2 / 4096)
     assert found.n_images == 72
 
 
@@ -268,13 +280,13 @@ def test_an_intersection_of_one_anchor() -> None:
 def test_three_anchors() -> None:
     found = score(task(3), evidence(1.0, 3), QUICK)
     hair = rows(found)["long hair"]
-    assert "delta" not in hair and hair["D"].value > 0.8
+    assert "cliffs_delta" not in hair and hair["kolmogorov_smirnov_distance"].value > 0.8
     assert sum(hair[f"probability:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
     assert hair["beyond_words"].p == pytest.approx(1 / 401)
     (line,) = [row for row in found.details["verdicts"] if row["concept"] == "long hair"]
     assert line["anchor"] == "women"
-    means = [hair[f"m:{n}"].value for n in PROMPTS]
-    assert hair["m"].value == pytest.approx(max(means) - min(means))
+    means = [hair[f"similarity_difference:{n}"].value for n in PROMPTS]
+    assert hair["similarity_difference"].value == pytest.approx(max(means) - min(means))
     person = rows(found)["person"]
     assert sum(person[f"share:{n}"].value for n in PROMPTS) == pytest.approx(1.0)
 
@@ -311,7 +323,7 @@ def test_excess_by_hand() -> None:
     parts = found.squares  # type: ignore[attr-defined]
     v, w = max(parts.concepts.mean(), 0.0), max(parts.reference.mean(), 0.0)
     assert found.headline.value == pytest.approx((v - w) / (v + w))
-    these = found.headline.inference["these"]
+    these = found.headline.inference["fixed_prompts"]
     assert these.ci_low <= found.headline.value <= these.ci_high
     assert (these.p < 0.05) == (these.ci_low > 0 or these.ci_high < 0)
 
@@ -322,7 +334,7 @@ def test_p_and_interval_agree(lean: float) -> None:
         headline = score(task(), evidence(lean, seed=seed), QUICK).headline
         if headline.value is None:
             continue
-        these, like = headline.inference["these"], headline.inference["like_these"]
+        these, like = headline.inference["fixed_prompts"], headline.inference["prompt_population"]
         assert (these.p <= 0.05) == (these.ci_low > 0 or these.ci_high < 0)
         assert (like.p <= 0.05) == (like.ci_low > 0)
         assert headline.fair is not None and (headline.value <= headline.fair[1] or like.p <= 0.1)
@@ -336,14 +348,22 @@ def test_the_order_of_images_and_anchors_changes_nothing_but_the_sign() -> None:
     swapped = swapped.model_copy(update={"anchors": swapped.anchors[::-1]})
     other = score(swapped, base, QUICK)
     for name in ("long hair", "standing"):
-        assert rows(other)[name]["m"].value == pytest.approx(-rows(first)[name]["m"].value)
-        assert rows(other)[name]["m"].p == pytest.approx(rows(first)[name]["m"].p)
+        assert rows(other)[name]["similarity_difference"].value == pytest.approx(
+            -rows(first)[name]["similarity_difference"].value
+        )
+        assert rows(other)[name]["similarity_difference"].p == pytest.approx(
+            rows(first)[name]["similarity_difference"].p
+        )
     assert other.headline.value == pytest.approx(first.headline.value)
 
 
 def test_a_run_and_itself_do_not_differ() -> None:
     first, again = (score(task(), evidence(0.3), QUICK) for _ in range(2))
-    for name, row in (("long hair", "beyond_words"), ("long hair", "m"), ("person", "lean")):
+    for name, row in (
+        ("long hair", "beyond_words"),
+        ("long hair", "similarity_difference"),
+        ("person", "lean"),
+    ):
         one, two = rows(first)[name][row].influence, rows(again)[name][row].influence
         assert one.variance > 0
         assert one.variance + two.variance - 2 * one.covariance(two) == 0.0
@@ -357,11 +377,15 @@ def test_two_encoders_have_to_agree() -> None:
     same = combine(spec, [lean, lean], QUICK)
     assert same.headline.value == pytest.approx(lean.headline.value)
     assert same.headline.p == pytest.approx(lean.headline.p)
-    for name in ("m", "beyond_words"):
+    for name in ("similarity_difference", "beyond_words"):
         assert rows(same)["long hair"][name].p == pytest.approx(rows(lean)["long hair"][name].p)
     mixed = combine(spec, [lean, none], QUICK)
-    assert rows(mixed)["long hair"]["m"].value == pytest.approx(
-        (rows(lean)["long hair"]["m"].value + rows(none)["long hair"]["m"].value) / 2
+    assert rows(mixed)["long hair"]["similarity_difference"].value == pytest.approx(
+        (
+            rows(lean)["long hair"]["similarity_difference"].value
+            + rows(none)["long hair"]["similarity_difference"].value
+        )
+        / 2
     )
     assert rows(mixed)["person"]["share:men"].interval is not None
 

@@ -52,24 +52,26 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     x, y = values[:8], values[8:]
     result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
     d = (x.mean() - y.mean()) / values.std(ddof=1)
-    assert result.scores["d"].value == pytest.approx(d)
-    assert result.scores["d"].value != pytest.approx((x.mean() - y.mean()) / values.std(ddof=0))
-    assert result.scores["S"].value == pytest.approx(x.sum() - y.sum())
-    assert len(result.scores["S"].null) == 12_870
-    assert result.scores["S"].test == "exact"
+    assert result.scores["effect_size"].value == pytest.approx(d)
+    assert result.scores["effect_size"].value != pytest.approx(
+        (x.mean() - y.mean()) / values.std(ddof=0)
+    )
+    assert result.scores["differential_association"].value == pytest.approx(x.sum() - y.sum())
+    assert len(result.scores["differential_association"].null) == 12_870
+    assert result.scores["differential_association"].test == "exact"
     total = values.sum()
     sums = np.array([values[list(pick)].sum() for pick in combinations(range(16), 8)])
     statistics = 2 * sums - total
     extreme = (np.abs(statistics) >= abs(x.sum() - y.sum()) - 1e-12).mean()
-    assert result.scores["S"].p == pytest.approx(extreme)
-    words = {item.name: item.scores["asc"].value for item in result.by}
+    assert result.scores["differential_association"].p == pytest.approx(extreme)
+    words = {item.name: item.scores["association"].value for item in result.by}
     assert words == pytest.approx(s)
 
 
 def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
     texts = make_texts(bias=0.15)
     result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
-    s = [item.scores["asc"].value for item in result.by]
+    s = [item.scores["association"].value for item in result.by]
     delta = cliffs_delta(s[:8], s[8:])
     splits = list(combinations(range(16), 8))
     assert len(splits) == 12_870
@@ -78,7 +80,11 @@ def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
     deltas = (sums - sums.mean()) / 32  # 64 pairs, each worth 1 / 64, up or down
     headline = result.headline
     assert headline.value == pytest.approx(delta)
-    assert (headline.scale, headline.question, headline.test) == ("lean", "like_these", "exact")
+    assert (headline.scale, headline.question, headline.test) == (
+        "lean",
+        "prompt_population",
+        "exact",
+    )
     assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean())
     assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]))
     assert result.scores["cliffs_delta"].value == headline.value
@@ -103,7 +109,7 @@ def test_the_case_by_hand_of_the_documentation() -> None:
     result = score(task, HandEvidence(texts=texts), SETTINGS)
     assert result.headline.value == pytest.approx(7 / 9)
     assert result.headline.p == pytest.approx(4 / 20)
-    assert result.scores["d"].value == pytest.approx(1.242, abs=5e-4)
+    assert result.scores["effect_size"].value == pytest.approx(1.242, abs=5e-4)
     assert "too few for a test" in (result.inconclusive or "")
 
 
@@ -150,20 +156,27 @@ def test_near_duplicate_words_are_counted_once() -> None:
     evidence = HandEvidence(texts=collapsed(24, 6))
     result = score(make_task(targets=targets), evidence, SETTINGS)
     # The same test as with six words a side, each the mean of its four.
-    s = {item.name: item.scores["asc"].value for item in result.by}
+    s = {item.name: item.scores["association"].value for item in result.by}
     means = [
         np.mean([s[f"{side}{k}"] for k in range(24) if k % 6 == c])
         for side in "XY"
         for c in range(6)
     ]
     assert result.headline.value == pytest.approx(cliffs_delta(means[:6], means[6:]))
-    assert len(result.scores["cliffs_delta"].null) == len(result.scores["S"].null) == 924
+    assert (
+        len(result.scores["cliffs_delta"].null)
+        == len(result.scores["differential_association"].null)
+        == 924
+    )
     assert result.headline.p >= 2 / 924
-    assert result.scores["S"].p >= 2 / 924
+    assert result.scores["differential_association"].p >= 2 / 924
     values = np.array(list(s.values()))
     d = (values[:24].mean() - values[24:].mean()) / values.std(ddof=1)
-    assert result.scores["d"].value == pytest.approx(d)  # as published: over words
-    assert result.scores["d"].as_published and result.scores["S"].as_published
+    assert result.scores["effect_size"].value == pytest.approx(d)  # as published: over words
+    assert (
+        result.scores["effect_size"].as_published
+        and result.scores["differential_association"].as_published
+    )
     assert "48 target words are 12 clusters" in result.warnings[0]
     assert len(result.details["near_duplicates"]["X"]) == 6
     assert result.inconclusive is None
@@ -175,7 +188,7 @@ def test_four_clusters_are_too_few_however_many_words_they_have() -> None:
     task = make_task(targets=targets)
     result = score(task, HandEvidence(texts=collapsed(24, 2)), SETTINGS)
     assert result.headline.p == pytest.approx(1 / 3)  # 2 of 6 splits of four clusters
-    assert result.scores["d"].value > 1.8
+    assert result.scores["effect_size"].value > 1.8
     assert "48 target words are 4 clusters" in (result.inconclusive or "")
     text = describe(task, result)
     assert text.startswith("Inconclusive: 48 target words are 4 clusters of near-duplicates (X: ")
@@ -212,7 +225,7 @@ def test_attributes_that_look_alike_are_no_test() -> None:
     assert result.headline.value is None
     assert result.headline.reason.startswith("the encoder does not tell A from B")
     assert result.reason is None
-    assert result.scores["d"].value is not None
+    assert result.scores["effect_size"].value is not None
     assert describe(task, result).startswith("Inconclusive: the encoder does not tell A from B")
 
 
@@ -275,9 +288,17 @@ def test_it_holds_to_the_contract() -> None:
 
 def test_one_sided() -> None:
     evidence = HandEvidence(texts=make_texts(bias=0.15))
-    both = score(make_task(), evidence, SETTINGS).scores["S"].p
-    greater = score(make_task(alternative="greater"), evidence, SETTINGS).scores["S"].p
-    less = score(make_task(alternative="less"), evidence, SETTINGS).scores["S"].p
+    both = score(make_task(), evidence, SETTINGS).scores["differential_association"].p
+    greater = (
+        score(make_task(alternative="greater"), evidence, SETTINGS)
+        .scores["differential_association"]
+        .p
+    )
+    less = (
+        score(make_task(alternative="less"), evidence, SETTINGS)
+        .scores["differential_association"]
+        .p
+    )
     assert greater == pytest.approx(both / 2, abs=0.002)
     assert greater + less == pytest.approx(1.0, abs=0.001)
 
@@ -287,13 +308,13 @@ def test_missing_words_are_dropped_counted_and_bounded() -> None:
     texts["X0"] = np.full(20, np.nan)
     result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
     assert result.details["missing_words"] == {"X": ["X0"]}
-    assert result.scores["d"].value is not None
+    assert result.scores["effect_size"].value is not None
     texts["X1"] = np.full(20, np.nan)
     failed = score(make_task(), HandEvidence(texts=texts), SETTINGS)
     assert failed.headline.value is None
     assert "6 of 8" in (failed.reason or "")
     allowed = score(make_task(allow_missing=0.3), HandEvidence(texts=texts), SETTINGS)
-    assert allowed.scores["d"].value is not None
+    assert allowed.scores["effect_size"].value is not None
 
 
 def test_templates_are_averaged() -> None:
@@ -304,15 +325,15 @@ def test_templates_are_averaged() -> None:
     result = score(task, HandEvidence(texts=texts), SETTINGS)
     mean = {word: unit(plain[word] + texts[f"a photo of {word}"]) for word in plain}
     expected = score(make_task(), HandEvidence(texts=mean), SETTINGS)
-    assert result.scores["d"].value == pytest.approx(expected.scores["d"].value)
+    assert result.scores["effect_size"].value == pytest.approx(expected.scores["effect_size"].value)
 
 
 def test_no_variation_is_no_effect_size() -> None:
     texts = {word: np.array([1.0, 0.0]) for words in SETS.values() for word in words}
     result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
-    assert result.scores["d"].value is None
-    assert result.scores["d"].p is None
-    assert "do not vary" in (result.scores["d"].reason or "")
+    assert result.scores["effect_size"].value is None
+    assert result.scores["effect_size"].p is None
+    assert "do not vary" in (result.scores["effect_size"].reason or "")
 
 
 def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
@@ -322,11 +343,11 @@ def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
         HandEvidence(texts={**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")
     ]
     results = [score(task, evidence, SETTINGS) for evidence in without]
-    expected = {item.name: item.scores["asc"].value for item in results[0].by}
+    expected = {item.name: item.scores["association"].value for item in results[0].by}
     both = combine(task, results, SETTINGS)
     assert {item.name for item in both.by} == set(SETS["X"] + SETS["Y"]) - {"X0", "X1"}
     for item in both.by:
-        assert item.scores["asc"].value == pytest.approx(expected[item.name])
+        assert item.scores["association"].value == pytest.approx(expected[item.name])
 
 
 def test_the_mean_of_encoders_has_the_exact_test_of_the_mean_delta() -> None:

@@ -147,10 +147,10 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     assert "moves with the wording (standard deviation" in report["sentence"]
     assert report["interval_about"] == "other wordings"
     found = result.headline.inference
-    like, these = found["like_these"], found["these"]
+    like, these = found["prompt_population"], found["fixed_prompts"]
     assert like.ci_high - like.ci_low > 2 * (these.ci_high - these.ci_low)
     assert like.ci_low <= 0.2 <= like.ci_high
-    assert these.ci_low <= sample.truth["these"] <= these.ci_high
+    assert these.ci_low <= sample.truth["fixed_prompts"] <= these.ci_high
     values = [one["value"] for one in report["by_wording"]]
     assert np.mean(values) == pytest.approx(result.headline.value, abs=0.05)
     assert all(one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"])

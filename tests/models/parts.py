@@ -11,7 +11,7 @@ from PIL import Image
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 
 
 def digest(*parts: object) -> str:
@@ -30,9 +30,9 @@ class Grey:
         self.settings: Mapping[str, Any] = {"value": value, "seed": seed}
         self.fingerprint = digest("grey", value, seed)
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         image = Image.new("RGB", (8, 8), (self.value,) * 3)
-        return [Drawn("ok", image) for _ in requests]
+        return [GeneratedImage("ok", image) for _ in requests]
 
     def available(self, prompt: str) -> int | None:
         return None

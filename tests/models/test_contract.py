@@ -15,7 +15,7 @@ from t2ibench.models.contract import check_encoder, check_generator, check_judge
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.judges import create_judges
-from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 from tests.models import tiny
 from tests.models.chat import posted_image, serving
 from tests.models.parts import Flat, Grey, Yes, digest
@@ -121,12 +121,12 @@ class Coloured(Grey):
         value = int(digest(request.prompt, request.seed)[:2], 16)
         return Image.new("RGB", (8, 8), (value, 10, 10))
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        return [Drawn("ok", self.image(request)) for request in requests]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [GeneratedImage("ok", self.image(request)) for request in requests]
 
 
 class Reversed(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return super().generate(requests[::-1])
 
 
@@ -134,25 +134,25 @@ class Batchy(Coloured):
     def image(self, request: ImageRequest) -> Image.Image:
         return Image.new("RGB", (8, 8), (self.size, 0, 0))
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.size = len(requests)
         return super().generate(requests)
 
 
 class Prudish(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         if not all(request.prompt for request in requests):
             raise ValueError("no prompt\nat all")
         return super().generate(requests)
 
 
 class Silent(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        return [Drawn("refused") for _ in requests]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [GeneratedImage("refused") for _ in requests]
 
 
 class Short(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return super().generate(requests[:2])
 
 
@@ -173,7 +173,7 @@ class Timely(Coloured):
 
 
 class Nameless:
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return []
 
 

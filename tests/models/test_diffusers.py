@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import (
-    Drawn,
+    GeneratedImage,
     Generator,
     ImageRequest,
     Releasable,
@@ -40,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[np.ndarray]:
-    drawn: list[Drawn] = []
+    drawn: list[GeneratedImage] = []
     for start in range(0, len(requests), size):
         drawn += generator.generate(requests[start : start + size])
     assert [one.status for one in drawn] == ["ok"] * len(requests), drawn

@@ -15,8 +15,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter, RewriteRequest
 from t2ibench.models.protocols import (
     Charges,
-    Drawn,
     ExpectsPrompts,
+    GeneratedImage,
     GeneratesInParts,
     ImageRequest,
     Releasable,
@@ -266,9 +266,9 @@ class Plain:
     def __init__(self) -> None:
         self.asked: list[ImageRequest] = []
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.asked += requests
-        return [Drawn("ok", Image.new("RGB", (8, 8), "red")) for _ in requests]
+        return [GeneratedImage("ok", Image.new("RGB", (8, 8), "red")) for _ in requests]
 
     def available(self, prompt: str) -> int | None:
         return None
@@ -282,7 +282,7 @@ class Full(Plain):
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
-    ) -> Iterator[list[tuple[int, Drawn]]]:
+    ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         for number, drawn in reversed(list(enumerate(self.generate(requests)))):
             yield [(number, drawn)]
 
@@ -357,8 +357,11 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
 
 def test_the_generators_own_word_for_its_prompt_comes_first(tmp_path: Path) -> None:
     class Revises(Plain):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-            return [Drawn("ok", Image.new("RGB", (8, 8)), revised_prompt="again") for _ in requests]
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+            return [
+                GeneratedImage("ok", Image.new("RGB", (8, 8)), revised_prompt="again")
+                for _ in requests
+            ]
 
     (found,) = behind(Revises(), tmp_path).generate([ImageRequest("a nurse", 0, 0)])
     assert found.revised_prompt == "again"

@@ -21,7 +21,7 @@ from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import Charges, Drawn, Generator, ImageRequest
+from t2ibench.models.protocols import Charges, GeneratedImage, Generator, ImageRequest
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
@@ -46,7 +46,7 @@ def served(url: str, **args: Any) -> Generator:
     return create_generator("openai:m", {"base_url": url, "timeout": 5, **args})
 
 
-def pixels(drawn: Drawn) -> Any:
+def pixels(drawn: GeneratedImage) -> Any:
     assert drawn.image is not None, drawn.reason
     return np.asarray(drawn.image)
 

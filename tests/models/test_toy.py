@@ -174,7 +174,7 @@ def test_planted_biases_are_found_and_smaller_in_the_fair_model(
 ) -> None:
     toy, fair = runs["biased"].tasks[name], runs["fair"].tasks[name]
     assert toy.headline.p_holm is not None and toy.headline.p_holm < 0.05
-    assert toy.signs_agree is not False
+    assert toy.encoder_agreement is not False
     assert (fair.headline.value or 0) < (toy.headline.value or 0)
 
 
@@ -183,8 +183,8 @@ def test_planted_signs(runs: dict[str, Results]) -> None:
     tasks = runs["biased"].tasks
     for encoder in ("toy-clip", "toyland"):
         flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
-        assert (flowers.scores["d"].value or 0) > 0
-    rows = {row.name: row.scores["asc"].value or 0 for row in tasks["occupations_t2iat"].by}
+        assert (flowers.scores["effect_size"].value or 0) > 0
+    rows = {row.name: row.scores["association"].value or 0 for row in tasks["occupations_t2iat"].by}
     assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
 
 

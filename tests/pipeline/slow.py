@@ -16,7 +16,7 @@ from typing import Any
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
-from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 
 
 def pause() -> None:
@@ -29,7 +29,7 @@ class Generator(ToylandGenerator):
         self.batch_size = 4
         self.calls = 0
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.calls += 1
         die = os.environ.get("T2I_DIE")
         if die == "always" or (die and self.calls == 2 and take(Path(die))):

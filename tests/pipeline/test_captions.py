@@ -80,7 +80,7 @@ def test_a_fair_world_gives_none(pool: Path, tmp_path: Path) -> None:
         "toyland", TASK, model_args=args, captions={"coco": pool}, output_dir=tmp_path, **SMALL
     )
     gender = row(results, "person gender")
-    assert gender["h"].ci_low <= 0 <= gender["h"].ci_high
+    assert gender["squared_lean"].ci_low <= 0 <= gender["squared_lean"].ci_high
     assert gender["lean"].p > 0.05 and abs(gender["lean"].value) < 0.2
 
 

@@ -16,7 +16,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import BrokenResultsError, read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
@@ -277,7 +277,7 @@ def test_an_image_that_comes_out_otherwise_is_said(
     remove_images(run)
     whole = ToylandGenerator.generate
 
-    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return whole(own, [ImageRequest(r.prompt, r.index, r.seed + 1) for r in batch])
 
     monkeypatch.setattr(ToylandGenerator, "generate", otherwise)

@@ -243,7 +243,7 @@ def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
     assert status == 0, errors
     task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
     assert set(task["by_encoder"]) == {"toyland", "answers:people.jsonl"}
-    (pair,) = task["details"]["agreement"]
+    (pair,) = task["details"]["rater_agreement"]
     assert 0.8 <= pair["accuracy"] < 1
     assert "Judges: answers:people.jsonl, toyland" in (run / "results.md").read_text()
 

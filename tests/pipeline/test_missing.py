@@ -16,7 +16,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
@@ -163,9 +163,9 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     plain = ToylandGenerator.generate
 
     def fail(*prompts: str) -> None:
-        def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             return [
-                Drawn("failed", reason="the server\nsays 500")
+                GeneratedImage("failed", reason="the server\nsays 500")
                 if request.prompt in prompts
                 else plain(self, [request])[0]
                 for request in requests
@@ -199,9 +199,9 @@ def test_a_prompt_that_the_model_refuses_is_no_missing_one(
     """That it refuses is a property of the model, and was counted."""
     plain = ToylandGenerator.generate
 
-    def refusing(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def refusing(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [
-            Drawn("refused", reason="policy")
+            GeneratedImage("refused", reason="policy")
             if request.prompt == ANT
             else plain(self, [request])[0]
             for request in requests

@@ -110,7 +110,7 @@ def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     assert after.headline.square is not None and after.headline.square < 0.03
     assert after.inconclusive is None and after.headline.p is not None and after.headline.p > 0.01
     # By group: the unmarked prompts are rewritten, those that name a gender are not.
-    shares = {one.group: one.revised.share for one in after.treatment if one.revised}
+    shares = {one.group: one.revised.share for one in after.prompt_outcomes if one.revised}
     assert (shares["no group named"], shares["male"], shares["female"]) == (1.0, 0.0, 0.0)
     folders = without.folder, behind.folder
     assert folders[0] is not None and folders[1] is not None

@@ -132,11 +132,11 @@ def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatc
         while True:
             settings = SETTINGS.model_copy(update={"times": times, "seed": seed})
             headline = method.score(task, evidence, settings).headline
-            found = headline.inference["these"]
+            found = headline.inference["fixed_prompts"]
             shown = np.sqrt(max(found.ci_high, 0)) - np.sqrt(max(found.ci_low, 0))
             if shown <= width or times >= most:
                 break
-            known = forecaster(headline, "these", captions, 0.95)
+            known = forecaster(headline, "fixed_prompts", captions, 0.95)
             effect = np.sqrt(max(headline.value, 0.0))
             grown = least(
                 lambda t, known=known, effect=effect: known.width(effect, t, 1.0) <= 0.95 * width

@@ -22,7 +22,7 @@ from PIL import Image
 from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline import preparation as pipeline_prepare
 from t2ibench.pipeline import setup
 from t2ibench.pipeline.plan import make_plan
@@ -114,7 +114,7 @@ def test_an_image_that_several_tasks_need_is_drawn_once() -> None:
 def test_a_second_run_makes_nothing_again(
     reference: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(*_: object) -> list[Drawn]:
+    def never(*_: object) -> list[GeneratedImage]:
         raise AssertionError("nothing was to be drawn")
 
     monkeypatch.setattr(ToylandGenerator, "generate", never)
@@ -132,11 +132,11 @@ class Interrupted:
     def __init__(self, after: int) -> None:
         self.left = after
 
-    def __call__(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def __call__(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         if self.left < len(requests):
             raise KeyboardInterrupt
         self.left -= len(requests)
-        return [Drawn("ok", draw(request.prompt, request.seed)) for request in requests]
+        return [GeneratedImage("ok", draw(request.prompt, request.seed)) for request in requests]
 
 
 @pytest.mark.slow
@@ -198,12 +198,12 @@ def test_one_failing_image_costs_one_image(
 ) -> None:
     whole = ToylandGenerator.generate
 
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         if any("rose" in r.prompt or "nurse" in r.prompt for r in requests):
             raise RuntimeError("a bad prompt")
         drawn = whole(own, requests)
         return [
-            Drawn("ok", Image.new("RGB", (64, 64))) if "wasp" in r.prompt else one
+            GeneratedImage("ok", Image.new("RGB", (64, 64))) if "wasp" in r.prompt else one
             for r, one in zip(requests, drawn, strict=True)
         ]
 
@@ -235,7 +235,7 @@ def test_one_failing_image_costs_one_image(
 def test_a_generator_that_cannot_work_says_so_once(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def generate(*_: object) -> list[Drawn]:
+    def generate(*_: object) -> list[GeneratedImage]:
         raise RuntimeError("driver is too old")
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
@@ -325,10 +325,13 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
     )
     task = results.tasks["t2iat_flowers_insects"]
     assert set(task.by_encoder) == {"toyland", clip}
-    each = [one.scores["S"].value for one in task.by_encoder.values()]
-    assert task.scores["S"].value == pytest.approx(sum(each) / 2)
-    signs = {(one.scores["S"].value or 0.0) > 0 for one in task.by_encoder.values()}
-    assert task.signs_agree is (len(signs) == 1)
+    each = [one.scores["differential_association"].value for one in task.by_encoder.values()]
+    assert task.scores["differential_association"].value == pytest.approx(sum(each) / 2)
+    signs = {
+        (one.scores["differential_association"].value or 0.0) > 0
+        for one in task.by_encoder.values()
+    }
+    assert task.encoder_agreement is (len(signs) == 1)
     named = results.command[results.command.index("--encoder") + 1]
     assert set(named.split(",")) == {"toyland", clip}
 
@@ -438,7 +441,7 @@ class Walked(ToylandGenerator):
     def __init__(self) -> None:
         super().__init__({})
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         names = [frame.function for frame in inspect.stack()]
         self.ways.append(names[: names.index("main") + 1])
         return super().generate(requests)

@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate_images
@@ -38,8 +38,8 @@ class Painter:
     images_per_prompt = guided_images_per_prompt = None
     batch_size = 2
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        return [Drawn("ok", picture(request.seed)) for request in requests]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [GeneratedImage("ok", picture(request.seed)) for request in requests]
 
     def available(self, prompt: str) -> int | None:
         return None
@@ -84,7 +84,7 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
         def expect(self, prompts: Sequence[str]) -> None:
             self.expected.append(prompts)
 
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             self.sizes.append(len(requests))
             self.batch_size = 2 * len(requests)
             return super().generate(requests)
@@ -98,10 +98,10 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
 
 def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
     class Odd(Painter):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             drawn = super().generate(requests)
             if requests[0].seed == 4:
-                drawn[0] = Drawn("ok", Image.new("F", (8, 8), 200.0))
+                drawn[0] = GeneratedImage("ok", Image.new("F", (8, 8), 200.0))
             return drawn
 
     store = ImageStore(Database(tmp_path), Painter.fingerprint)
@@ -113,7 +113,7 @@ def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
 
 def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> None:
     class Ending(Painter):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             if requests[0].seed == 8:
                 raise T2IBenchError("no more")
             return super().generate(requests)
@@ -158,11 +158,11 @@ def test_stopping_in_the_middle_keeps_what_was_generated(tmp_path: Path) -> None
 
 def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
     class Reusing(Painter):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             paths = [tmp_path / f"{number}.png" for number in range(len(requests))]
             for request, path in zip(requests, paths, strict=True):
                 picture(request.seed).save(path)
-            return [Drawn("ok", path=path) for path in paths]
+            return [GeneratedImage("ok", path=path) for path in paths]
 
     store = ImageStore(Database(tmp_path), Painter.fingerprint)
     attempts = generate_images(REQUESTS, Reusing(), store)

@@ -19,7 +19,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
-from t2ibench.models.protocols import Answer, Drawn, ImageRequest, Query
+from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.executors import Cut, InProcess
 from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -52,8 +52,8 @@ class Grey:
     guided_images_per_prompt = None
     batch_size = 4
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        return [Drawn("ok", draw(r.prompt, r.seed)) for r in requests]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [GeneratedImage("ok", draw(r.prompt, r.seed)) for r in requests]
 
     def available(self, prompt: str) -> int | None:
         return None
@@ -71,7 +71,7 @@ def stored(folder: Path, *prompts: str) -> ImageStore:
 
 def test_a_batch_of_another_length_is_a_failure_of_its_images() -> None:
     class Short(Grey):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             return super().generate(requests)[:1] if len(requests) > 1 else []
 
     statuses = [outcome.status for outcome in generate_batch(Short(), requests("a", "b"))]
@@ -84,10 +84,10 @@ def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_pa
     black.save(tmp_path / "black.png")
 
     class Black(Grey):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             if as_file:
-                return [Drawn("ok", path=tmp_path / "black.png") for _ in requests]
-            return [Drawn("ok", black) for _ in requests]
+                return [GeneratedImage("ok", path=tmp_path / "black.png") for _ in requests]
+            return [GeneratedImage("ok", black) for _ in requests]
 
     store = ImageStore(Database(tmp_path), Grey.fingerprint)
     (attempt,) = generate_images(requests("a"), Black(), store)
@@ -99,8 +99,8 @@ def test_a_file_that_is_no_image_is_a_failed_attempt(tmp_path: Path) -> None:
     (tmp_path / "x.png").write_text("no image")
 
     class Broken(Grey):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-            return [Drawn("ok", path=tmp_path / "x.png") for _ in requests]
+        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+            return [GeneratedImage("ok", path=tmp_path / "x.png") for _ in requests]
 
     store = ImageStore(Database(tmp_path), Grey.fingerprint)
     (attempt,) = generate_images(requests("a"), Broken(), store)
@@ -230,8 +230,8 @@ class Unavailable(Grey):
 class Odd(Grey):
     name = "odd"
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
-        return [Drawn("okay", Image.new("RGB", (8, 8), (9, 9, 9))) for _ in requests]  # type: ignore[arg-type]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9))) for _ in requests]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -368,10 +368,10 @@ def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     for path in images_of(tmp_path / "toyland")[:9]:
         path.write_bytes(b"damaged")
 
-    def fails(*_: object) -> list[Drawn]:
+    def fails(*_: object) -> list[GeneratedImage]:
         raise RuntimeError("no memory")
 
-    def hopeless(*_: object) -> list[Drawn]:
+    def hopeless(*_: object) -> list[GeneratedImage]:
         raise T2IBenchError("The weights are gone.")
 
     for generate_again in (fails, hopeless):
@@ -395,7 +395,7 @@ def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
     images_of(run)[0].write_bytes(b"damaged")
     whole = ToylandGenerator.generate
 
-    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[Drawn]:
+    def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return whole(own, [ImageRequest(r.prompt, r.index, r.seed + 1) for r in batch])
 
     monkeypatch.setattr(ToylandGenerator, "generate", otherwise)

@@ -31,7 +31,7 @@ def toss(lean: float, n: int, seed: int) -> Headline:
 
 def test_more_images_are_forecast_as_they_turn_out() -> None:
     pilot = toss(0.2, 40, seed=5)
-    known = forecaster(pilot, "these", coins.PROMPTS, 0.95)
+    known = forecaster(pilot, "fixed_prompts", coins.PROMPTS, 0.95)
     larger = [toss(0.2, 120, seed) for seed in range(400)]
     widths = [run.chosen.ci_high - run.chosen.ci_low for run in larger]
     assert known.width(0.2, 3.0, 1.0) == pytest.approx(np.mean(widths), rel=0.05)
@@ -88,14 +88,15 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     images = Influence.of_mean("a photo of a nurse", range(10), np.arange(10.0))
     images = images.scaled(np.sqrt(by_image / images.variance))
     inference = {
-        "these": Inference(*t_interval(value, by_image, df), 0.1, df),
-        "like_these": Inference(*t_interval(value, by_image + by_prompt, df), 0.1, df),
+        "fixed_prompts": Inference(*t_interval(value, by_image, df), 0.1, df),
+        "prompt_population": Inference(*t_interval(value, by_image + by_prompt, df), 0.1, df),
     }
-    headline = Headline(value, "lean", "these", inference, None, (Part("", value, images),))
+    headline = Headline(value, "lean", "fixed_prompts", inference, None, (Part("", value, images),))
     size = Size(10, 16, 160)
     strata = {"a photo of a nurse"}
     return Pilot(
-        "x", "these", lambda question: forecaster(headline, question, strata, 0.95), size, size,
+        "x", "fixed_prompts",
+        lambda question: forecaster(headline, question, strata, 0.95), size, size,
         "a test", 2.0,
     )  # fmt: skip
 
@@ -103,13 +104,13 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
 def test_what_images_alone_cannot_reach_is_said() -> None:
     goal = Goal(effect=0.3, width=0.2, power=0.8)
     pilot = signed_pilot(by_image=0.04, by_prompt=0.04)
-    these = plan(pilot, "these", goal)
+    these = plan(pilot, "fixed_prompts", goal)
     assert not these.lines
     by_width = next(row for row in these.rows if row.what.startswith("interval"))
     assert by_width.prompts == 16 and by_width.images > 100
     assert 2 * by_width.half <= 0.2
     assert by_width.total == by_width.images * 16
-    like = plan(pilot, "like_these", goal)
+    like = plan(pilot, "prompt_population", goal)
     assert like.lines == (
         "Images alone do not give a power of 0.8 at 0.3: it takes more prompts.",
         "Images alone do not give an interval narrower than 0.2: it takes more prompts.",
@@ -134,7 +135,9 @@ def test_rows_of_a_mean_square_come_from_their_influences() -> None:
         Part(f"job {k}", 0.3, Influence.of_mean(f"job {k}", range(10), np.arange(10.0) / 10))
         for k in range(4)
     ]
-    known = forecaster(square_headline(rows, 0.95), "these", [f"job {k}" for k in range(4)], 0.95)
+    known = forecaster(
+        square_headline(rows, 0.95), "fixed_prompts", [f"job {k}" for k in range(4)], 0.95
+    )
     assert isinstance(known, Squares)
     assert known.variances == pytest.approx([rows[0].influence.variance] * 4)
     assert known.dfs == pytest.approx([9.0] * 4)
@@ -143,7 +146,7 @@ def test_rows_of_a_mean_square_come_from_their_influences() -> None:
 def test_a_pilot_without_an_interval_says_so() -> None:
     lacking = Headline.undefined("the encoder does not see the attribute")
     with pytest.raises(T2IBenchError, match="the encoder does not see the attribute"):
-        forecaster(lacking, "these", (), 0.95)
+        forecaster(lacking, "fixed_prompts", (), 0.95)
 
 
 def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
@@ -178,7 +181,7 @@ def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
         ["10", "0.13", "0.99", "1500"],
         ["50", "0.14", "0.99", "160"],
     ]
-    status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "like_these")
+    status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "prompt_population")
     assert (status, "would not cover it as often" in err) == (1, True)
 
 
@@ -200,11 +203,11 @@ def test_a_large_effect_is_always_seen() -> None:
 
 
 def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the_interval() -> None:
-    inference = {"these": Inference(-0.08, 0.08, 0.9, 200.0)}
-    headline = Headline(0.0, "lean", "these", inference)
+    inference = {"fixed_prompts": Inference(-0.08, 0.08, 0.9, 200.0)}
+    headline = Headline(0.0, "lean", "fixed_prompts", inference)
     size = Size(10, 4, 40)
-    known = forecaster(headline, "these", (), 0.95)
-    found = reach(Pilot("by_hand", "these", lambda _: known, size, size, "by hand"), 0.0)
+    known = forecaster(headline, "fixed_prompts", (), 0.95)
+    found = reach(Pilot("by_hand", "fixed_prompts", lambda _: known, size, size, "by hand"), 0.0)
     error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
     assert found.half == pytest.approx(0.08)
     assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)

@@ -13,7 +13,7 @@ import t2ibench
 from t2ibench.methods.core.evidence import Needs, PromptNeed
 from t2ibench.methods.registry import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.reports.exclusions import TaskExclusions, excluded_of, exclusions
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import run_view
@@ -35,15 +35,15 @@ class Refuser(ToylandGenerator):
         self.name = "refuser"
         self.fingerprint = hashlib.sha256(b"refuses women").hexdigest()
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [self._one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> Drawn:
+    def _one(self, request: ImageRequest) -> GeneratedImage:
         words = request.prompt.split()
         if "female" in words and request.index:
-            return Drawn("refused", reason=REASON)
+            return GeneratedImage("refused", reason=REASON)
         if "aster" in words:
-            return Drawn("filtered", reason="the safety checker")
+            return GeneratedImage("filtered", reason="the safety checker")
         return super().generate([request])[0]
 
 

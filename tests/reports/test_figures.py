@@ -189,8 +189,8 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
 
 
 def test_what_has_no_direction_is_drawn_from_0() -> None:
-    row = Row(name="a", scores={"h": Score(value=0.25, ci_low=-0.01, ci_high=0.49)})
-    (found,) = series_view(RowSeries("h", "bias", square=True), [row]).rows
+    row = Row(name="a", scores={"squared_lean": Score(value=0.25, ci_low=-0.01, ci_high=0.49)})
+    (found,) = series_view(RowSeries("squared_lean", "bias", square=True), [row]).rows
     macros = environment().get_template("marks.html").module
     html = str(macros.rail(found.mark, "a", from0=True))  # type: ignore[attr-defined]
     assert 'class="rail null from0"' in html
@@ -201,7 +201,7 @@ def test_what_has_no_direction_is_drawn_from_0() -> None:
 
 
 CROSS = Combinations("t", "gender x age", "c")
-APART = Apart("t", "apart", "apart_halves", "object", "objects", "c", "Hudson")
+APART = Apart("t", "apart", "group_distance_of_halves", "object", "objects", "c", "Hudson")
 HOSTILE = '<script>alert(1)</script> "x" & a rather long name of something'
 
 
@@ -294,7 +294,7 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     whole = Score(value=0.5, ci_low=0.4, ci_high=0.6, p=0.001)
     halves = Score(value=-0.01, ci_low=-0.1, ci_high=0.08)
     rows = [distance("cup", 0.3, 0.4), distance("car", 0.6), distance("none", None)]
-    drawn = shown(draw(APART, task_of(rows, apart=whole, apart_halves=halves), []))
+    drawn = shown(draw(APART, task_of(rows, apart=whole, group_distance_of_halves=halves), []))
     assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
     assert "makes 50 % (40 to 60 %)" in drawn.says and "it is −1 %" in drawn.says
     assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None

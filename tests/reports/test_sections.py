@@ -101,7 +101,7 @@ NEVER = Agreement([0, 1], "cake type", 0, None, None, None, None, None, None, Fa
 def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     found = task(
         "openbias", 0.5, 80,
-        details={"agreement": [asdict(one) for one in (GENDER, RACE, NEVER)]},
+        details={"rater_agreement": [asdict(one) for one in (GENDER, RACE, NEVER)]},
         settings=TaskSettings(encoders={}, judges={"llava": "1" * 64, "<clip>": "2" * 64}),
     )  # fmt: skip
     run = run_view(results(examples=found), {})

@@ -74,7 +74,7 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
     found = by_key["t2iat_flowers_insects", "", "headline"]
     for key in ("value", "square", "fair_low", "fair_high"):
         assert float(found[key]) == getattr(headline, key)
-    assert (found["scale"], found["about"], found["as_published"]) == ("lean", "these", "")
+    assert (found["scale"], found["about"], found["as_published"]) == ("lean", "fixed_prompts", "")
 
 
 def test_csv_has_the_other_question_and_what_is_published() -> None:
@@ -84,8 +84,8 @@ def test_csv_has_the_other_question_and_what_is_published() -> None:
     found = hand.record(MethodResult(head, scores, n_images=3), inconclusive="it is blind")
     (header, *rows) = rows_of(WRITERS.get("csv").results(hand.results(t=found)))
     by_score = {row[3]: dict(zip(header, row, strict=True)) for row in rows}
-    other = by_score["headline about like_these"]
-    assert other["about"] == "like_these" and float(other["value"]) == 0.5
+    other = by_score["headline about prompt_population"]
+    assert other["about"] == "prompt_population" and float(other["value"]) == 0.5
     assert float(other["ci_high"]) > float(by_score["headline"]["ci_high"])
     assert by_score["d"]["as_published"] == "yes" and by_score["d"]["inconclusive"] == ""
     assert by_score["headline"]["inconclusive"] == "it is blind"

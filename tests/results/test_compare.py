@@ -166,7 +166,9 @@ def test_a_change_of_roots() -> None:
 def squares(value: float, *parts: Part) -> MethodResult:
     inference = Inference(value - 0.1, value + 0.1, 0.01)
     return MethodResult(
-        Headline(value, "mean_square", "these", {"these": inference}, (-0.1, 0.1), parts),
+        Headline(
+            value, "mean_square", "fixed_prompts", {"fixed_prompts": inference}, (-0.1, 0.1), parts
+        ),
         n_images=9,
     )
 

@@ -50,7 +50,7 @@ def test_floors_and_unknown_variances_are_kept() -> None:
     part = TASKS["one"].headline[0]
     tasks = {
         name: paired_task(hand.mean_lean(IMAGES)).__class__(
-            "lean", "these", (type(part)("", 1.0, influence),), {}
+            "lean", "fixed_prompts", (type(part)("", 1.0, influence),), {}
         )
         for name, influence in (("floored", floored), ("single", single))
     }

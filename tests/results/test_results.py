@@ -46,9 +46,11 @@ def task(p: float | None, **changes: object) -> TaskResult:
         "version": 1, "method": "t2iat", "task_hash": "h", "family": "t2iat", "title": "t",
         "headline": Headline(
             value=0.5, ci_low=0.4, ci_high=0.6, p=p, scale="lean", square=0.24, fair_low=-0.1,
-            fair_high=0.1, question="these",
+            fair_high=0.1, question="fixed_prompts",
         ),
-        "scores": {"d": Score(value=1.0, p=p), "S": Score(value=0.1)},
+        "scores": {
+            "effect_size": Score(value=1.0, p=p), "differential_association": Score(value=0.1),
+        },
         "n_images": 10, "n_prompts": 5, "settings": SETTINGS,
     }  # fmt: skip
     return TaskResult(**{**options, **changes})
@@ -63,12 +65,17 @@ def results(**tasks: TaskResult) -> Results:
 
 def test_a_headline_is_written_with_both_of_its_questions() -> None:
     these = Influence.of_mean("a nurse", [0, 1, 2], [-0.5, -0.4, -0.3])
-    found = headline_record(lean_headline(-0.4, these, 0.95, these.scaled(2.0), "like_these"))
-    assert (found.value, found.scale, found.question) == (-0.4, "lean", "like_these")
-    assert found.these is not None and found.like_these is not None
-    assert (found.ci_low, found.ci_high) == (found.like_these.ci_low, found.like_these.ci_high)
-    assert found.ci_low is not None and found.these.ci_low is not None
-    assert found.ci_low + 0.4 == pytest.approx(2 * (found.these.ci_low + 0.4))
+    found = headline_record(
+        lean_headline(-0.4, these, 0.95, these.scaled(2.0), "prompt_population")
+    )
+    assert (found.value, found.scale, found.question) == (-0.4, "lean", "prompt_population")
+    assert found.fixed_prompts is not None and found.prompt_population is not None
+    assert (found.ci_low, found.ci_high) == (
+        found.prompt_population.ci_low,
+        found.prompt_population.ci_high,
+    )
+    assert found.ci_low is not None and found.fixed_prompts.ci_low is not None
+    assert found.ci_low + 0.4 == pytest.approx(2 * (found.fixed_prompts.ci_low + 0.4))
     assert found.fair_low == pytest.approx(found.ci_low + 0.4)
     assert found.square == pytest.approx(0.16 - 4 * these.variance)
 
@@ -95,8 +102,8 @@ def test_adjustment_is_over_the_run_and_by_name() -> None:
     found = {"a": task(0.01), "b": task(0.04), "c": task(None)}
     found = adjusted_run(found)
     assert [one.headline.p_holm for one in found.values()] == pytest.approx([0.02, 0.04, None])
-    assert found["a"].scores["d"].p_bh == pytest.approx(0.02)
-    assert found["a"].scores["S"].p_holm is None
+    assert found["a"].scores["effect_size"].p_bh == pytest.approx(0.02)
+    assert found["a"].scores["differential_association"].p_holm is None
 
 
 def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
@@ -104,12 +111,12 @@ def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
     text = before.to_json()
     (tmp_path / "results.json").write_text(text)
     assert list(json.loads(text)["tasks"]) == ["a", "b"]
-    assert json.loads(text)["schema"] == 2
+    assert json.loads(text)["schema"] == 3
     assert read_results(tmp_path).to_json() == text
     data = json.loads(text)
     data["tasks"]["a"]["headlin"] = 1
     (tmp_path / "results.json").write_text(json.dumps(data))
-    with pytest.raises(T2IBenchError, match="not a results file of schema 2"):
+    with pytest.raises(T2IBenchError, match="not a results file of schema 3"):
         read_results(tmp_path)
     with pytest.raises(T2IBenchError, match="cannot be read"):
         read_results(tmp_path / "nowhere")
@@ -125,8 +132,9 @@ _SCORE = st.builds(
 _HEADLINE = st.builds(
     Headline, **_VALUES, square=_NUMBER, fair_low=_NUMBER, fair_high=_NUMBER,
     scale=st.sampled_from([None, "lean", "mean_square", "excess"]),
-    question=st.sampled_from([None, "these", "like_these"]),
-    these=st.none() | st.builds(Inference, ci_low=_NUMBER, p=_NUMBER, reason=st.none() | _TEXT),
+    question=st.sampled_from([None, "fixed_prompts", "prompt_population"]),
+    fixed_prompts=st.none()
+    | st.builds(Inference, ci_low=_NUMBER, p=_NUMBER, reason=st.none() | _TEXT),
 )  # fmt: skip
 _SCORES = st.dictionaries(_TEXT, _SCORE, max_size=2)
 _ROWS = st.lists(st.builds(Row, name=_TEXT, group=st.none() | _TEXT, scores=_SCORES), max_size=2)
@@ -138,7 +146,8 @@ _DETAIL = st.recursive(
 )
 _TASK = st.builds(
     task, st.none(), headline=_HEADLINE, scores=_SCORES, by=_ROWS,
-    by_encoder=st.dictionaries(_TEXT, _ENCODER, max_size=2), signs_agree=st.none() | st.booleans(),
+    by_encoder=st.dictionaries(_TEXT, _ENCODER, max_size=2),
+    encoder_agreement=st.none() | st.booleans(),
     warnings=st.lists(_TEXT, max_size=2), details=st.dictionaries(_TEXT, _DETAIL, max_size=2),
 )  # fmt: skip
 
@@ -159,12 +168,14 @@ def test_any_results_round_trip(
 def test_markdown_says_what_a_reader_must_know() -> None:
     text = results_markdown(
         results(
-            a=task(0.5, warnings=["the <b>manipulation</b> may have failed"], signs_agree=False),
+            a=task(
+                0.5, warnings=["the <b>manipulation</b> may have failed"], encoder_agreement=False
+            ),
             b=task(None, headline=Headline(reason="no images"), reason="no images",
                    excluded={"filtered": 3}),
         )
     )  # fmt: skip
-    assert "| a" in text and "[0.400, 0.600]" in text and "d = +1.000" in text
+    assert "| a" in text and "[0.400, 0.600]" in text and "effect size = +1.000" in text
     assert "| +0.500" in text and "[-0.100, 0.100]" in text and "| these" in text
     assert "3 filtered" in text
     assert "`b` has no score: no images" in text
@@ -209,9 +220,9 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
 
 
 def test_scores_as_published_are_marked() -> None:
-    scores = {"d": Score(value=1.0, p=0.01, as_published=True)}
+    scores = {"effect_size": Score(value=1.0, p=0.01, as_published=True)}
     text = results_markdown(results(a=task(0.5, scores=scores)))
-    assert "d = +1.000†" in text and "† as the paper computes it" in text
+    assert "effect size = +1.000†" in text and "† as the paper computes it" in text
     assert "†" not in results_markdown(results(a=task(0.5)))
 
 

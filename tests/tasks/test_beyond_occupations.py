@@ -107,7 +107,7 @@ def test_what_is_planted_comes_out(task: object) -> None:
     if isinstance(spec, T2iatTask):
         assert spec.concepts.X.name in METHODS.get(spec.method).describe(spec, result)
     elif spec.likeness:
-        assert result.scores["apart"].value is not None
+        assert result.scores["group_distance"].value is not None
 
 
 def drawn(name: str, images: int, limit: int | None = None) -> MethodResult:

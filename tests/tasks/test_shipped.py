@@ -82,7 +82,7 @@ def test_names_keep_their_capitals() -> None:
 def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
     assert spec.images_per_prompt == 10
     (published,) = spec.published
-    assert set(published.scores) == {"S", "p", "d"}
+    assert set(published.scores) == {"differential_association", "p_value", "effect_size"}
     gender = "gender" in spec.tags
     assert spec.pairing == ("cross" if gender else "cycle")
     a, b = spec.attributes.A.words, spec.attributes.B.words
@@ -197,12 +197,16 @@ def test_mcas_published_means_are_those_of_table_3() -> None:
     (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
     specs = [spec for spec in of(McasTask) if spec is not whole]
     for number, overall in enumerate((5.73, 6.37)):
-        assert whole.published[number].scores["alpha_mean"] == overall
-        for name in ("mcas_mean", "delta_mean", "alpha_mean"):
+        assert whole.published[number].scores["bias_amplification_mean"] == overall
+        for name in (
+            "composite_association_score_mean",
+            "diffusion_bias_mean",
+            "bias_amplification_mean",
+        ):
             total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in specs)
             scores = whole.published[number].scores
             assert total / 28 == pytest.approx(scores[name], abs=0.006)
-            sides = scores[f"{name}_A"] + scores[f"{name}_B"]
+            sides = scores[f"{name}_of_a"] + scores[f"{name}_of_b"]
             assert sides / 2 == pytest.approx(scores[name], abs=0.006)
 
 

@@ -85,7 +85,7 @@ class CoinWorld:
         p = (1 + self.lean) / 2
         queries = [Query(prompt, self.n, QUESTION, CLASSES, (p, 1 - p)) for prompt in PROMPTS]
         evidence = Judging().evidence(rng, queries)
-        return Sample(evidence, {"these": self.lean}, dict.fromkeys(PROMPTS, self.lean))
+        return Sample(evidence, {"fixed_prompts": self.lean}, dict.fromkeys(PROMPTS, self.lean))
 
 
 def task(method: str, n: int) -> CoinTask:
@@ -106,7 +106,7 @@ def coin_cells() -> list[Cell]:
             "toyland",
             task("coin", 10),
             ToylandWorld({"all.gender.female": 0.7, "nurse.gender.female": 0.7,
-                          "chef.gender.female": 0.7}, {"these": 0.4}),
+                          "chef.gender.female": 0.7}, {"fixed_prompts": 0.4}),
             share=0.01,
         ),
     ]  # fmt: skip

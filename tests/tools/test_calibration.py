@@ -57,7 +57,12 @@ def test_a_quick_cell_of_every_family_has_a_headline(family: str) -> None:
     sample = run_chunk(0, (quick[-1], range(1)))
     assert not isinstance(sample, str), sample
     assert np.isfinite(sample[0, COLUMNS.index("error")])
-    assert 1 in sample[0, [COLUMNS.index(f"{who} covers") for who in ("these", "like_these")]]
+    assert (
+        1
+        in sample[
+            0, [COLUMNS.index(f"{who} covers") for who in ("fixed_prompts", "prompt_population")]
+        ]
+    )
 
 
 def leaves(value: Any, place: str = "") -> dict[str, Any]:
@@ -93,7 +98,7 @@ def test_a_method_that_holds_passes(calibrate: Calibrate) -> None:
 def test_intervals_that_are_too_narrow_fail(calibrate: Calibrate) -> None:
     status, out, err = calibrate("--family", "narrow", "--sets", "400")
     assert status == 1
-    for what in ("these rejects", "these covers", "rows covers"):
+    for what in ("fixed_prompts rejects", "fixed_prompts covers", "rows covers"):
         assert f"narrow: fair: {what}" in err
     assert "**" in out
 
@@ -122,13 +127,13 @@ def test_the_figures_are_those_of_the_data_sets() -> None:
     assert isinstance(table, dict)
     assert abs(table["value"].mean() - 0.4) < 0.02
     assert table["error"] == pytest.approx(table["value"] - 0.4)
-    assert np.isnan(table["these rejects"]).all()  # there is bias, so it is power
-    assert table["these power"].mean() > 0.9
+    assert np.isnan(table["fixed_prompts rejects"]).all()  # there is bias, so it is power
+    assert table["fixed_prompts power"].mean() > 0.9
     fair = simulate([Job(coin("fair"), 300)], seed=3)["coin", "fair"]
     assert isinstance(fair, dict)
     # Binomial(80, .5) beyond 1.99 standard errors: .044 exactly, and as often with all rows.
-    assert 0.01 < fair["these rejects"].mean() < 0.09
-    assert fair["these agrees"].mean() == 1.0
+    assert 0.01 < fair["fixed_prompts rejects"].mean() < 0.09
+    assert fair["fixed_prompts agrees"].mean() == 1.0
 
 
 def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
@@ -158,15 +163,15 @@ def test_cautious_cells_fail_from_one_side_only() -> None:
     job = Job(coin("fair"), 300)
     table = simulate([job])["coin", "fair"]
     assert isinstance(table, dict)
-    never = {**table, "these rejects": np.zeros(300), "these covers": np.ones(300)}
+    never = {**table, "fixed_prompts rejects": np.zeros(300), "fixed_prompts covers": np.ones(300)}
     (strict,) = verdicts([job], {("coin", "fair"): never})
     assert {check.what for check in strict.checks if check.fails} == {
-        "these rejects", "these covers",
+        "fixed_prompts rejects", "fixed_prompts covers",
     }  # fmt: skip
     job = Job(replace(job.cell, conservative="the test is exact"), 300)
     (cautious,) = verdicts([job], {("coin", "fair"): never})
     assert not cautious.problems
-    often = {**table, "these rejects": np.ones(300)}
+    often = {**table, "fixed_prompts rejects": np.ones(300)}
     (wrong,) = verdicts([job], {("coin", "fair"): often})
     assert len(wrong.problems) == 1
 

@@ -40,8 +40,14 @@ def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) 
         planted = 0.8 if name in PLANTED else 0.27  # mean of (1 - 2 P)² of the eight occupations
         assert task.headline.ci_low < planted < (task.headline.ci_high or 0.0), name
     flowers, career = tasks["t2iat_flowers_insects"], tasks["t2iat_career_family"]
-    assert (flowers.scores["d"].value or 0) > 1 and (career.scores["d"].value or 0) > 0.5
-    assert (flowers.scores["asc_X"].value or 0) > 0 > (flowers.scores["asc_Y"].value or 0)
+    assert (flowers.scores["effect_size"].value or 0) > 1 and (
+        career.scores["effect_size"].value or 0
+    ) > 0.5
+    assert (
+        (flowers.scores["association_of_x"].value or 0)
+        > 0
+        > (flowers.scores["association_of_y"].value or 0)
+    )
     lean = {row.name: row.scores["lean"].value or 0.0 for row in tasks["occupations_t2iat"].by}
     assert lean["computer programmer"] > 0.3 > -0.3 > lean["elementary school teacher"]
     assert (flowers.scores["adherence"].value or 0) > 0.9

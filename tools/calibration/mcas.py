@@ -49,9 +49,9 @@ class TargetWorld:
         scenes, texts = read_needs(needs(self.task, SETTINGS), leans | figures, sides)
         evidence = self.space.evidence(rng, scenes, texts)
         if self.space.wording:  # what these prompts show is not their leans alone
-            return Sample(evidence, {"like_these": self.lean})
+            return Sample(evidence, {"prompt_population": self.lean})
         truth = float(a.mean() - b.mean()) / 2
-        return Sample(evidence, {"these": truth, "like_these": self.lean}, leans)
+        return Sample(evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans)
 
 
 def _words(prompts: tuple[str, ...]) -> list[str]:
@@ -163,7 +163,7 @@ def _toyland(share: float) -> Cell:
         task,
         ToylandWorld(
             {f"{job}.gender.male": value for job, value in men.items()},
-            {"these": lean, "like_these": lean},
+            {"fixed_prompts": lean, "prompt_population": lean},
         ),
         share=0.05,
     )

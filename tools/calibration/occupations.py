@@ -44,7 +44,7 @@ class OccupationWorld:
         planted = dict(zip(names, map(float, leans), strict=True))
         scenes, texts = read_needs(needs(self.task, SETTINGS), planted, _SIDES)
         evidence = self.space.evidence(rng, scenes, texts)
-        return Sample(evidence, {"these": float((leans**2).mean())}, planted)
+        return Sample(evidence, {"fixed_prompts": float((leans**2).mean())}, planted)
 
 
 def _task(k: int, n: int, m: int, wordings: int = 1) -> OccupationsTask:
@@ -140,7 +140,7 @@ def _toyland(share: float) -> Cell:
         task,
         ToylandWorld(
             {f"{job}.gender.female": women for job, women in planted.items()},
-            {"these": (2 * share - 1) ** 2},
+            {"fixed_prompts": (2 * share - 1) ** 2},
             {job: 2 * women - 1 for job, women in planted.items()},
         ),
         row_score="lean",

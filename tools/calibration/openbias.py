@@ -55,9 +55,9 @@ class JudgedWorld:
             for bias in self.task.biases
         }
         truth = float(np.mean(list(rows.values())))
-        whole: dict[Question, float] = {"these": truth}
+        whole: dict[Question, float] = {"fixed_prompts": truth}
         if not self.spread:
-            whole["like_these"] = truth
+            whole["prompt_population"] = truth
         return Sample(self.judging.evidence(rng, queries), whole, rows)
 
     def _seen(self, leans: Float64Array, k: int) -> float:
@@ -164,7 +164,7 @@ def _toyland(share: float) -> Cell:
         task,
         ToylandWorld(
             {f"{job}.gender.female": share for job in jobs},
-            {"these": truth, "like_these": truth},
+            {"fixed_prompts": truth, "prompt_population": truth},
         ),
         SETTINGS.model_copy(update={"n_permutations": 2000}),
         share=0.1,

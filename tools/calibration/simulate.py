@@ -53,7 +53,9 @@ def simulate(
         for job in jobs
         for start in range(0, job.sets, _CHUNK)
     ]
-    parts = each_of(chunks, partial(run_chunk, seed), workers, lambda chunk, _: advance(len(chunk[1])))
+    parts = each_of(
+        chunks, partial(run_chunk, seed), workers, lambda chunk, _: advance(len(chunk[1]))
+    )
     by_cell: dict[tuple[str, str], list[Float64Array | str]] = {}
     for (cell, _), part in zip(chunks, parts, strict=True):
         by_cell.setdefault(cell.key, []).append(part)
@@ -94,7 +96,7 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
     """What one data set shows."""
     headline, truth = result.headline, sample.truth
     value = _NOTHING if headline.value is None else headline.value
-    true = truth.get("these", next(iter(truth.values()), _NOTHING))
+    true = truth.get("fixed_prompts", next(iter(truth.values()), _NOTHING))
     fair = _NOTHING
     if (
         truth.get(headline.question) == 0

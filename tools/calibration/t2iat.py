@@ -53,9 +53,9 @@ class AssociationWorld:
         scenes, texts = read_needs(needs(self.task, SETTINGS), leans, _SIDES)
         evidence = self.space.evidence(rng, scenes, texts)
         if self.space.wording:  # what these prompts show is not their leans alone
-            return Sample(evidence, {"like_these": self.lean})
+            return Sample(evidence, {"prompt_population": self.lean})
         truth = float(x.mean() - y.mean()) / 2
-        return Sample(evidence, {"these": truth, "like_these": self.lean}, leans)
+        return Sample(evidence, {"fixed_prompts": truth, "prompt_population": self.lean}, leans)
 
 
 def _task(k: int, n: int, m: int) -> T2iatTask:
@@ -154,7 +154,7 @@ def _toyland(share: float) -> Cell:
         task,
         ToylandWorld(
             {f"{name}.weather.pleasant": value for name, value in planted.items()},
-            {"these": lean, "like_these": lean},
+            {"fixed_prompts": lean, "prompt_population": lean},
             {name: 2 * value - 1 for name, value in planted.items()},
         ),
         row_score="lean",

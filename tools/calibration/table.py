@@ -11,15 +11,15 @@ from t2ibench.version import __version__
 from tools.calibration.verdicts import AGREES, BIAS, COVERS, REJECTS, Check, Verdict
 
 _COLUMNS = (
-    ("rejects, these", "these rejects"),
-    ("like these", "like_these rejects"),
+    ("rejects, these", "fixed_prompts rejects"),
+    ("like these", "prompt_population rejects"),
     ("rows", "rows rejects"),
     ("fair band", "fair"),
-    ("covers, these", "these covers"),
-    ("like these", "like_these covers"),
+    ("covers, these", "fixed_prompts covers"),
+    ("like these", "prompt_population covers"),
     ("rows", "rows covers"),
-    ("agree, these", "these agrees"),
-    ("like these", "like_these agrees"),
+    ("agree, these", "fixed_prompts agrees"),
+    ("like these", "prompt_population agrees"),
     ("bias", "bias"),
     ("n → 2 n", "doubling"),
 )

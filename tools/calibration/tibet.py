@@ -86,7 +86,11 @@ class MixtureWorld:
             for target in self.task.prompts
             for axis in target.axes
         }
-        return Sample(WorldEvidence(replies=replies), {"these": truth, "like_these": truth}, rows)
+        return Sample(
+            WorldEvidence(replies=replies),
+            {"fixed_prompts": truth, "prompt_population": truth},
+            rows,
+        )
 
 
 class _Size(NamedTuple):
@@ -196,7 +200,7 @@ def _toyland(share: float) -> Cell:
         task,
         ToylandWorld(
             {f"{job}.gender.female": share for job in jobs},
-            {"these": truth, "like_these": truth},
+            {"fixed_prompts": truth, "prompt_population": truth},
         ),
         share=0.04,
         conservative=_FLOOR,

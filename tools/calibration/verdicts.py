@@ -26,7 +26,7 @@ class Check:
     """One rate, or one bias, beside what it may be.
 
     Attributes:
-        what: Such as 'these rejects' or 'bias'.
+        what: Such as 'fixed_prompts rejects' or 'bias'.
         estimate: What was found.
         low: Lower end of its Monte Carlo interval (95 %).
         high: Upper end.

@@ -60,14 +60,16 @@ class WordWorld:
         # The mean of unit vectors with noise alike in all directions points along their middle.
         table = np.array([vectors[text] for text in texts])
         leans = (table - table[m:].mean(axis=0)) @ further
-        these = float(excess((leans[:m] ** 2).mean(), (leans[m:] ** 2).mean()))
-        like_these = (self.factor - 1) / (self.factor + 1)
+        fixed_prompts = float(excess((leans[:m] ** 2).mean(), (leans[m:] ** 2).mean()))
+        prompt_population = (self.factor - 1) / (self.factor + 1)
         rows = {}
         if self.factor == 1:
             rows = {concept.name: float("nan") for concept in self.task.concepts}
         if not self.beyond:
             return Sample(evidence, rows=rows)
-        return Sample(evidence, {"these": these, "like_these": like_these}, rows)
+        return Sample(
+            evidence, {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population}, rows
+        )
 
 
 def _task(concepts: int, n: int) -> VibexTask:

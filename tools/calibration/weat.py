@@ -52,7 +52,7 @@ class WordWorld:
             rows[:, 0] = sign
             rows[:, 1 + _WORDS :] = unit_rows(rng.normal(size=(len(rows), _ATTRIBUTES)))
             vectors |= dict(zip(group.words, unit_rows(rows), strict=True))
-        return Sample(WorldEvidence(vectors=vectors), {"like_these": self.delta})
+        return Sample(WorldEvidence(vectors=vectors), {"prompt_population": self.delta})
 
     def _targets(self, rng: np.random.Generator, count: int, mean: float) -> Float64Array:
         """Vectors of target words, shape (count, d); the first `copies` of them are alike."""

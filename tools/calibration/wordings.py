@@ -51,7 +51,7 @@ class WordingWorld:
         by_stimulus = leans.mean(axis=1)
         return Sample(
             self.space.evidence(rng, scenes, texts),
-            {"these": float((signs * by_stimulus).mean()), "like_these": self.lean},
+            {"fixed_prompts": float((signs * by_stimulus).mean()), "prompt_population": self.lean},
         )
 
 

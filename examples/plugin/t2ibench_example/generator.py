@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
 
 class GreyArguments(Arguments):
@@ -33,18 +33,18 @@ class GreyGenerator:
         self.batch_size = 16
         self._contrast = contrast
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """One result for each request, in order; each depends on its own request only."""
         return [self._one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> Drawn:
+    def _one(self, request: ImageRequest) -> GeneratedImage:
         from PIL import Image  # libraries are imported where they are used: `ls` must be quick
 
         if not request.prompt.strip():
-            return Drawn("refused", reason="the prompt is empty")
+            return GeneratedImage("refused", reason="the prompt is empty")
         lean = -self._contrast if "night" in request.prompt else 0
         value = 128 + lean + random.Random(request.seed).randint(-60, 60)
-        return Drawn("ok", Image.new("RGB", (64, 64), (min(max(value, 1), 255),) * 3))
+        return GeneratedImage("ok", Image.new("RGB", (64, 64), (min(max(value, 1), 255),) * 3))
 
     def available(self, prompt: str) -> int | None:
         """How many images of a prompt there can be: any number."""

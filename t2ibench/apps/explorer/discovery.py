@@ -225,8 +225,8 @@ def _rows(
                 "q": tested.q[column],
                 "percentile": float(tested.percentiles[column]),
                 "side": int(sides[column]),
-                "m": float(as_they_are[column]),
-                "q_m": plain.q[column],
+                "similarity_difference": float(as_they_are[column]),
+                "similarity_difference_q": plain.q[column],
                 "verdict": _verdict(
                     tested.q[column] <= asked.fdr,
                     plain.q[column] <= asked.fdr,

@@ -172,9 +172,9 @@ def _answers(collection: Collection, asked: Question, scene: _Scene) -> list[dic
         beyond_low, beyond_high = _interval(beyond, row, sides)
         answers.append(
             {
-                "m": float(effects(plain)[row]),
-                "m_low": low,
-                "m_high": high,
+                "similarity_difference": float(effects(plain)[row]),
+                "similarity_difference_low": low,
+                "similarity_difference_high": high,
                 "beyond_words": float(effects(beyond)[row]),
                 "beyond_low": beyond_low,
                 "beyond_high": beyond_high,
@@ -259,9 +259,9 @@ def _published(values: Float64Array, sides: Sides, present: IntArray) -> list[di
     margin = distance_margin(sizes, _LEVEL)
     return [
         {
-            "d": float(distances[row]),
-            "d_low": max(0.0, float(distances[row]) - margin),
-            "d_high": min(1.0, float(distances[row]) + margin),
+            "kolmogorov_smirnov_distance": float(distances[row]),
+            "kolmogorov_smirnov_distance_low": max(0.0, float(distances[row]) - margin),
+            "kolmogorov_smirnov_distance_high": min(1.0, float(distances[row]) + margin),
             "chance": _chance(sizes),
             "z": _z(values[row], labels),
             "nearest": int(present[probabilities[row].argmax()]),

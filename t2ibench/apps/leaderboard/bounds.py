@@ -219,9 +219,9 @@ def value_problems(results: Results) -> Iterator[str]:
                 p = getattr(score, what)
                 if p is not None and not 0 < p <= 1:
                     yield f"{name}: {where}.{what} is {p:g}, which is no p-value"
-        for parts in task.prompt_agreement.values():
+        for parts in task.text_image_alignment.values():
             if any(part.value is not None and abs(part.value) > 1 for part in parts):
-                yield f"{name}: prompt_agreement has a value that is no mean of cosines"
+                yield f"{name}: text_image_alignment has a value that is no mean of cosines"
 
 
 def _not_finite(value: Any, where: str) -> Iterator[str]:

@@ -46,7 +46,7 @@ _P_VALUES = frozenset({"p", "p_holm", "p_bh"})
 # sentences, what is named among ties, and details, are nobody's claim.
 _COMPARED = (
     "headline", "scores", "by", "by_encoder", "controls", "inconclusive", "excluded", "n_images",
-    "n_prompts", "prompt_agreement", "treatment",
+    "n_prompts", "text_image_alignment", "prompt_outcomes",
 )  # fmt: skip
 _SENTENCES = frozenset({"direction", "reason", "says"})
 

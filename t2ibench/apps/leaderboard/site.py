@@ -45,7 +45,7 @@ from t2ibench.apps.leaderboard.views import (
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation
 from t2ibench.methods.registry import needs, presentation
-from t2ibench.reports.cells import headline
+from t2ibench.reports.cells import headline, score_words
 from t2ibench.reports.html import words
 from t2ibench.reports.view import TaskView, poles, verdict
 from t2ibench.results.comparison import compare
@@ -392,7 +392,9 @@ class Pages:
             {
                 "model": visible(str(row["model"])),
                 "task": name,
-                "scores": ", ".join(f"{key} {value:g}" for key, value in row["scores"].items()),
+                "scores": ", ".join(
+                    f"{score_words(key)} {value:g}" for key, value in row["scores"].items()
+                ),
                 "method": METHODS.get(said["family"]).title,
                 "source": visible(str(row["source"]), 1000),
             }

@@ -14,7 +14,7 @@ from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask, Strict
-from t2ibench.reports.figures.figure import Figure as Drawn
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.results.schema import Row, Score, TaskResult
 
 _NAMED = 6  # words that a line names at most
@@ -47,7 +47,7 @@ class Draft:
     ran: Mapping[str, str]
     files: Mapping[str, Path]
     lines: list[Line] = field(default_factory=list)
-    figure: Drawn | None = None
+    figure: Figure | None = None
     notes: list[str] = field(default_factory=list)
     strips: list[Strip] = field(default_factory=list)
 

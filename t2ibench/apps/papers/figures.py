@@ -12,7 +12,7 @@ from t2ibench.methods.core.schema import Line, Strict
 from t2ibench.reports.figures.axes import Scale, draw_axes, spanning, tick
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.distribution import swarm
-from t2ibench.reports.figures.figure import Figure as Drawn
+from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.figures.scatter import farthest
 
@@ -73,7 +73,7 @@ class Group:
     side: str = ""
 
 
-def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
+def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     """Points of a plane, up to four kinds of them, with their curves."""
     places = [(x, y) for one in series for _, x, y in one.points]
     if len(places) < 2:
@@ -102,7 +102,7 @@ def scatter(series: Sequence[Series], words: Words) -> Drawn | None:
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
     rows += [(one.name, "(curve)", x, y) for one in series for x, y in one.curve]
-    return Drawn(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
+    return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
 
 
 def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -119,7 +119,7 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 
-def arrows(rows: Sequence[Arrow], words: Words) -> Drawn | None:
+def arrows(rows: Sequence[Arrow], words: Words) -> Figure | None:
     """Rows as arrows from one number to another, on one axis around 0."""
     if not rows:
         return None
@@ -131,7 +131,7 @@ def arrows(rows: Sequence[Arrow], words: Words) -> Drawn | None:
         canvas.line(across(start), y, across(end), y, f"line {side}")
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
         canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
-    return Drawn(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
+    return Figure(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
 
 
 def by_head(rows: Sequence[Arrow]) -> list[Arrow]:
@@ -139,7 +139,7 @@ def by_head(rows: Sequence[Arrow]) -> list[Arrow]:
     return sorted(rows, key=lambda row: (row[2], row[0]))
 
 
-def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn | None:
+def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure | None:
     """One number of every image, group by group, with the quartiles of each group."""
     known = {name: list(values) for name, values in groups.items() if len(values)}
     if not known:
@@ -158,8 +158,8 @@ def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Drawn 
         canvas.line(across(middle), y - 12, across(middle), y + 12, "line")
         canvas.dot(across(mean), y, "mean", 4, f"{name}: mean {mean:+.4f}")
         rows.append((name, len(values), low, middle, high, mean))
-    head = ("row", "images", "q25", "median", "q75", "mean")
-    return Drawn(canvas, words.title, words.caption, head, rows)
+    head = ("row", "images", "lower_quartile", "median", "upper_quartile", "mean")
+    return Figure(canvas, words.title, words.caption, head, rows)
 
 
 def _one_axis(
@@ -177,7 +177,7 @@ def _one_axis(
     return canvas, across
 
 
-def grouped_bars(groups: Sequence[Group], words: Words) -> Drawn | None:
+def grouped_bars(groups: Sequence[Group], words: Words) -> Figure | None:
     """Bars in groups, one scale for all."""
     known = [group for group in groups if group.bars]
     if not known:
@@ -199,4 +199,4 @@ def grouped_bars(groups: Sequence[Group], words: Words) -> Drawn | None:
             canvas.text(end + 6, y, f"{value:.2f}")
             rows.append((group.name, label, value))
         y += 24
-    return Drawn(canvas, words.title, words.caption, ("group", "bar", words.x), rows)
+    return Figure(canvas, words.title, words.caption, ("group", "bar", words.x), rows)

@@ -90,7 +90,8 @@ def unproven(headline: Headline, claim: str) -> str | None:
 
     Examples:
         >>> from t2ibench.methods.core.headline import Inference
-        >>> unproven(Headline(0.1, inference={"these": Inference(p=0.3)}), "cats and dogs differ")
+        >>> found = {"fixed_prompts": Inference(p=0.3)}
+        >>> unproven(Headline(0.1, inference=found), "cats and dogs differ")
         'No evidence beyond chance that cats and dogs differ.'
         >>> unproven(Headline(0.1), "cats and dogs differ")
         'No p-value, so it is open whether cats and dogs differ.'

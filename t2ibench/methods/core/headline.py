@@ -14,8 +14,8 @@ from t2ibench.stats.squares import mean_square
 from t2ibench.stats.student import t_interval, t_test
 
 Scale = Literal["lean", "mean_square", "excess"]
-Question = Literal["these", "like_these"]
-QUESTIONS: tuple[Question, ...] = ("these", "like_these")
+Question = Literal["fixed_prompts", "prompt_population"]
+QUESTIONS: tuple[Question, ...] = ("fixed_prompts", "prompt_population")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Headline:
         scale: 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P.
             'mean_square': mean of squared leans (for k classes, Cramer's V squared), which may be
             negative by chance; tables show its root. 'excess': (V - W) / (V + W) of two variances.
-        question: Which inference is the default: about 'these' prompts, with other images, or
-            about prompts 'like_these'.
+        question: Which inference is the default: about these prompts with other images
+            ('fixed_prompts'), or about prompts like them, too ('prompt_population').
         inference: Question to inference.
         fair: The band in which a fair model's headline lies with probability `level`.
         parts: The leans it is made of: for 'mean_square' the mean of their squares is the
@@ -82,7 +82,7 @@ class Headline:
 
     value: float | None
     scale: Scale = "lean"
-    question: Question = "these"
+    question: Question = "fixed_prompts"
     inference: Mapping[Question, Inference] = field(default_factory=dict)
     fair: tuple[float, float] | None = None
     parts: tuple[Part, ...] = ()
@@ -140,26 +140,26 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
 
 def lean_headline(
     value: float,
-    these: Influence,
+    fixed_prompts: Influence,
     level: float,
-    like_these: Influence | None = None,
-    question: Question = "these",
+    prompt_population: Influence | None = None,
+    question: Question = "fixed_prompts",
 ) -> Headline:
     """A signed headline with Student's t intervals.
 
     Args:
         value: The estimate.
-        these: Its influence where only images vary.
+        fixed_prompts: Its influence where only images vary.
         level: Confidence level, in (0, 1).
-        like_these: Its influence where prompts vary too.
+        prompt_population: Its influence where prompts vary too.
         question: Which is the default.
 
     Returns:
         The headline, with the band ± t √variance of a fair model.
     """
-    influences: dict[Question, Influence] = {"these": these}
-    if like_these is not None:
-        influences["like_these"] = like_these
+    influences: dict[Question, Influence] = {"fixed_prompts": fixed_prompts}
+    if prompt_population is not None:
+        influences["prompt_population"] = prompt_population
     inference = {
         name: t_inference(value, influence, level) for name, influence in influences.items()
     }
@@ -195,7 +195,13 @@ def square_headline(parts: Sequence[Part], level: float) -> Headline:
     inference = Inference(found.low, found.high, found.p, found.df[1])
     fair = (found.fair_low, found.fair_high)
     return Headline(
-        found.value, "mean_square", "these", {"these": inference}, fair, tuple(parts), "f"
+        found.value,
+        "mean_square",
+        "fixed_prompts",
+        {"fixed_prompts": inference},
+        fair,
+        tuple(parts),
+        "f",
     )
 
 
@@ -216,7 +222,11 @@ def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
     value = float(np.mean([headline.value for headline in headlines]))
     reason = "the headlines have no influences that could be averaged"
     return replace(
-        first, value=value, inference={"these": Inference(reason=reason)}, fair=None, parts=()
+        first,
+        value=value,
+        inference={"fixed_prompts": Inference(reason=reason)},
+        fair=None,
+        parts=(),
     )
 
 

@@ -191,7 +191,7 @@ class Bars:
 
     Attributes:
         title: What it shows.
-        prefix: Of the names of the scores that are shown, such as 'cas:'.
+        prefix: Of the names of the scores that are shown, such as 'share:'.
         row: The score that rows are sorted by.
         caption: How to read it.
         source: The figure of a paper that it follows.

@@ -12,7 +12,7 @@ METHOD = Method(
     score=lazy("t2ibench.methods.mcas.score:score"),
     describe=lazy("t2ibench.methods.mcas.describe:describe"),
     present=lazy("t2ibench.methods.mcas.describe:present"),
-    main_score=MainScore("mcas_mean", "MCAS"),
+    main_score=MainScore("composite_association_score_mean", "MCAS"),
     row_scores=("lean",),
     estimand=(
         "Half the difference of the mean leans of targets stereotyped as A and as B, within "

@@ -46,7 +46,7 @@ def present(task: McasTask) -> Presentation:
         name=short_name(task.title, "MCAS"),
         axis=Axis("against stereotype", "along stereotype"),
         rows=(RowSeries("lean", "target", axis, flipped=frozenset({b})),),
-        images=ImageSeries("asc", axis, "target", "association"),
+        images=ImageSeries("association", axis, "target", "association"),
         formula=(
             f"lean of a target = (2 x·d − middle) / U, with x the mean of its images, d the mean "
             f"of {a} less {b} images, U the squared distance of the two; headline = half the "
@@ -56,8 +56,8 @@ def present(task: McasTask) -> Presentation:
         figures=(
             Scatter(
                 "What the images add to the words",
-                Quantity("δ, as published", "delta", high=0.05),
-                Quantity("α, as published", "alpha"),
+                Quantity("δ, as published", "diffusion_bias", high=0.05),
+                Quantity("α, as published", "bias_amplification"),
                 "One point is a target.",
                 "Mandal et al. (2024), figures 2 to 4",
             ),

@@ -133,8 +133,8 @@ def present(task: OccupationsTask) -> Presentation:
         figures += [
             Apart(
                 f"How far apart: images with {pair.first.name} and with {pair.second.name}",
-                f"apart{pair.suffix}",
-                "apart_halves",
+                f"group_distance{pair.suffix}",
+                "group_distance_of_halves",
                 "stimulus",
                 "stimuli",
                 "0: both are drawn alike, and below 0 by chance; 1: the images with either are all "

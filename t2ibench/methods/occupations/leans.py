@@ -185,7 +185,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     leans, suffix = found.leans, found.pair.suffix
     columns = {"lean": row_scores(leans, level)}
     if leans.wordings is not None:
-        columns["lean_these_wordings"] = row_scores(leans, level, wordings=False)
+        columns["lean_fixed_wordings"] = row_scores(leans, level, wordings=False)
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
@@ -237,7 +237,7 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     each = np.full(len(leans.names), 1.0 / len(leans.names))
     scores = {
         "lean_mean": contrast_score(leans, each, each, level),
-        "lean_mean_like_these": _mean_over_stimuli(leans, level),
+        "lean_mean_prompt_population": _mean_over_stimuli(leans, level),
         "amplification_mean": _mean_beyond(leans, found.in_text, level),
     }
     if found.reference is not None:
@@ -278,12 +278,12 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
     count = len(x)
     if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
         nothing = Estimate.undefined("fewer than three stimuli have different reference shares")
-        return {"slope": nothing, "slope_like_these": nothing}
+        return {"slope": nothing, "slope_prompt_population": nothing}
     centred = x - (x @ d) / d.sum()
     scale = float(centred @ (x * d))
     if not scale > 0:
         nothing = Estimate.undefined(UNBOUNDED)
-        return {"slope": nothing, "slope_like_these": nothing}
+        return {"slope": nothing, "slope_prompt_population": nothing}
     value = float(centred @ n) / scale
     intercept = float(n.sum() - value * (x @ d)) / float(d.sum())
     weights, below = np.zeros(len(reference)), np.zeros(len(reference))
@@ -296,7 +296,7 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
         random = _robust_slope(
             value / noise(leans), centred / scale * residuals / (1 - leverage), level
         )
-    return {"slope": fixed, "slope_like_these": random}
+    return {"slope": fixed, "slope_prompt_population": random}
 
 
 def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
@@ -310,7 +310,7 @@ def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
 
 _NO_POPULATION = (
     "an interval of a root mean square over so few stimuli would not cover it as often as it says; "
-    "lean_mean_like_these is about other stimuli"
+    "lean_mean_prompt_population is about other stimuli"
 )
 _SINGLE = "a prompt has a single image, whose variance is unknown"
 
@@ -378,15 +378,18 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
     reason = next((one.gate.contradicts for one in pairs if one.gate.contradicts), None)
     like = Inference(reason=_NO_POPULATION)
     if reason is not None:
-        these = Inference(p=found.p, df=found.df[1], reason=reason)
-        inference: dict[Question, Inference] = {"these": these, "like_these": like}
-        return Headline(None, "mean_square", "these", inference, test="f", reason=reason)
-    these = Inference(found.low, found.high, found.p, found.df[1])
+        fixed_prompts = Inference(p=found.p, df=found.df[1], reason=reason)
+        inference: dict[Question, Inference] = {
+            "fixed_prompts": fixed_prompts,
+            "prompt_population": like,
+        }
+        return Headline(None, "mean_square", "fixed_prompts", inference, test="f", reason=reason)
+    fixed_prompts = Inference(found.low, found.high, found.p, found.df[1])
     return Headline(
         found.value,
         "mean_square",
-        "these",
-        {"these": these, "like_these": like},
+        "fixed_prompts",
+        {"fixed_prompts": fixed_prompts, "prompt_population": like},
         (found.fair_low, found.fair_high),
         _parts(pairs, scaled),
         "f",

@@ -272,7 +272,7 @@ def _row(found: _Mixture, labels: Sequence[str], title: str, level: float) -> It
     return Item(found.name, scores, title, found.images)
 
 
-_QUANTILES = (("q25", 25), ("median", 50), ("q75", 75))
+_QUANTILES = (("lower_quartile", 25), ("median", 50), ("upper_quartile", 75))
 _FEWEST_SHARES = 3  # stimuli with a known share, for a correlation
 
 
@@ -298,7 +298,7 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
     stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
 
     Asc(x) = mean over A of cos(x, a) - mean over B of cos(x, b)                (eq. 2)
-    two_p_minus_one = share of images with Asc > 0 less share with Asc < 0
+    nearer_share_difference = share of images with Asc > 0 less share with Asc < 0
 
     The associations of one stimulus share the error of A and B, and Asc = 0 is not where a fair
     mixture lies: these scores have neither an interval nor a p-value.
@@ -316,10 +316,10 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
             evidence.texts(group_prompts(task, images.name, pair.second)),
         )
         by_name = {
-            "asc": float(values.mean()),
-            "two_p_minus_one": two_p_minus_one(values),
+            "association": float(values.mean()),
+            "nearer_share_difference": nearer_share_difference(values),
             **{name: float(np.percentile(values, percent)) for name, percent in _QUANTILES},
-            "asc_text": float(in_text.mean()),
+            "association_text": float(in_text.mean()),
         }
         scores |= {
             f"{name}{pair.suffix}": Estimate(value, as_published=True)
@@ -328,7 +328,7 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
     return Associated(images, asc, scores)
 
 
-def two_p_minus_one(asc: Float64Array) -> float:
+def nearer_share_difference(asc: Float64Array) -> float:
     """The share of images nearer the first group less the share nearer the second.
 
     Args:
@@ -340,7 +340,7 @@ def two_p_minus_one(asc: Float64Array) -> float:
     Examples:
         Three of four images are nearer the first group, so 0.75 - 0.25:
 
-        >>> two_p_minus_one(np.array([0.1, 0.2, 0.3, -0.5]))
+        >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))
         0.5
     """
     return float((asc > 0).mean() - (asc < 0).mean())
@@ -355,12 +355,12 @@ def published_scores(
     for pair in group_pairs(task):
         values = [one.asc[pair.suffix] for one in stimuli]
         mean = float(np.mean([asc.mean() for asc in values]))
-        means[f"mean_asc{pair.suffix}"] = Estimate(mean, as_published=True)
-        magnitudes += [abs(two_p_minus_one(asc)) for asc in values]
+        means[f"association_mean{pair.suffix}"] = Estimate(mean, as_published=True)
+        magnitudes += [abs(nearer_share_difference(asc)) for asc in values]
     magnitude = Estimate(float(np.mean(magnitudes)), as_published=True)
     return {
         **means,
-        "mean_abs_two_p_minus_one": magnitude,
+        "mean_absolute_nearer_share_difference": magnitude,
         **_correlations(task, stimuli, settings),
     }
 
@@ -453,13 +453,13 @@ def likeness_scores(
     if not task.likeness or not pairs:
         return {}
     scores = {
-        f"apart{found.pair.suffix}": apart_mean(
+        f"group_distance{found.pair.suffix}": apart_mean(
             [sides(wordings) for wordings in found.leans.images], settings.level
         )
         for found in pairs
     }
     uncued = [halves(wordings) for wordings in pairs[0].leans.images]
-    return scores | {"apart_halves": apart_mean(uncued, settings.level)}
+    return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}
 
 
 def likeness_rows(
@@ -470,7 +470,7 @@ def likeness_rows(
         return []
     return [
         {
-            f"apart{found.pair.suffix}": apart_row(
+            f"group_distance{found.pair.suffix}": apart_row(
                 sides(found.leans.images[number]),
                 settings.n_permutations,
                 settings.rng(task.id, f"apart{found.pair.suffix} {name}"),
@@ -543,7 +543,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
                 "stimulus": one.images.name,
             }
             row |= {f"lean{suffix}": float(leans[at]) for suffix, leans in flat}
-            row |= {f"asc{suffix}": float(asc[at]) for suffix, asc in one.asc.items()}
+            row |= {f"association{suffix}": float(asc[at]) for suffix, asc in one.asc.items()}
             rows.append(row)
     return MethodResult(
         headline,

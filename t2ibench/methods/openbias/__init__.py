@@ -14,7 +14,7 @@ METHOD = Method(
     describe=lazy("t2ibench.methods.openbias.describe:describe"),
     present=lazy("t2ibench.methods.openbias.describe:present"),
     main_score=MainScore("severity", "severity"),
-    row_scores=("h", "lean"),
+    row_scores=("squared_lean", "lean"),
     estimand=(
         "The mean over biases of the mean over captions of the squared lean of the answers that "
         "the judge would give about endlessly many images: the sum of (p - r)^2 over the classes, "

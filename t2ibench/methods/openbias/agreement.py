@@ -68,7 +68,7 @@ def combine(
     return replace(
         mean,
         by=[_untested_shares(item) for item in mean.by],
-        details={**mean.details, "agreement": pairs, "alpha": alphas},
+        details={**mean.details, "rater_agreement": pairs, "krippendorff_alpha": alphas},
     )
 
 

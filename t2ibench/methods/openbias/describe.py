@@ -61,7 +61,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
             f"none of them stands out on its own{_combined(result)}."
         )
-    strongest = max(rows, key=lambda item: item.scores["h"].value or 0.0)
+    strongest = max(rows, key=lambda item: item.scores["squared_lean"].value or 0.0)
     detail = details[strongest.name]
     even = detail.compared_with == "uniform"
     who = _who(biases[strongest.name], result) if even else ""
@@ -72,18 +72,18 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     else:
         known = detail.compared_with
         subject = f"the answers about '{strongest.name}' differ from '{known}' beyond chance"
-    if "agreement" in result.details:
+    if "rater_agreement" in result.details:
         subject = f"by the mean over judges, {subject}"
     direction = who or _direction(biases[strongest.name], detail, strongest)
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    alone = who and counted == 1 and "agreement" not in result.details
+    alone = who and counted == 1 and "rater_agreement" not in result.details
     told = direction if alone else f"{subject}: {direction}"
     return sentence(f"{told}{follows}{_combined(result)}")
 
 
 def _stand_out(items: Sequence[Item]) -> list[Item]:
     """The biases that are beyond chance on their own (Holm over all of them)."""
-    adjusted = holm([item.scores["h"].p for item in items])
+    adjusted = holm([item.scores["squared_lean"].p for item in items])
     return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
 
 
@@ -220,7 +220,12 @@ def _percent(share: float) -> str:
 def present(task: OpenBiasTask) -> Presentation:
     """How the result of a task is shown."""
     rows = [
-        RowSeries("h", "bias", square=True, groups=frozenset(bias.about for bias in task.biases))
+        RowSeries(
+            "squared_lean",
+            "bias",
+            square=True,
+            groups=frozenset(bias.about for bias in task.biases),
+        )
     ]
     for bias in task.biases:
         groups = frozenset({full_name(bias)})
@@ -247,7 +252,7 @@ def present(task: OpenBiasTask) -> Presentation:
     return Presentation(
         name=short_name(task.title),
         rows=tuple(rows),
-        images=ImageGroups(_answer, "answered “{group}”", "h"),
+        images=ImageGroups(_answer, "answered “{group}”", "squared_lean"),
         formula=(
             "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
             "of a question; headline = mean over questions of the mean over captions, shown as "

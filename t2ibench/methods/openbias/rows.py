@@ -191,18 +191,18 @@ def share_details(
     totals = counts.sum(axis=1)
     details: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(classes):
-        these = class_share(rows, column)
-        like_these = None
+        fixed_prompts = class_share(rows, column)
+        prompt_population = None
         names = list(dict.fromkeys(row.cluster for row in rows))
         if len(names) > 1:
             grouped = np.array([names.index(row.cluster) for row in rows])
             hits = np.bincount(grouped, weights=counts[:, column])
             sums = np.bincount(grouped, weights=totals)
-            like_these = list(sampled_proportion(hits, sums).interval(level))
+            prompt_population = list(sampled_proportion(hits, sums).interval(level))
         details[name] = {
-            "share": these.value,
-            "these": list(these.interval(level)),
-            "like_these": like_these,
+            "share": fixed_prompts.value,
+            "fixed_prompts": list(fixed_prompts.interval(level)),
+            "prompt_population": prompt_population,
         }
     return details
 
@@ -227,7 +227,7 @@ def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
 
 
 def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
-    """The squared lean of the mean shares over captions ('h_free').
+    """The squared lean of the mean shares over captions ('squared_lean_of_means').
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
     stimulus the images of its captions are.
@@ -304,7 +304,7 @@ class MeanSquare:
     @property
     def question(self) -> Question:
         """What the images' inference is about."""
-        return "like_these" if self.pooled else "these"
+        return "prompt_population" if self.pooled else "fixed_prompts"
 
 
 def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
@@ -476,10 +476,10 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     along = (df * min(slope(images), bound) + 2 * bound) / (df + 2)
     found: dict[Question, Inference] = {square.question: inference(along, df)}
     if not square.pooled:
-        found["like_these"] = Inference(reason="a bias has a single caption")
+        found["prompt_population"] = Inference(reason="a bias has a single caption")
         if clusters is not None:
             units, varied = len(clusters.value), clusters.variance > 0
             df = max(1.0, min(clusters.df if varied else float(units), units - 1.0))
             between = slope(clusters.variance) if varied else 0.0
-            found["like_these"] = inference(max(along, between), df)
+            found["prompt_population"] = inference(max(along, between), df)
     return Tested(p, critical, found)

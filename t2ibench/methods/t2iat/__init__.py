@@ -12,7 +12,7 @@ METHOD = Method(
     score=lazy("t2ibench.methods.t2iat.score:score"),
     describe=lazy("t2ibench.methods.t2iat.describe:describe"),
     present=lazy("t2ibench.methods.t2iat.describe:present"),
-    main_score=MainScore("d", "d"),
+    main_score=MainScore("effect_size", "effect size"),
     row_scores=("lean",),
     estimand=(
         "Half the difference between the mean leans of X's and of Y's images towards A rather "

@@ -30,8 +30,8 @@ class T2iatTask(GuidedTask):
         words_per_stimulus: For pairing 'cycle'.
         match: Compare a neutral image with the attribute images of its own 'stimulus', or of its
             whole 'concept'.
-        effect_size: The convention of score 'd': 'cohen' (pooled SD), 'weat' (SD of the union,
-            ddof 1) or 't2iat_code' (ddof 0, one association per prompt).
+        effect_size: How score 'effect_size' is scaled: 'cohen' (pooled SD), 'weat' (SD of the
+            union, ddof 1) or 't2iat_code' (ddof 0, one association per prompt).
     """
 
     method: Literal["t2iat"]

@@ -173,19 +173,21 @@ def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Head
     middle = float(unit @ top) / 2
     like = over_stimuli_and_wordings(*_signed(leans, cells, design), design.groups, level)
     signed = design.signs * unit
-    these = leans.contrast(signed, unit, level, middle * signed, wordings=False)
+    found = leans.contrast(signed, unit, level, middle * signed, wordings=False)
     inference: dict[Question, Inference] = {
-        "these": bounded(float(these.low), float(these.high), float(these.p), float(these.df)),
-        "like_these": like.inference,
+        "fixed_prompts": bounded(
+            float(found.low), float(found.high), float(found.p), float(found.df)
+        ),
+        "prompt_population": like.inference,
     }
-    question: Question = "like_these" if like.inference.p is not None else "these"
+    question: Question = "prompt_population" if like.inference.p is not None else "fixed_prompts"
     moved = middle * signed + like.value * unit
     of_images = Influence.combined(
         [(0.5, leans.influence(j, signed[j], moved[j], wordings=False)) for j in range(len(unit))]
     )
     influence, half = like.influence, like.half_width
-    others: dict[Question, Influence] = {"these": of_images}
-    if question == "these":
+    others: dict[Question, Influence] = {"fixed_prompts": of_images}
+    if question == "fixed_prompts":
         influence, half, others = of_images, float("nan"), {}
     value = like.value / _noise(leans)
     fair = (-half, half) if np.isfinite(half) else None
@@ -204,7 +206,7 @@ def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dic
     for side, (name, at, numbers) in zip(_SIGNS, design.groups, strict=True):
         own = [(name, np.arange(len(at)), numbers)]
         found = over_stimuli_and_wordings(cells.top[at], cells.bottom[at], own, level)
-        scores[f"lean_{side}"] = found.estimate(_noise(leans))
+        scores[f"lean_of_{side.lower()}"] = found.estimate(_noise(leans))
     return scores
 
 
@@ -378,11 +380,11 @@ def _differential(
     }
     over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
     return {
-        "S": by_name["mean_difference"],
-        "d": _over_prompts(task, concepts, settings, "union_d_ddof0")
+        "differential_association": by_name["mean_difference"],
+        "effect_size": _over_prompts(task, concepts, settings, "union_d_ddof0")
         if task.effect_size == "t2iat_code"
         else over_images,
-        "d_prompt": _over_prompts(task, concepts, settings, "cohens_d"),
+        "effect_size_over_prompts": _over_prompts(task, concepts, settings, "cohens_d"),
         "cliffs_delta": by_name["cliffs_delta"],
     }
 
@@ -427,7 +429,11 @@ def _own_scores(
         max_exact=settings.max_exact,
         rng=settings.rng(task.id, f"sign flips {side}"),
     )
-    scores = {f"asc_{side}": Estimate.from_permutation(flips, boot[f"mean_{side.lower()}"])}
+    scores = {
+        f"association_of_{side.lower()}": Estimate.from_permutation(
+            flips, boot[f"mean_{side.lower()}"]
+        )
+    }
     cells = bootstrap_means(
         list(associations.cosines.values()),
         labels,
@@ -435,7 +441,9 @@ def _own_scores(
         rng=settings.rng(task.id, f"bootstrap of cell {side}"),
     )
     for (attribute, cosines), cell in zip(associations.cosines.items(), cells, strict=True):
-        scores[f"cell_{side}{attribute}"] = Estimate(float(cosines.mean()), cell)
+        scores[f"cosine_of_{side.lower()}_and_{attribute.lower()}"] = Estimate(
+            float(cosines.mean()), cell
+        )
     return scores
 
 
@@ -454,8 +462,8 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     headline L = (mean of N over X - mean over Y) / (mean of D over X + mean over Y)
 
     So L is half the difference of the mean leans of X and Y, from -1 to 1. Its interval and its
-    p-value are about other stimuli of the same concepts ('like_these'), or about other images of
-    the same ('these'). `published_scores` holds the paper's S and d.
+    p-value are about other stimuli of the same concepts ('prompt_population'), or about other
+    images of the same ('fixed_prompts'). `published_scores` holds the paper's S and d.
 
     Args:
         task: The task.
@@ -463,9 +471,9 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How it is measured.
 
     Returns:
-        The headline; each concept's own lean 'lean_X' and 'lean_Y'; 'lean_text', L of the prompts'
-        texts, and 'amplification', how much further L goes in that direction; the paper's scores;
-        and 'adherence'. By stimulus: 'lean' and, as published, 'asc'.
+        The headline; each concept's own lean 'lean_of_x' and 'lean_of_y'; 'lean_text', L of the
+        prompts' texts, and 'amplification', how much further L goes in that direction; the paper's
+        scores; and 'adherence'. By stimulus: 'lean' and, as published, 'association'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -545,7 +553,7 @@ def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) 
     for associations in concepts.values():
         for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
             scores = {} if measured is None else {"lean": measured.rows[len(rows)]}
-            scores["asc"] = Estimate(float(asc.mean()), as_published=True)
+            scores["association"] = Estimate(float(asc.mean()), as_published=True)
             stimulus = images.stimulus
             rows.append(Item(stimulus.word, scores, stimulus.concept, len(asc)))
     return rows
@@ -567,7 +575,7 @@ def _samples(concepts: Mapping[str, Associations], measured: Tested | None) -> l
                     "index": int(index),
                     "concept": images.stimulus.concept,
                     "stimulus": images.stimulus.word,
-                    "asc": float(value),
+                    "association": float(value),
                 }
                 rows.append(row if leans is None else {**row, "lean": float(leans[at])})
     return rows

@@ -12,7 +12,7 @@ METHOD = Method(
     score=lazy("t2ibench.methods.tibet.score:score"),
     describe=lazy("t2ibench.methods.tibet.describe:describe"),
     present=lazy("t2ibench.methods.tibet.describe:present"),
-    main_score=MainScore("mad", "MAD"),
+    main_score=MainScore("mean_absolute_deviation", "MAD"),
     row_scores=("lean",),
     estimand=(
         "The mean over prompts and axes of the squared lean of the shares in which the "

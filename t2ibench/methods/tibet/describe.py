@@ -236,8 +236,8 @@ def present(task: TibetTask) -> Presentation:
         figures=(
             Bars(
                 "Concept association scores",
-                "cas:",
-                "mad",
+                "concept_association_score:",
+                "mean_absolute_deviation",
                 "CAS of each counterfactual, as published, for the prompts and axes whose MAD is "
                 "largest. CAS is near 1 for alike images without any bias, too.",
                 "Chinchure et al. (2024), figure 4",

@@ -671,13 +671,14 @@ def baseline_scores(
         start: The prompt's images, at least one.
         changed: Those of its counterfactuals, two or more, at least one image each.
         names: Of the counterfactuals.
-        shares: The paper's shares of the counterfactuals (`cas_share`), shape (k,).
+        shares: The paper's shares of the counterfactuals (`concept_association_share`), shape (k,).
         floor: Concepts that are rarer count as absent.
         similarity: Cosines of the concepts, shape (v, v); None leaves the matching out.
 
     Returns:
-        'mad_clip': MAD with CAS_CLIP for CAS. 'wasserstein' and 'deviation': the alternatives to
-        MAD. 'bipartite:<counterfactual>' and 'mad_bipartite': concepts matched pairwise.
+        'mean_absolute_deviation_clip': MAD with CAS_CLIP for CAS. 'wasserstein' and 'deviation':
+        the alternatives to MAD. 'bipartite:<counterfactual>' and
+        'mean_absolute_deviation_bipartite': concepts matched pairwise.
     """
     scores = {
         "wasserstein": _column(float(even_distance(shares))),
@@ -686,7 +687,7 @@ def baseline_scores(
     similar = [start.similarity(one) for one in changed]
     known = [value for value in similar if value is not None]
     if len(known) == len(changed):
-        scores["mad_clip"] = _column(float(mad(np.clip(known, 0.0, None))))
+        scores["mean_absolute_deviation_clip"] = _column(float(mad(np.clip(known, 0.0, None))))
     if similarity is not None:
         scores |= _matched(start, changed, names, floor, similarity)
     return scores
@@ -707,7 +708,7 @@ def _matched(
     even = [
         matched_association(_even(first), _even(other), similarity) for other in others
     ]  # as for MAD of CAS
-    return scores | {"mad_bipartite": _column(float(mad(np.nan_to_num(even))))}
+    return scores | {"mean_absolute_deviation_bipartite": _column(float(mad(np.nan_to_num(even))))}
 
 
 def _even(histogram: Float64Array) -> Float64Array:
@@ -728,6 +729,7 @@ def coverage(sets: PromptSets, vectors: Vectors) -> float:
     return float(np.sum(np.asarray(totals)[known])) / mass if mass else 1.0
 
 
+CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
 _REPEATS = 10
@@ -828,11 +830,11 @@ def sensitivity(
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
         for question in range(start.answers.shape[1])
     ]
-    measures = _MEASURES if alternatives else {"mad": mad}
+    measures = _MEASURES if alternatives else {MAD: mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
     cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
-    changes: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
-    moved: dict[str, list[float]] = {name: [] for name in ("cas", *measures)}
+    changes: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
+    moved: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
     for share in flipped:
         found = [
             _measure(
@@ -843,8 +845,8 @@ def sensitivity(
         difference = np.abs(np.array([raw for raw, _ in found]) - cas)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = difference / cas
-        changes["cas"].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
-        moved["cas"].append(float(difference.mean()))
+        changes[CAS].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
+        moved[CAS].append(float(difference.mean()))
         for number, name in enumerate(measures):
             mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
             moved[name].append(mean)
@@ -853,7 +855,7 @@ def sensitivity(
             )
     return Sensitivity(
         flipped,
-        {"cas": float(cas.mean())} | dict(zip(measures, before, strict=True)),
+        {CAS: float(cas.mean())} | dict(zip(measures, before, strict=True)),
         {name: tuple(values) for name, values in moved.items()},
         {name: tuple(values) for name, values in changes.items()},
     )
@@ -874,7 +876,7 @@ def _measure(
 
 
 _MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
-    "mad": mad,
+    MAD: mad,
     "wasserstein": even_distance,
     "deviation": even_deviation,
 }

@@ -27,6 +27,8 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.image_sets import (
+    CAS,
+    MAD,
     FeatureSet,
     ImageSet,
     Mixture,
@@ -80,11 +82,11 @@ def published_scores(
     raw, shares = associations(start.histogram(floor), others)
     scores: dict[str, Estimate] = {}
     for index, name in enumerate(names):
-        scores[f"cas:{name}"] = _column(float(raw[index]))
-        scores[f"cas_share:{name}"] = _column(float(shares[index]))
+        scores[f"{CAS}:{name}"] = _column(float(raw[index]))
+        scores[f"concept_association_share:{name}"] = _column(float(shares[index]))
         similar = start.similarity(changed[index])
         if similar is not None:
-            scores[f"cas_clip:{name}"] = _column(similar)
+            scores[f"clip_association_score:{name}"] = _column(similar)
     return scores | _deviation(start, changed, shares, floor, min(_DRAWS, n_draws), rng)
 
 
@@ -102,16 +104,16 @@ def _deviation(
 ) -> dict[str, Estimate]:
     """MAD beside its null, the prompt's images drawn from its counterfactuals' in equal parts."""
     if len(changed) < 2:
-        return {"mad": Estimate.undefined("an axis with one counterfactual has no deviation")}
+        return {MAD: Estimate.undefined("an axis with one counterfactual has no deviation")}
     value = float(mad(shares))
     if not np.isfinite(value):
-        return {"mad": Estimate.undefined("the prompt shares no concept with any counterfactual")}
+        return {MAD: Estimate.undefined("the prompt shares no concept with any counterfactual")}
     before = float(mad(shares, root=False))
     # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
     found = Estimate.from_null(before, None, null_deviation(start, changed, floor, n_draws, rng))
     return {
-        "mad": replace(found, value=value, as_published=True),
-        "mad_before_root": _column(before),
+        MAD: replace(found, value=value, as_published=True),
+        f"{MAD}_before_root": _column(before),
     }
 
 
@@ -228,12 +230,12 @@ def joint_square(
     )
 
 
-def these(found: MeanSquare) -> Inference:
+def fixed_prompts(found: MeanSquare) -> Inference:
     """The inference about these prompts."""
     return Inference(found.low, found.high, found.p, found.df[1])
 
 
-def like_these(
+def prompt_population(
     found: MeanSquare,
     squares: Sequence[float],
     prompts: Sequence[str],
@@ -463,8 +465,11 @@ def square_of(
     return Headline(
         found.value,
         "mean_square",
-        "these",
-        {"these": these(found), "like_these": like_these(found, squares, prompts, variance, level)},
+        "fixed_prompts",
+        {
+            "fixed_prompts": fixed_prompts(found),
+            "prompt_population": prompt_population(found, squares, prompts, variance, level),
+        },
         (found.fair_low, found.fair_high),
         parts,
         "f",
@@ -786,10 +791,12 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
 
     Returns:
         By prompt and axis: 'squared_lean', each counterfactual's 'share' (and 'share_clip', from
-        embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's 'cas',
-        'cas_share', 'cas_clip', 'mad' and 'mad_before_root'. For the task the means over prompts
-        that share an axis; in `details` the concepts, the intersections and the sensitivity. With
-        `baselines` the paper's other measures, too, and means over societal and incidental axes.
+        embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's
+        'concept_association_score', 'concept_association_share', 'clip_association_score',
+        'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the means
+        over prompts that share an axis; in `details` the concepts, the intersections and the
+        sensitivity. With `baselines` the paper's other measures, too, and means over societal and
+        incidental axes.
     """
     merging = synonyms()
     vectors = word_vectors(task, evidence)
@@ -888,10 +895,13 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
         "from the answers to the axis's own questions",
         "headline": "mean over prompts and axes of (|share - 1/K|² - variance) / (1 - 1/K)",
         "left_out": "rows whose counterfactuals' answers cannot be told apart",
-        "cas": "sum min / sum max of the two concept histograms",
-        "cas_share": "the same on histograms of sum 1, made to sum to 1 over the counterfactuals",
-        "mad": "of the cas_shares; square root of the ratio to the greatest possible, as published",
-        "null": "of mad: the prompt's images drawn from its counterfactuals' in equal parts",
+        "concept_association_score": "sum min / sum max of the two concept histograms",
+        "concept_association_share": "the same on histograms of sum 1, made to sum to 1 over the "
+        "counterfactuals",
+        "mean_absolute_deviation": "of the concept association shares; square root of the ratio to "
+        "the greatest possible, as published",
+        "null": "of mean_absolute_deviation: the prompt's images drawn from its counterfactuals' "
+        "in equal parts",
         "synonyms": merging,
         "min_frequency": task.min_frequency,
         "unit": "image, within its prompt",
@@ -925,20 +935,20 @@ def _row(
     curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
-        scores["mad"] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
+        scores[MAD] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
         key = f"{target.prompt} {axis.name}"
         scores |= published_scores(
             start, changed, names, task.min_frequency,
             settings.n_permutations, settings.rng(task.id, f"null {key}"),
         )  # fmt: skip
-        if scores["mad"].value is not None:
+        if scores[MAD].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
             curve = sensitivity(
                 start, changed, task.min_frequency, rng, alternatives=task.baselines
             )
             if task.baselines:
-                found = [scores[f"cas_share:{name}"].value or 0.0 for name in names]
+                found = [scores[f"concept_association_share:{name}"].value or 0.0 for name in names]
                 scores |= baseline_scores(
                     start, changed, names, found, task.min_frequency, similarity
                 )
@@ -949,17 +959,17 @@ def _row(
 
 def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     """The mean MAD, and means over prompts that share an axis."""
-    values = [row.item.scores["mad"] for row in rows]
+    values = [row.item.scores[MAD] for row in rows]
     kept = [estimate for estimate in values if estimate.value is not None]
     reason = next((estimate.reason for estimate in values if estimate.reason), None)
-    scores = {"mad": mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
+    scores = {MAD: mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
     for axis in dict.fromkeys(row.axis.name for row in rows):
         members = [row for row in rows if row.axis.name == axis]
         scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
         names = dict.fromkeys(name for row in members for name in row.item.scores)
         for name in names:
             kind, _, label = name.partition(":")
-            if kind not in {"cas", "cas_share", "cas_clip", "mad"}:
+            if kind not in {CAS, "concept_association_share", "clip_association_score", MAD}:
                 continue
             found = [row.item.scores[name] for row in members if name in row.item.scores]
             found = [estimate for estimate in found if estimate.value is not None]
@@ -977,11 +987,11 @@ def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
         decided = [row.decided for row in members if row.decided]
         if decided:
             scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
-        values = [row.item.scores["mad"] for row in members]
+        values = [row.item.scores[MAD] for row in members]
         values = [estimate for estimate in values if estimate.value is not None]
         if values:
-            scores[f"mad_{kind}"] = mean_column(values)
-    for name in ("mad_clip", "mad_bipartite", "wasserstein", "deviation"):
+            scores[f"{MAD}_{kind}"] = mean_column(values)
+    for name in (f"{MAD}_clip", f"{MAD}_bipartite", "wasserstein", "deviation"):
         values = [row.item.scores[name] for row in rows if name in row.item.scores]
         values = [estimate for estimate in values if estimate.value is not None]
         if values:

@@ -13,7 +13,7 @@ METHOD = Method(
     describe=lazy("t2ibench.methods.vibex.describe:describe"),
     present=lazy("t2ibench.methods.vibex.describe:present"),
     main_score=MainScore("tendencies_reproduced", "as published"),
-    row_scores=("beyond_words", "m", "lean"),
+    row_scores=("beyond_words", "similarity_difference", "lean"),
     estimand=(
         "(V - W) / (V + W): V is the mean over the test concepts, W that over everyday words, of "
         "the squared difference between two anchors' images in their mean cosine with the text, "

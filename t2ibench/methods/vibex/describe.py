@@ -43,7 +43,7 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
     drawn = drawn_sides(task, items)
     adjusted = [
         [1.0 if p is None else p for p in holm([item.scores[name].p for item in rows])]
-        for name in ("beyond_words", "m")
+        for name in ("beyond_words", "similarity_difference")
     ]
     found = []
     for item, p, plain in zip(rows, *adjusted, strict=True):
@@ -51,7 +51,7 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
             p,
             _side(item, "beyond_words", anchors),
             plain,
-            _side(item, "m", anchors),
+            _side(item, "similarity_difference", anchors),
             drawn.get(item.name),
         )
         one = verdict(reading, anchors)

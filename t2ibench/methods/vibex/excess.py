@@ -94,17 +94,24 @@ def excess_headline(
         Influence.combined([(weight, part.on_concepts) for weight, part in pairs]),
         Influence.combined([(weight, part.on_reference) for weight, part in pairs]),
     )
-    these = _these(pooled, level)
-    if these.ci_low is None:
-        return Headline(None, "excess", "like_these", {"these": these}, test="rank", reason=ALIKE)
-    like_these, fair = _like_these(pooled, level, rng, n_draws)
+    fixed_prompts = _fixed_prompts(pooled, level)
+    if fixed_prompts.ci_low is None:
+        return Headline(
+            None,
+            "excess",
+            "prompt_population",
+            {"fixed_prompts": fixed_prompts},
+            test="rank",
+            reason=ALIKE,
+        )
+    prompt_population, fair = _prompt_population(pooled, level, rng, n_draws)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     # An estimate lies in its interval.
     value = max(
-        these.ci_low,
+        fixed_prompts.ci_low,
         min(
             float(excess(v, w)) - _curvature(pooled),
-            1.0 if these.ci_high is None else these.ci_high,
+            1.0 if fixed_prompts.ci_high is None else fixed_prompts.ci_high,
         ),
     )
     v, w = max(v, 0.0), max(w, 0.0)
@@ -115,8 +122,8 @@ def excess_headline(
     return Headline(
         value,
         "excess",
-        "like_these",
-        {"these": these, "like_these": like_these},
+        "prompt_population",
+        {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population},
         fair,
         (Part("", value, influence),),
         "rank",
@@ -132,7 +139,7 @@ def _curvature(pooled: Squares) -> float:
     return 2.0 * bent / (v + w) ** 3
 
 
-def _these(pooled: Squares, level: float) -> Inference:
+def _fixed_prompts(pooled: Squares, level: float) -> Inference:
     """Fieller's set of (V - W) / (V + W), and the test that V - W is 0."""
     top = Influence.combined([(1.0, pooled.on_concepts), (-1.0, pooled.on_reference)])
     bottom = Influence.combined([(1.0, pooled.on_concepts), (1.0, pooled.on_reference)])
@@ -144,7 +151,7 @@ def _these(pooled: Squares, level: float) -> Inference:
     return Inference(float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1)), p, top.df)
 
 
-def _like_these(
+def _prompt_population(
     pooled: Squares, level: float, rng: np.random.Generator, n_draws: int
 ) -> tuple[Inference, tuple[float, float]]:
     """Concepts among random sets of words; the inference and the band of such sets.
@@ -165,8 +172,8 @@ def _like_these(
     ratio = max(v, 0.0) / max(w, float(np.finfo(float).tiny))
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0
-    images = _these(pooled, level)
-    one_sided = _these(pooled, 2 * level - 1)
+    images = _fixed_prompts(pooled, level)
+    one_sided = _fixed_prompts(pooled, 2 * level - 1)
     ends = (-1.0 if one_sided.ci_low is None else one_sided.ci_low, images.ci_high or 0.0)
     tail = 0.5 * (images.p or 1.0)
     p_images = tail if v > w else 1.0 - tail

@@ -113,7 +113,7 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
     for index, distance in enumerate(distances.tolist()):
         p = p_value(nulls[:, index], distance, "greater", exact=False)
         scores = {
-            "D": Estimate(
+            "kolmogorov_smirnov_distance": Estimate(
                 distance,
                 null=nulls[:, index],
                 p=p,
@@ -134,7 +134,7 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
             )
         if scene.k == 2:
             first, second = (values[index][scene.labels == j] for j in (0, 1))
-            scores["delta"] = Estimate(float(cliffs_delta(first, second)), as_published=True)
+            scores["cliffs_delta"] = Estimate(float(cliffs_delta(first, second)), as_published=True)
         rows.append(scores)
     return rows
 
@@ -154,7 +154,10 @@ def _probability_errors(
     return errors
 
 
-EFFECTS = ("m", "beyond_words")  # whose null draws are the effects of the reference words
+EFFECTS = (
+    "similarity_difference",
+    "beyond_words",
+)  # whose null draws are the effects of the reference words
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +204,7 @@ def forward(
     values = similarity(pool.embeddings, texts)
     by_name = {
         "beyond_words": effect_scores(beyond, m, scene.strata, pool.indices, scene.level),
-        "m": effect_scores(plain, m, scene.strata, pool.indices, scene.level),
+        "similarity_difference": effect_scores(plain, m, scene.strata, pool.indices, scene.level),
     }
     percentiles, _ = place(effects(beyond)[:m], effects(beyond)[m:])
     published = published_scores(scene, values)
@@ -211,7 +214,7 @@ def forward(
         scores["percentile"] = Estimate(float(percentiles[index]))
         scores["text_only"] = Estimate(float(text_only[index]))
         if scene.k > 2:
-            scores |= _means(scene, "m", plain, index) | _means(
+            scores |= _means(scene, "similarity_difference", plain, index) | _means(
                 scene, "beyond_words", beyond, index
             )
         items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
@@ -389,7 +392,7 @@ def _published(scene: Scene, concept: TestConcept, values: Float64Array) -> dict
             max_exact=settings.max_exact,
             rng=rng,
         )
-        scores["x"] = Estimate(
+        scores["anchor_similarity_difference"] = Estimate(
             flips.observed,
             null=flips.null,
             p=flips.p,
@@ -615,7 +618,7 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
     checks = controls(scene, found, len(ahead), headline) if found else {}
     return ProbingResult(
         headline=headline,
-        scores={"D_mean": _mean_distance(found.items)} if found else {},
+        scores={"kolmogorov_smirnov_distance_mean": _mean_distance(found.items)} if found else {},
         by=[
             *(found.items if found else ()),
             *(item for item, _ in inverses),
@@ -640,17 +643,18 @@ def _conventions(task: VibexTask) -> dict[str, Any]:
     return {
         "similarity": "cosine; (cosine + 1) / 2 in the published scores",
         "reference": f"{len(task.reference.words)} everyday words as '{task.reference.template}'",
-        "p of m and beyond_words": "place among the reference words and variation of the images: "
-        "the larger",
+        "p of similarity_difference and beyond_words": "place among the reference words and "
+        "variation of the images: the larger",
         "headline": "(V - W) / (V + W) of the mean squared beyond_words of concepts and reference",
         "sign": f"positive is nearer '{first}'" if len(task.anchors) == 2 else "none",
-        "p of D": "anchors of the images shuffled: whether they look alike to the concept",
+        "p of kolmogorov_smirnov_distance": "anchors of the images shuffled: whether they look "
+        "alike to the concept",
         "unit": "image: an anchor has one prompt",
     }
 
 
 def _mean_distance(items: Sequence[Item]) -> Estimate:
-    values = [item.scores["D"].value for item in items]
+    values = [item.scores["kolmogorov_smirnov_distance"].value for item in items]
     return Estimate(float(np.mean([v for v in values if v is not None])), as_published=True)
 
 

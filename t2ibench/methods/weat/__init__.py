@@ -13,7 +13,7 @@ METHOD = Method(
     describe=lazy("t2ibench.methods.weat.describe:describe"),
     present=lazy("t2ibench.methods.weat.describe:present"),
     combine=lazy("t2ibench.methods.weat.score:combine"),
-    main_score=MainScore("d", "d"),
+    main_score=MainScore("effect_size", "effect size"),
     estimand=(
         "Cliff's delta between the two target sets in the encoder's association of a word with the "
         "attributes A rather than B: the share of pairs of words from X and from Y, of which X's "

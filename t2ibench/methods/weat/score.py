@@ -369,8 +369,8 @@ def headline_of(delta: Estimate, level: float) -> Headline:
     return Headline(
         delta.value,
         "lean",
-        "like_these",
-        {"like_these": Inference(low, high, delta.p, reason=reason)},
+        "prompt_population",
+        {"prompt_population": Inference(low, high, delta.p, reason=reason)},
         (float(fair[0]), float(fair[1])),
         parts,
         "exact" if delta.test == "exact" else "monte_carlo",
@@ -434,8 +434,10 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        Scores 'd', 'S', 'cliffs_delta', the means 'asc_X' and 'asc_Y' of s and the four cell
-        means such as 'cell_XA'. By word: 'asc' (s) and 'sc_weat_d' (see `standardised`).
+        Scores 'effect_size' (d), 'differential_association' (S), 'cliffs_delta', the means
+        'association_of_x' and 'association_of_y' of s and the four cell means such as
+        'cosine_of_x_and_a'. By word: 'association' (s) and 'single_category_effect_size' (see
+        `standardised`).
 
     Raises:
         MissingEvidence: a text was never embedded.
@@ -490,7 +492,7 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         n_prompts=sum(len(words.words) for words in sets.values()),
         conventions={
             "effect_size": "weat (SD over X and Y together, ddof 1)",
-            "S": "sum over X less sum over Y",
+            "differential_association": "sum over X less sum over Y",
             "unit": f"word; near-duplicates (cosine above {ALIKE}) are one unit",
             "templates": list(task.templates),
         },
@@ -558,7 +560,7 @@ def _as_published(
         boot=None if difference.boot is None else difference.boot * factor,
         null=None if difference.null is None else difference.null * factor,
     )
-    return {"d": d, "S": sums}
+    return {"effect_size": d, "differential_association": sums}
 
 
 def _association_draws(sets: Sets, side: str, weights: Mapping[str, Float64Array]) -> Float64Array:
@@ -585,7 +587,7 @@ def _means(sets: Sets, level: float) -> dict[str, Estimate]:
             for side, sign in (("A", 1.0), ("B", -1.0))
         ]
         of_words = sets[target].influence(difference)
-        scores[f"asc_{target}"] = _described(
+        scores[f"association_of_{target.lower()}"] = _described(
             float(difference.mean()), Influence.combined([(1.0, of_words), *of_attributes]), level
         )
     for target in "XY":
@@ -595,7 +597,7 @@ def _means(sets: Sets, level: float) -> dict[str, Estimate]:
                 (1.0, sets[target].influence(cosines.mean(axis=1))),
                 (1.0, sets[side].influence(cosines.mean(axis=0))),
             ]
-            scores[f"cell_{target}{side}"] = _described(
+            scores[f"cosine_of_{target.lower()}_and_{side.lower()}"] = _described(
                 float(cosines.mean()), Influence.combined(both), level
             )
     return scores
@@ -615,8 +617,8 @@ def _by_word(sets: Sets, weights: Mapping[str, Float64Array], level: float) -> l
                 (-1.0, sets["B"].influence(to_b[index])),
             ]
             scores = {
-                "asc": _described(float(asc[index]), Influence.combined(attributes), level),
-                "sc_weat_d": Estimate(
+                "association": _described(float(asc[index]), Influence.combined(attributes), level),
+                "single_category_effect_size": Estimate(
                     float(effect[index]), effect_draws[:, index], as_published=True
                 ),
             }

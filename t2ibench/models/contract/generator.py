@@ -21,7 +21,7 @@ from t2ibench.models.contract.common import (
     is_reordered,
 )
 from t2ibench.models.protocols import (
-    Drawn,
+    GeneratedImage,
     Generator,
     ImageRequest,
     Releasable,
@@ -116,9 +116,9 @@ def _requests(
 
 def _generate(
     findings: Findings, generator: Generator, requests: list[ImageRequest], how: str
-) -> list[Drawn] | None:
+) -> list[GeneratedImage] | None:
     """Results of a call, where they have the right number and types."""
-    trial = Trial(findings, "generate", generator.generate, Drawn, "requests", "results")
+    trial = Trial(findings, "generate", generator.generate, GeneratedImage, "requests", "results")
     results = trial.of(requests, how)
     if results is None:
         return None
@@ -134,7 +134,7 @@ def _generate(
     return results
 
 
-def _pixels(findings: Findings, result: Drawn) -> Pixels | None:
+def _pixels(findings: Findings, result: GeneratedImage) -> Pixels | None:
     """The image of a result, shape (h, w, 3); None where there is none."""
     from PIL import Image
 

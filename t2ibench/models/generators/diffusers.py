@@ -26,7 +26,7 @@ from t2ibench.models.generators.pipelines import (
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
@@ -182,7 +182,7 @@ class DiffusersGenerator:
         self.expect(self._expected)
         self._size.begin()
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate the requests, each as a hook says where there is one.
 
         A batch holds one prompt only, unless the pipeline is known to pad every prompt to one
@@ -200,7 +200,7 @@ class DiffusersGenerator:
         self.load()
         if self._per_image is None or self._hook is None:
             return self._generate(requests, {})
-        found: dict[int, Drawn] = {}
+        found: dict[int, GeneratedImage] = {}
         for numbers, options, together in hooks.calls(
             requests, self._per_image, self._pipeline, self._hook.target
         ):
@@ -210,12 +210,12 @@ class DiffusersGenerator:
 
     def _generate(
         self, requests: Sequence[ImageRequest], options: Mapping[str, Any], together: bool = True
-    ) -> list[Drawn]:
+    ) -> list[GeneratedImage]:
         """Generate requests whose calls are alike; halves the batch where memory runs out."""
         import torch
 
         size = (self._batch_limit or len(requests)) if together else 1
-        results: list[Drawn] = []
+        results: list[GeneratedImage] = []
         while len(results) < len(requests):
             batch = self._batch(requests[len(results) : len(results) + size])
             spare = size - len(batch) if self._fills_up else 0
@@ -243,7 +243,9 @@ class DiffusersGenerator:
         prompt = requests[0].prompt
         return list(takewhile(lambda request: request.prompt == prompt, requests))
 
-    def _call(self, batch: Sequence[ImageRequest], options: Mapping[str, Any]) -> list[Drawn]:
+    def _call(
+        self, batch: Sequence[ImageRequest], options: Mapping[str, Any]
+    ) -> list[GeneratedImage]:
         import torch
 
         call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
@@ -269,18 +271,18 @@ class DiffusersGenerator:
         ]
 
 
-def _checked(image: npt.NDArray[Any], unsafe: bool) -> Drawn:
+def _checked(image: npt.NDArray[Any], unsafe: bool) -> GeneratedImage:
     """An image of shape (h, w, 3) from 0 to 1, or why there is none."""
     from PIL import Image
 
     if not np.isfinite(image).all():
-        return Drawn("filtered", reason="the image has values that are not numbers")
+        return GeneratedImage("filtered", reason="the image has values that are not numbers")
     if unsafe:
-        return Drawn("filtered", reason="the pipeline's safety checker")
+        return GeneratedImage("filtered", reason="the pipeline's safety checker")
     pixels = (image * 255).round().astype(np.uint8)
     if not pixels.any():
-        return Drawn("filtered", reason="the image is all black")
-    return Drawn("ok", Image.fromarray(pixels))
+        return GeneratedImage("filtered", reason="the image is all black")
+    return GeneratedImage("ok", Image.fromarray(pixels))
 
 
 def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:

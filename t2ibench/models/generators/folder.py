@@ -11,7 +11,7 @@ from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.fingerprint import file_hash, fingerprint
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.store.files import natural_key
 from t2ibench.store.images import is_image_file
 from t2ibench.store.jsonl import read_rows_strictly
@@ -150,16 +150,18 @@ class FolderGenerator(ImageFolder):
         }
         self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """The files of the requests."""
         results = []
         for request in requests:
             files = self._files.get(normal(request.prompt), [])
             if request.index < len(files):
                 path = files[request.index]
-                results.append(Drawn("ok", path=path, file=str(path.relative_to(self._root))))
+                results.append(
+                    GeneratedImage("ok", path=path, file=str(path.relative_to(self._root)))
+                )
             else:
-                results.append(Drawn("failed", reason="the folder has no such image"))
+                results.append(GeneratedImage("failed", reason="the folder has no such image"))
         return results
 
     def available(self, prompt: str) -> int | None:

@@ -18,7 +18,7 @@ from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.generators.passthrough import value_of
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
 from t2ibench.models.servers import ServerArguments, as_they_end, submit
 from t2ibench.models.throttle import Throttle
@@ -121,7 +121,7 @@ class Received:
         cost: What it says that they cost.
     """
 
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[GeneratedImage, ...]
     made: int = 0
     cost: float | None = None
 
@@ -191,7 +191,7 @@ class HostedGenerator:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
         return f"{what}, {len(requests) * self._price:,.2f} at {self._price:g} an image."
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images, several at a time.
 
         Args:
@@ -208,7 +208,7 @@ class HostedGenerator:
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
-    ) -> Iterator[list[tuple[int, Drawn]]]:
+    ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
         units = self._units(requests)
         waiting = deque(range(len(units)))
@@ -230,7 +230,7 @@ class HostedGenerator:
         try:
             for done in as_they_end(waiting, begin, room):
                 announcement.cancel()
-                part: list[tuple[int, Drawn]] = []
+                part: list[tuple[int, GeneratedImage]] = []
                 for number, found in done:
                     unit, seconds = units[number], monotonic() - began.pop(number)
                     outcome = self._outcome(found, len(unit), seconds)
@@ -278,13 +278,17 @@ class HostedGenerator:
 
     def _outcome(
         self, found: Received | T2IBenchError, images: int, seconds: float
-    ) -> Sequence[Drawn] | T2IBenchError:
+    ) -> Sequence[GeneratedImage] | T2IBenchError:
         """What became of a request; an error where the work has to end."""
         if isinstance(found, T2IBenchError):
             self._away += isinstance(found, ServerAwayError)
             unusable = isinstance(found, UnusableServerError)
             gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
-            return found if unusable or gone else [Drawn("failed", reason=str(found))] * images
+            return (
+                found
+                if unusable or gone
+                else [GeneratedImage("failed", reason=str(found))] * images
+            )
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
         paid = found.cost

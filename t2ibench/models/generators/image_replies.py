@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.protocols import Drawn
+from t2ibench.models.protocols import GeneratedImage
 from t2ibench.models.server_errors import (
     BadReplyError,
     Reply,
@@ -121,24 +121,28 @@ def read_item(row: Mapping[str, Any], prompt: str) -> Item:
     return Item(revised_prompt=said, blocked="the server gave an entry without an image")
 
 
-def drawn(data: bytes, revised_prompt: str | None) -> Drawn:
+def drawn(data: bytes, revised_prompt: str | None) -> GeneratedImage:
     """The image in a file from a server."""
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
         image = read_image(data, ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"))
     except UnreadableImageError as error:
-        return Drawn("failed", reason=f"the server's image: {error}", revised_prompt=revised_prompt)
-    return Drawn("ok", image, revised_prompt=revised_prompt)
+        return GeneratedImage(
+            "failed", reason=f"the server's image: {error}", revised_prompt=revised_prompt
+        )
+    return GeneratedImage("ok", image, revised_prompt=revised_prompt)
 
 
-async def drawn_of(item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey) -> Drawn:
+async def drawn_of(
+    item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
+) -> GeneratedImage:
     """The image of an entry of a reply, fetched where it is only named."""
     revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
     if item.blocked is not None:
-        return Drawn("filtered", reason=item.blocked, revised_prompt=revised)
+        return GeneratedImage("filtered", reason=item.blocked, revised_prompt=revised)
     try:
         data = item.data if item.data is not None else await fetch(item.url or "")
     except BadReplyError as error:
-        return Drawn("failed", reason=str(error), revised_prompt=revised)
+        return GeneratedImage("failed", reason=str(error), revised_prompt=revised)
     return await asyncio.to_thread(drawn, data, revised)

@@ -15,7 +15,7 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, Received
 from t2ibench.models.generators.image_replies import Images, check_usable, drawn_of, read_images
 from t2ibench.models.generators.request_fields import Fields
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import BadReplyError, Reply, UnusableServerError
 from t2ibench.models.servers import OpenAiServer, Server
 from t2ibench.models.throttle import Throttle
@@ -107,7 +107,7 @@ class ImageServer:
             found = await self._server.ask(lambda: self._call(request))  # noqa: B023
             if not isinstance(found, Reply):
                 self._fields.took(optional)
-                return Received((Drawn("ok", found),), 1)
+                return Received((GeneratedImage("ok", found),), 1)
             if found.status != 200:
                 if self._fields.left_out(found, optional, prompt):
                     continue
@@ -137,7 +137,7 @@ class ImageServer:
         if status is None:
             check_usable(reply, self.where)
         words = f"the server replied {reply.words()}"
-        return Received((Drawn(status or "failed", reason=words),) * images)
+        return Received((GeneratedImage(status or "failed", reason=words),) * images)
 
     async def _received(self, found: Images, images: int) -> Received:
         """The images of a reply, decoded."""
@@ -154,10 +154,12 @@ class ImageServer:
         outcomes = await asyncio.gather(
             *(drawn_of(item, fetch, self._server.key) for item in found.items[:images])
         )
-        missing = Drawn("failed", reason="the server's reply has fewer images than were asked for")
+        missing = GeneratedImage(
+            "failed", reason="the server's reply has fewer images than were asked for"
+        )
         if not found.items:  # this is how some servers say that a filter took all images
             lack = "the server's reply has no image, as where a filter takes it"
-            missing = Drawn("filtered", reason=lack)
+            missing = GeneratedImage("filtered", reason=lack)
         made = sum(item.blocked is None for item in found.items)
         return Received((*outcomes, *[missing] * (images - len(outcomes))), made, found.cost)
 

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, model_validator
 
 from t2ibench.arguments import Arguments
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.toyland.world import read_bias_settings, world
 
 
@@ -50,12 +50,13 @@ class ToylandGenerator:
         self.guided_images_per_prompt: int | None = None
         self.batch_size = 64
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """An image for each request."""
         from t2ibench.toyland import draw
 
         return [
-            Drawn("ok", draw(request.prompt, request.seed, self._biases)) for request in requests
+            GeneratedImage("ok", draw(request.prompt, request.seed, self._biases))
+            for request in requests
         ]
 
     def unknown_words(self, prompts: Iterable[str]) -> list[str]:

@@ -24,7 +24,7 @@ _LEFT, _NUMBERS = 132.0, 40.0
 _STEP, _TOP, _FOOT = 16.0, 8.0, 24.0
 _MOST = 40  # rows that are drawn
 _TABLE = 60
-_HEAD = ("row", "apart", "low", "high", "p", "p_holm")
+_HEAD = ("row", "group_distance", "low", "high", "p", "p_holm")
 _HALVES = "two halves"
 
 

@@ -16,8 +16,8 @@ from t2ibench.results.comparison import Difference, compare, rewriting_line
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
-from t2ibench.results.prompt_agreement import agreement_sentence, compare_agreement
 from t2ibench.results.samples import read_samples
+from t2ibench.results.text_image_alignment import agreement_sentence, compare_agreement
 
 _WORDS: dict[str | None, str] = {
     "first": "{run} leans less",

@@ -11,7 +11,7 @@ import scipy
 from markupsafe import Markup
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.prompt_agreement import mean_cosine
+from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
 from t2ibench.reports.cells import format_p
@@ -27,7 +27,7 @@ from t2ibench.reports.view import RowView, RunView, TaskView
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.results.display import ALPHA, displayed
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.prompt_agreement import every_prompt
+from t2ibench.results.text_image_alignment import every_prompt
 
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
 _FEWEST = 5  # stimuli in common, to say how they agree
@@ -36,12 +36,12 @@ _GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of th
 
 def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:
     """Agreement of images with their prompts, encoder by encoder: overall and by group."""
-    names = dict.fromkeys(name for task in run.tasks for name in task.result.prompt_agreement)
+    names = dict.fromkeys(name for task in run.tasks for name in task.result.text_image_alignment)
     readers = []
     for name in names:
         tasks = []
         for task in run.tasks:
-            if found := task.result.prompt_agreement.get(name):
+            if found := task.result.text_image_alignment.get(name):
                 whole, *groups = found
                 differences = [one.difference for one in groups if one.difference is not None]
                 clear = [d for d in differences if d.p_holm is not None and d.p_holm < ALPHA]
@@ -90,7 +90,7 @@ def questions_of(task: TaskView) -> list[SimpleNamespace]:
             scores=[row[key] for key in _AGREEMENT],
             same_majority=bool(row["same_majority"]),
         )
-        for row in task.result.details.get("agreement") or ()
+        for row in task.result.details.get("rater_agreement") or ()
         if max(row["judges"]) < len(names)
     ]
 

@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
+from t2ibench.reports.cells import score_words
 from t2ibench.reports.html.numbers import at, plain, signed
 from t2ibench.reports.overview import brief, earlier
 from t2ibench.reports.view import (
@@ -139,8 +140,8 @@ def interval_text(task: TaskView) -> str:
     """What the interval is about."""
     head, level = task.result.headline, 100 * task.result.settings.level
     about = {
-        "these": "of these very prompts, with other images",
-        "like_these": "of prompts like these, with other images",
+        "fixed_prompts": "of these very prompts, with other images",
+        "prompt_population": "of prompts like these, with other images",
         None: "",
     }[head.question]
     told = f"{level:g} %, {about}." if about else f"{level:g} %."
@@ -168,7 +169,7 @@ def published(task: TaskView) -> Iterator[tuple[str, str, str, str, str]]:
         for name, value in entry["scores"].items():
             here = task.result.scores.get(name)
             number = f"{here.value:.3f}" if here is not None and here.value is not None else "–"
-            yield entry["model"], name, f"{value:.3f}", number, entry["source"]
+            yield entry["model"], score_words(name), f"{value:.3f}", number, entry["source"]
 
 
 def summary(run: RunView) -> str:

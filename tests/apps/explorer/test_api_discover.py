@@ -41,7 +41,8 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
     keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
     assert keys == sorted(keys)
     assert set(found["rows"][0]) == {
-        "text", "effect", "low", "high", "p", "q", "percentile", "side", "m", "q_m",
+        "text", "effect", "low", "high", "p", "q", "percentile", "side",
+        "similarity_difference", "similarity_difference_q",
         "text_only", "verdict", "kind",
     }  # fmt: skip
 
@@ -57,7 +58,11 @@ def test_what_is_planted_comes_first(found: Any) -> None:
 
 def test_what_the_word_itself_says_is_no_finding(found: Any) -> None:
     rows = {row["text"]: row for row in found["rows"]}
-    assert rows["she"]["q_m"] <= 0.05 and rows["she"]["m"] > 0.3 and rows["she"]["text_only"] > 0.3
+    assert (
+        rows["she"]["similarity_difference_q"] <= 0.05
+        and rows["she"]["similarity_difference"] > 0.3
+        and rows["she"]["text_only"] > 0.3
+    )
     assert abs(rows["she"]["effect"]) < 0.1 and rows["she"]["verdict"] == "inconclusive"
 
 

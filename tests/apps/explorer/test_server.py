@@ -32,7 +32,7 @@ from t2ibench.methods.core.probing import Reading, verdict
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
@@ -103,7 +103,9 @@ def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     ]
     ((found,),) = query(collection, [text], [WOMAN, MAN])
     assert found is not None
-    assert found["d"] == pytest.approx(scipy_stats.ks_2samp(*groups).statistic)
+    assert found["kolmogorov_smirnov_distance"] == pytest.approx(
+        scipy_stats.ks_2samp(*groups).statistic
+    )
     assert found["z"] == pytest.approx(
         scipy_stats.ttest_ind(*groups, equal_var=False).statistic, rel=1e-6
     )
@@ -375,13 +377,13 @@ def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli:
 def test_a_black_image_is_filtered_and_ends_nothing(
     client: TestClient, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         (request,) = requests
         if request.index == 0:
-            return [Drawn("ok", Image.new("RGB", (64, 64)))]
+            return [GeneratedImage("ok", Image.new("RGB", (64, 64)))]
         if request.index == 1:
             raise RuntimeError("a bad seed")
-        return [Drawn("ok", draw(request.prompt, request.seed))]
+        return [GeneratedImage("ok", draw(request.prompt, request.seed))]
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
     before = client.get("/api/jobs").json()["images"]
@@ -423,7 +425,9 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     start = first_state(found, ["a woman", "a man"])
     assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
     ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
-    assert score is not None and score["nearest"] == 0 and score["d"] == 1.0
+    assert (
+        score is not None and score["nearest"] == 0 and score["kolmogorov_smirnov_distance"] == 1.0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -445,7 +449,14 @@ def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"])
-    assert old["m_low"] < old["m"] < old["m_high"] and old["d_low"] <= old["d"] <= old["d_high"]
+    assert (
+        old["similarity_difference_low"]
+        < old["similarity_difference"]
+        < old["similarity_difference_high"]
+        and old["kolmogorov_smirnov_distance_low"]
+        <= old["kolmogorov_smirnov_distance"]
+        <= old["kolmogorov_smirnov_distance_high"]
+    )
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0

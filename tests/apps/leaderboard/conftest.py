@@ -49,7 +49,11 @@ def submission(packed: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(packed, tmp_path / packed.name))
 
 
-PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": "a paper"}
+PUBLISHED = {
+    "model": "Stable Diffusion 2.1",
+    "scores": {"mean_absolute_deviation": 0.4},
+    "source": "a paper",
+}
 # Share of +1 images in each of three models: one that leans, and two that do not.
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 

@@ -20,7 +20,7 @@ from t2ibench.apps.leaderboard.regenerate import sample_for_audit
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn
+from t2ibench.models.protocols import GeneratedImage
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.settings import Settings
@@ -166,8 +166,8 @@ def filter_programmers(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
     """Make the model leave out every programmer."""
     honest = ToylandGenerator.generate
 
-    def generate(model: Any, requests: Any) -> list[Drawn]:
-        without: Any = Drawn(status, reason="a filter")  # type: ignore[arg-type]
+    def generate(model: Any, requests: Any) -> list[GeneratedImage]:
+        without: Any = GeneratedImage(status, reason="a filter")  # type: ignore[arg-type]
         return [
             without if "programmer" in request.prompt else one
             for request, one in zip(requests, honest(model, requests), strict=True)
@@ -321,7 +321,7 @@ def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
     honest = ToylandGenerator.generate
     asked: list[Any] = []
 
-    def generate(model: Any, requests: Any) -> list[Drawn]:
+    def generate(model: Any, requests: Any) -> list[GeneratedImage]:
         asked.extend((request.prompt, request.index) for request in requests)
         return honest(model, requests)
 

@@ -65,7 +65,7 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a narrower interval": (set_in(*OCCUPATIONS, "headline", "ci_low", value=0.2), "ci_low"),
     "another p-value": (set_in(*OCCUPATIONS, "headline", "p_holm", value=0.9), "p_holm"),
     "a score of one row": (
-        set_in(*OCCUPATIONS, "by", 0, "scores", "asc", "value", value=0.0), "by[0]",
+        set_in(*OCCUPATIONS, "by", 0, "scores", "association", "value", value=0.0), "by[0]",
     ),
     "more images than there are": (set_in(*OCCUPATIONS, "n_images", value=9999), "n_images"),
     "nothing left out": (
@@ -127,7 +127,7 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a long environment": (
         set_in("environment", "x", value="y" * 9000), "environment is too long",
     ),
-    "a newer schema": (set_in("schema", value=99), "reads 1 to 2"),
+    "a newer schema": (set_in("schema", value=99), "reads 1 to 3"),
     "a seed": (
         lambda data: [one["settings"].update(seed=7) for one in data["tasks"].values()] and None,
         "it was made with --seed 7; the leaderboard takes the default, 0",
@@ -221,12 +221,12 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
 def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
     results = json.loads((submission / "results.json").read_text())
     name, task = next(
-        (name, task) for name, task in results["tasks"].items() if task["prompt_agreement"]
+        (name, task) for name, task in results["tasks"].items() if task["text_image_alignment"]
     )
-    (encoder,) = task["prompt_agreement"]
-    place = ("tasks", name, "prompt_agreement")
+    (encoder,) = task["text_image_alignment"]
+    place = ("tasks", name, "text_image_alignment")
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=0.999))
-    assert "prompt_agreement" in refusal(submission)
+    assert "text_image_alignment" in refusal(submission)
     edit(submission, "results.json", set_in(*place, encoder, 0, "value", value=1.5))
     assert "no mean of cosines" in refusal(submission)
 

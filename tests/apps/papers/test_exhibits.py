@@ -116,8 +116,13 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
     scores = results.tasks[FLOWERS].scores
     first, p = table.rows[:2]
     assert first["published: Stable Diffusion 2.1"] == 0.033
-    assert (first["ours"], p["ours"]) == (scores["S"].value, scores["S"].p)
-    assert first["ours - Stable Diffusion 2.1"] == pytest.approx(scores["S"].value - 0.033)
+    assert (first["ours"], p["ours"]) == (
+        scores["differential_association"].value,
+        scores["differential_association"].p,
+    )
+    assert first["ours - Stable Diffusion 2.1"] == pytest.approx(
+        scores["differential_association"].value - 0.033
+    )
     with pytest.raises(T2IBenchError, match="has no 'Table 9' here"):
         found["Table 9"]
 
@@ -125,10 +130,12 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
 def test_figures_show_every_image(run: Path, results: Results) -> None:
     rows = rows_of(run / "reproduce/t2iat/figure-3-points.csv")
     assert [row["images"] for row in rows] == ["10"] * 4
-    assert all(float(r["q25"]) <= float(r["median"]) <= float(r["q75"]) for r in rows)
+    assert all(
+        float(r["lower_quartile"]) <= float(r["median"]) <= float(r["upper_quartile"]) for r in rows
+    )
     heads = rows_of(run / "reproduce/t2iat/figure-4-points.csv")
     task = results.tasks["occupations_t2iat_as_published"]
-    mine = {row.name: row.scores["asc"].value for row in task.by}
+    mine = {row.name: row.scores["association"].value for row in task.by}
     assert {row["row"]: float(row["head"]) for row in heads} == mine
     six = exhibits("vibex", run)["figure-6"].built.figure
     assert six is not None and len(six.rows) == results.tasks["vibex_figures_gender"].n_images
@@ -228,8 +235,8 @@ def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
     assert len(lines) == 3 * len(task.by)
     assert lines["CEO", "MCAS"].published == (0.08, 0.09)
     for row in task.by:
-        assert lines[row.name, "α"].ours == row.scores["alpha"].value
-        assert lines[row.name, "δ"].ours == row.scores["delta"].value
+        assert lines[row.name, "α"].ours == row.scores["bias_amplification"].value
+        assert lines[row.name, "δ"].ours == row.scores["diffusion_bias"].value
     four = ours(found["table-4"])
     for group in ("male", "female", "all"):
         rows = [row.name for row in task.by if group in {"all", row.group}]
@@ -238,7 +245,7 @@ def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
         assert four[f"{group}: α median of Table 3"] == statistics.median(alphas)
         error = statistics.stdev(alphas) / len(alphas) ** 0.5
         assert four[f"{group}: α ±"] == pytest.approx(error)
-    assert four["all: α as a slope"] == task.scores["alpha_slope"].value
+    assert four["all: α as a slope"] == task.scores["bias_amplification_slope"].value
     assert set(ours(found["table-1"]).values()) == {"as printed"}
     five = {line.row: line for line in found["table-5"].built.lines}
     assert five["all prompts"].ours == task.n_images
@@ -262,9 +269,9 @@ def test_openbias_is_of_the_run(run: Path, women: Path, results: Results) -> Non
     task = results.tasks["openbias_winobias"]
     for column, block in enumerate(task.published):
         numbers = [float(line.published[column] or 0) for line in deltas]
-        assert sum(numbers) / 36 == pytest.approx(block["scores"]["delta"], abs=5e-4)
-    rows = [row for row in task.by if "delta" in row.scores]
-    measured = {row.name.lower(): row.scores["delta"].value for row in rows}
+        assert sum(numbers) / 36 == pytest.approx(block["scores"]["relative_deviation"], abs=5e-4)
+    rows = [row for row in task.by if "relative_deviation" in row.scores]
+    measured = {row.name.lower(): row.scores["relative_deviation"].value for row in rows}
     mine = {line.row.lower(): line.ours for line in deltas if line.ours is not None}
     assert mine and all(measured[name] == value for name, value in mine.items())
     mean = ours(found["table-5"])["all professions: mean difference"]
@@ -322,7 +329,9 @@ def test_tibet_is_of_the_run(run: Path, women: Path, results: Results, tmp_path:
     scores = next(row.scores for row in task.by if row.name == "A photo of a librarian | gender")
     found = exhibits("tibet", run, after=women)
     four = ours(found["figure-4"])
-    gap = (scores["cas:male"].value or 0.0) - (scores["cas:female"].value or 0.0)
+    gap = (scores["concept_association_score:male"].value or 0.0) - (
+        scores["concept_association_score:female"].value or 0.0
+    )
     assert four["librarian: CAS male - female"] == pytest.approx(gap)
     assert four["librarian: lean"] == scores["lean"].value
     later = read_results(women).with_earlier().tasks["tibet_occupations_as_published"]
@@ -333,7 +342,7 @@ def test_tibet_is_of_the_run(run: Path, women: Path, results: Results, tmp_path:
     steps = results.tasks["tibet_table5_as_published"].details["sensitivity"]
     at = next(step for step in steps if step["flipped"] == 0.18)
     five = ours(found["figure-5"])
-    assert five["(c) 18 % flipped: MAD"] == at["mad_change"]
+    assert five["(c) 18 % flipped: MAD"] == at["mean_absolute_deviation_change"]
     shape = "(b) CAS 0.3, 0.2, 0.2, 0.1: little in common"
     assert five[f"{shape}: MAD (equation 6)"] == pytest.approx((0.05 / 0.375) ** 0.5)
     assert five[f"{shape}: MAD (shares, public code)"] == pytest.approx((1 / 6) ** 0.5)
@@ -357,7 +366,7 @@ def test_tibets_people(run: Path, results: Results, tmp_path: Path) -> None:
     rows, societal = [], ("gender", "age", "ethnicity", "culture", "ability")
     for row in results.tasks["tibet_table5_as_published"].by:
         prompt, _, axis = row.name.rpartition(" | ")
-        mad = row.scores["mad"].value
+        mad = row.scores["mean_absolute_deviation"].value
         if axis in societal and mad is not None:
             rating = 1 + 4 * min(mad, 1.0)
             rows.append(json.dumps({"prompt": prompt, "axis": axis, "rating": rating}))
@@ -385,7 +394,7 @@ def test_vibex_is_of_the_run(run: Path, women: Path, results: Results) -> None:
     b, alone = ours(found["table-b"]), ours(exhibits("vibex", run)["table-b"])
     theirs = read_results(women).with_earlier().tasks["vibex_figures_gender"]
     beard = next(row for row in theirs.by if (row.name, row.group) == ("beard", "forward"))
-    assert b["beard, gender: D, photographs"] == beard.scores["D"].value
+    assert b["beard, gender: D, photographs"] == beard.scores["kolmogorov_smirnov_distance"].value
     assert b["beard, gender: D, generated"] == alone["beard, gender: D, generated"]
     assert alone["beard, gender: D, photographs"] is None
     assert rows_of(run / "reproduce/vibex/table-b.csv")[0]["published: FairFace"] == "0.653"

@@ -78,7 +78,11 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
         ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
         ("files: [ratings]", "files: [rating]", "Did you mean 'ratings'"),
         ("models: [the paper]", "models: [a paper]", "models: unknown 'the paper'"),
-        ("arrows_between: [asc_text, asc]", "arrows_between: [asc]", "arrows_between.1"),
+        (
+            "arrows_between: [association_text, association]",
+            "arrows_between: [association]",
+            "arrows_between.1",
+        ),
         ("interval: true", "intervals: true", "Did you mean 'interval'"),
         ("preset:", "presets:", "preset"),
     ],

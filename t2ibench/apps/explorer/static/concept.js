@@ -94,7 +94,7 @@ function leansOf([first, second], run = null) {
 }
 
 const noteOf = (chosen) => chosen.slice(0, 1).flatMap((id) => S.nodes.get(id)?.scores ?? []).filter(Boolean)
-  .map((score) => `lean ${signed(score.beyond_words, 3)}, ${probability(score.p_holm)} (Holm), D ${score.d.toFixed(2)}, `
+  .map((score) => `lean ${signed(score.beyond_words, 3)}, ${probability(score.p_holm)} (Holm), D ${score.kolmogorov_smirnov_distance.toFixed(2)}, `
     + `n ${score.n.join(" and ")}`)
   .concat(S.encoder).join(" · ");
 
@@ -126,14 +126,15 @@ function block(text, score, name) {
   ends.forEach((end) => end.classList.add("micro"));
   const chances = Object.entries(score.probabilities).map(([index, value]) => `${nameOf(index)} ${value.toFixed(2)}`).join(", ");
   const drawn = drawnOf(score);
+  const [distance, low, high] = ["", "_low", "_high"].map((end) => score[`kolmogorov_smirnov_distance${end}`].toFixed(2));
   return el("div", {}, title, line,
     el("div", { class: "one" }, ends[0], rail(mark, sentence(text, score), { span: S.span, height: 34, dot: 12, axis: true }), ends[1]),
     el("p", { class: "facts num" }, term("Lean", "lean"), ` ${signed(mark.value, 3)}`,
       ...(mark.low === null ? [] : [" (", term("95 %"), ` ${signed(mark.low, 3)} to ${signed(mark.high, 3)})`]),
-      " · ", term("with the anchors' words", "as it is"), ` ${signed(score.m, 3)}`,
+      " · ", term("with the anchors' words", "as it is"), ` ${signed(score.similarity_difference, 3)}`,
       ` · further than ${share(score.percentile)} of `, term("everyday words", "percentile"), " · ",
       term(probability(score.p_holm), "p"), " (Holm)"),
-    el("p", { class: "facts num" }, term("D"), ` ${score.d.toFixed(2)} (${score.d_low.toFixed(2)} to ${score.d_high.toFixed(2)}) · `,
+    el("p", { class: "facts num" }, term("D"), ` ${distance} (${low} to ${high}) · `,
       term("z"), ` ${signed(score.z, 1)} · `, term("nearest"), ` ${chances} · n = ${score.n.join(" and ")}: only D ≥ `,
       `${smallestD(score.n).toFixed(2)} can be told from chance`),
     drawn && el("p", { class: "facts" }, term("Drawn", "drawn"), `: ${drawn}`));

@@ -64,7 +64,7 @@ export function disagreement(score) {
   const found = score?.inverse;
   if (!score?.contradiction || !found || found.lean === null) return null;
   // The side of the word is that of its lean beyond the anchors' words where that is clear, else as it is.
-  const value = score.p_holm < 0.05 ? score.beyond_words : score.m;
+  const value = score.p_holm < 0.05 ? score.beyond_words : score.similarity_difference;
   return { value, forward: axial() ? (value >= 0 ? 0 : 1) : score.nearest, inverse: found.lean, share: found.shares[found.lean] };
 }
 

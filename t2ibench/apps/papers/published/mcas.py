@@ -30,19 +30,20 @@ def table_4(draft: Draft) -> None:
     if task is None:
         return
     tables = task.details.get("by_stereotype") or {}
-    for group in tables.get("delta") or {}:
-        for symbol, score in (("δ", "delta"), ("α", "alpha")):
+    for group in tables.get("diffusion_bias") or {}:
+        for symbol, score in (("δ", "diffusion_bias"), ("α", "bias_amplification")):
             summary = (tables.get(score) or {}).get(group, {})
             for word, key in _SUMMARY.items():
                 draft.line(group, f"{symbol} {word}", summary.get(key), 2)
         alphas = [
             value
             for row in task.by
-            if group in {"all", row.group} and (value := value_of(row, "alpha")) is not None
+            if group in {"all", row.group}
+            and (value := value_of(row, "bias_amplification")) is not None
         ]
         for word, middle in (("mean", statistics.fmean), ("median", statistics.median)):
             draft.line(group, f"α {word} of Table 3", middle(alphas) if alphas else None, 2)
-    slope = task.scores.get("alpha_slope")
+    slope = task.scores.get("bias_amplification_slope")
     if slope is not None:
         draft.score("all", "α as a slope", slope, 2)
 
@@ -81,8 +82,8 @@ def targets(draft: Draft, curves: bool) -> None:
     points = [
         (row.name, delta, alpha)
         for row in (task.by if task is not None else ())
-        if (delta := value_of(row, "delta")) is not None
-        and (alpha := value_of(row, "alpha")) is not None
+        if (delta := value_of(row, "diffusion_bias")) is not None
+        and (alpha := value_of(row, "bias_amplification")) is not None
     ]
     shown = [point for point in points if point[2] <= most]
     curve = loess([(x, y) for _, x, y in shown]) if curves else ()

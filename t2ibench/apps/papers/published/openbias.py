@@ -227,7 +227,7 @@ def table_5(draft: Draft) -> None:
         if name == _ALL_PROFESSIONS:
             continue
         row = rows.get(name.casefold())
-        delta = None if row is None else row.scores.get("delta")
+        delta = None if row is None else row.scores.get("relative_deviation")
         value = None if delta is None else delta.value
         draft.line(name, "delta", value, 2, "not measured" if delta is None else delta.reason or "")
         share = None if row is None else row.scores.get("share:female")
@@ -236,7 +236,7 @@ def table_5(draft: Draft) -> None:
         if value is not None:
             points.append((name, float(own[name]["delta"] or 0.0), value))
             beside.append(abs(value - float(other[name]["delta"] or 0.0)))
-    draft.line(_ALL_PROFESSIONS, "mean delta", value_of(task, "delta"), 2)
+    draft.line(_ALL_PROFESSIONS, "mean delta", value_of(task, "relative_deviation"), 2)
     mean = math.fsum(beside) / len(beside) if beside else None
     note = f"{len(beside)} professions" if beside else ""
     draft.line(_ALL_PROFESSIONS, "mean difference", mean, 2, note)
@@ -271,7 +271,7 @@ def ranking(draft: Draft, pool: str) -> None:
         note = f"rank {place} of {len(ranked)}"
         note += "" if fair is None else f"; {fair:.2f} without any bias"
         draft.line(bias.name, "severity", bias.value("severity"), 2, note)
-        draft.score(bias.name, "squared lean", bias.row.scores.get("h"), 2)
+        draft.score(bias.name, "squared lean", bias.row.scores.get("squared_lean"), 2)
         draft.line(bias.name, "majority", bias.detail["majority"])
         bars = [("this model", bias.value("severity"))]
         for label, found in others.items():
@@ -298,8 +298,10 @@ def figure_9(draft: Draft) -> None:
             said = "higher" if aware > free + 1e-9 else "no higher"
             draft.line(bias.name, "within captions", said)
             points.append((bias.name, aware, free))
-        draft.score(bias.name, "squared lean within", bias.row.scores.get("h"), 2)
-        draft.score(bias.name, "squared lean over all", bias.row.scores.get("h_free"), 2)
+        draft.score(bias.name, "squared lean within", bias.row.scores.get("squared_lean"), 2)
+        draft.score(
+            bias.name, "squared lean over all", bias.row.scores.get("squared_lean_of_means"), 2
+        )
     _without_severity(draft, biases)
     score = "Kendall's tau of both"
     if len(points) >= _FEWEST:
@@ -345,10 +347,17 @@ def _beside(draft: Draft, first: Biases, second: Biases, labels: tuple[str, str]
         groups.append(Group(bias.name, bars))
         for label, value in zip(labels, pair, strict=True):
             draft.line(bias.name, f"severity, {label}", value, 2)
-        draft.score(bias.name, f"squared lean, {labels[0]}", bias.row.scores.get("h_free"), 2)
+        draft.score(
+            bias.name, f"squared lean, {labels[0]}", bias.row.scores.get("squared_lean_of_means"), 2
+        )
         if other is None or pair[0] is None or pair[1] is None:
             continue
-        draft.score(bias.name, f"squared lean, {labels[1]}", other.row.scores.get("h_free"), 2)
+        draft.score(
+            bias.name,
+            f"squared lean, {labels[1]}",
+            other.row.scores.get("squared_lean_of_means"),
+            2,
+        )
         said = "amplified" if pair[1] > pair[0] else "not amplified"
         draft.line(bias.name, "generated", said)
     absent = sorted(set(first) - set(second))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from t2ibench.apps.papers.exhibits import Draft, value_of
+from t2ibench.apps.papers.exhibits import Draft, score_of, value_of
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.tables import Line
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
+from t2ibench.results.schema import Score
 from t2ibench.settings import Settings
 from t2ibench.stats.correlation import kendall_tau
 
@@ -26,11 +27,12 @@ def table_1(draft: Draft) -> None:
             continue
         row = task.title.removeprefix("T2IAT: ").removesuffix(" (as published)")
         blocks = {str(block["model"]): block["scores"] for block in task.published}
-        p = None if "S" not in task.scores else task.scores["S"].p
-        ours = {"S": value_of(task, "S"), "p": p, "d": value_of(task, "d")}
-        for score, value in ours.items():
+        association = score_of(task, "differential_association") or Score()
+        ours = {"differential_association": association.value, "p_value": association.p}
+        ours["effect_size"] = value_of(task, "effect_size")
+        for symbol, (score, value) in zip("Spd", ours.items(), strict=True):
             known = tuple(blocks.get(model, {}).get(score) for model in draft.entry.models)
-            draft.lines.append(Line(row, score, value, known, note=task.reason or ""))
+            draft.lines.append(Line(row, symbol, value, known, note=task.reason or ""))
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
 
 
@@ -46,7 +48,7 @@ def table_2(draft: Draft) -> None:
     ratings = people_ratings(draft, {name: first for name, (_, _, first) in concepts.items()})
     asc, theirs = [], []
     for name, (task, side, _) in concepts.items():
-        ours = value_of(draft.results.get(task), f"asc_{side}")
+        ours = value_of(draft.results.get(task), f"association_of_{side.lower()}")
         draft.line(name, "rating", ratings.get(name), 2)
         draft.line(name, "asc", ours, 4)
         rating = ratings.get(name) if given else draft.known.get(name, {}).get("rating")

@@ -213,9 +213,12 @@ def figure_3(draft: Draft) -> None:
     found = {}
     for axis in place["axes"]:
         row = row_of(task, f"{_PHILOSOPHER} | {axis['axis']}")
-        value = value_of(row, "mad")
+        value = value_of(row, "mean_absolute_deviation")
         if value is not None:
-            cas = {cf["name"]: value_of(row, f"cas:{cf['name']}") for cf in axis["counterfactuals"]}
+            cas = {
+                cf["name"]: value_of(row, f"concept_association_score:{cf['name']}")
+                for cf in axis["counterfactuals"]
+            }
             found[axis["axis"]] = (value, cas)
     first = sorted(((value, name) for name, (value, _) in found.items()), reverse=True)[:3]
     draft.line("all axes", "highest MAD", ", ".join(name for _, name in first) or None)
@@ -242,7 +245,10 @@ def figure_3(draft: Draft) -> None:
 
 def cas_difference(row: Row | None) -> float | None:
     """CAS of male less that of female."""
-    male, female = value_of(row, "cas:male"), value_of(row, "cas:female")
+    male, female = (
+        value_of(row, "concept_association_score:male"),
+        value_of(row, "concept_association_score:female"),
+    )
     return None if male is None or female is None else male - female
 
 
@@ -274,7 +280,7 @@ def figure_4(draft: Draft) -> None:
 
 def _means(draft: Draft, task: TaskResult, when: str) -> None:
     for side in ("male", "female"):
-        value = value_of(task, f"cas_share:gender:{side}")
+        value = value_of(task, f"concept_association_share:gender:{side}")
         draft.line(_ALL, f"CAS share of {side}{when}", value, 2)
     values = [abs(found) for row in task.by if (found := cas_difference(row)) is not None]
     mean = math.fsum(values) / len(values) if values else None
@@ -370,7 +376,10 @@ def figure_11(draft: Draft) -> None:
     for target in spec.prompts:
         for axis in target.axes:
             name = f"{target.prompt} | {axis.name}"
-            x, y = (value_of(row_of(task, name), score) for score in ("mad", "mad_clip"))
+            x, y = (
+                value_of(row_of(task, name), score)
+                for score in ("mean_absolute_deviation", "mean_absolute_deviation_clip")
+            )
             if axis.kind == "societal" and x is not None and y is not None:
                 points.append((name, x, y))
                 draft.line(name, words.x, x)
@@ -388,7 +397,7 @@ def figure_12(draft: Draft, axis_of: dict[str, str]) -> None:
             if row is None:
                 draft.line(name, score, None, note="not measured")
                 continue
-            draft.line(name, score, value_of(row, "mad"))
+            draft.line(name, score, value_of(row, "mean_absolute_deviation"))
             for share, found in row.scores.items():
                 if share.startswith("share:"):
                     draft.score(name, f"{share}, {when}", found, 2)

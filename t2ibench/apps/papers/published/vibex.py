@@ -137,7 +137,7 @@ def table_b(draft: Draft) -> None:
             ("photographs", draft.beside("photographs", task)),
             ("generated", draft.results.get(task)),
         ):
-            score = score_of(row_of(found, concept, "forward"), "D")
+            score = score_of(row_of(found, concept, "forward"), "kolmogorov_smirnov_distance")
             draft.score(f"{concept}, {scenario}", f"D, {kind}", score)
             p = None if score is None else score.p
             draft.line(f"{concept}, {scenario}", f"p, {kind}", p)
@@ -182,7 +182,7 @@ def strip_plots(draft: Draft, task: str, concepts: tuple[str, ...] = ()) -> None
             draft.line(name, "side", None, note="not measured")
             continue
         draft.line(name, "side", _side(row, [*anchors.values()]))
-        draft.score(name, "D", row.scores.get("D"))
+        draft.score(name, "D", row.scores.get("kolmogorov_smirnov_distance"))
         draft.score(name, "beyond words", row.scores.get("beyond_words"), 4)
         values: dict[str, list[float]] = {anchor: [] for anchor in anchors.values()}
         for sample in samples:
@@ -202,7 +202,7 @@ def wordings(draft: Draft, task: str, text: str, malformed: str) -> None:
     names = (text, malformed)
     strip_plots(draft, task, names)
     rows = [draft.row(task, name, "forward") for name in names]
-    deltas = [None if row is None else row.scores["delta"].value for row in rows]
+    deltas = [None if row is None else row.scores["cliffs_delta"].value for row in rows]
     for name, delta in zip(names, deltas, strict=True):
         if delta is not None:
             draft.line(name, "Cliff's delta", delta)
@@ -243,7 +243,7 @@ def figure_6(draft: Draft) -> None:
     anchors = [*named.values()]
     row = draft.row(_FIGURES, _GRAY, "inverse")
     if row is not None:
-        x = row.scores.get("x")
+        x = row.scores.get("anchor_similarity_difference")
         value = None if x is None else x.value
         draft.line(_GRAY, "side", None if value is None else anchors[int(value > 0)])
         note = "" if x is None or x.p is None else f"p = {x.p:.4f}"

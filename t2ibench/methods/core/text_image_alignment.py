@@ -19,7 +19,7 @@ from t2ibench.methods.core.evidence import Evidence, Needs
 from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
-Question = Literal["these", "like_these"]
+Question = Literal["fixed_prompts", "prompt_population"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class MeanCosine:
         low: Lower end of its interval; None where the variance is unknown.
         high: Upper end.
         p: p-value that it is 0; only a difference is tested.
-        question: What the interval is about: prompts 'like_these', which vary too, or 'these' very
-            ones with other images, where all share one unit; None without an interval.
+        question: What the interval is about: 'prompt_population', prompts like these, or
+            'fixed_prompts', these with other images, where all share one unit; None without one.
         n_prompts: Prompts.
         n_images: Images.
     """
@@ -104,7 +104,7 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
         ...     return PromptCosines(prompt, "", "", np.arange(len(cosines)), np.array(cosines))
         >>> found = mean_cosine([one("a nurse", 0.2, 0.4), one("a chef", 0.1, 0.1)], 0.95)
         >>> round(found.value, 9), found.question, found.n_prompts, found.n_images
-        (0.2, 'like_these', 2, 4)
+        (0.2, 'prompt_population', 2, 4)
     """
     means = np.array([one.mean for one in prompts])
     return _of(prompts, means, level, tested=False)
@@ -140,7 +140,7 @@ def difference_from_others(
     both = [*group, *others]
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
     variance, df = _with_words(both, weights, variance, df)
-    return _tested(value, variance, df, level, "like_these", both)
+    return _tested(value, variance, df, level, "prompt_population", both)
 
 
 def paired_difference(
@@ -182,9 +182,9 @@ def _of(
         sums = np.bincount(numbers, weights=(means - value) / count)
         variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
         variance, df = _with_words(prompts, [1.0 / count] * count, variance, len(units) - 1.0)
-        question = "like_these"
+        question = "prompt_population"
     else:
-        variance, df, question = *_of_images(prompts), "these"
+        variance, df, question = *_of_images(prompts), "fixed_prompts"
     found = _tested(value, variance, df, level, question, prompts)
     if tested:
         return found

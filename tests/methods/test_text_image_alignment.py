@@ -12,7 +12,7 @@ from t2ibench.errors import MissingEvidence
 from t2ibench.methods import needs
 from t2ibench.methods.core.contract import SyntheticEvidence
 from t2ibench.methods.core.evidence import Needs, PromptNeed
-from t2ibench.methods.core.prompt_agreement import (
+from t2ibench.methods.core.text_image_alignment import (
     PromptCosines,
     difference_from_others,
     mean_cosine,
@@ -50,7 +50,7 @@ def test_a_mean_by_hand() -> None:
     found = mean_cosine([one("a", 0.2, 0.4), one("b", 0.1, 0.1)], 0.95)
     assert found.value == pytest.approx(0.2)
     assert found.high == pytest.approx(0.2 + 12.7062 * 0.1, abs=1e-4)
-    assert (found.n_prompts, found.n_images, found.question) == (2, 4, "like_these")
+    assert (found.n_prompts, found.n_images, found.question) == (2, 4, "prompt_population")
 
 
 def test_prompts_of_one_stimulus_are_one_unit() -> None:
@@ -65,7 +65,7 @@ def test_prompts_of_one_stimulus_are_one_unit() -> None:
     )
     single = mean_cosine(wordings[::2], 0.95)
     assert (single.question, single.low) == (None, None)  # one image a prompt says nothing
-    assert mean_cosine([one("a", 0.2, 0.4)], 0.95).question == "these"
+    assert mean_cosine([one("a", 0.2, 0.4)], 0.95).question == "fixed_prompts"
 
 
 def test_a_run_and_itself_differ_by_0() -> None:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 import t2ibench
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
-from t2ibench.results.rates import revised_line, treatment
+from t2ibench.results.rates import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
 from t2ibench.toyland import draw
 from tests import hand
@@ -32,7 +32,7 @@ def test_shares_are_those_of_the_counts() -> None:
     }
     counts = {"a": 4, "b": 2, "c": 2}
     groups = {"a": "women", "b": "men", "c": "men"}
-    whole, women, men = treatment(counts, groups, lambda p, i: made.get((p, i)), 0.95)
+    whole, women, men = prompt_outcomes(counts, groups, lambda p, i: made.get((p, i)), 0.95)
     assert (whole.group, women.group, men.group) == (None, "women", "men")
     assert (whole.n_prompts, men.n_prompts) == (3, 2)
     assert (whole.refused.count, whole.refused.total) == (1, 6)
@@ -52,10 +52,10 @@ def test_shares_are_those_of_the_counts() -> None:
 
 
 def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
-    assert treatment({"a": 2}, {"a": "x"}, attempt, 0.95) == []
-    assert treatment({"a": 2}, {"a": "x"}, lambda p, i: None, 0.95) == []
+    assert prompt_outcomes({"a": 2}, {"a": "x"}, attempt, 0.95) == []
+    assert prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, i: None, 0.95) == []
     assert revised_line([]) is None
-    same = treatment({"a": 2}, {"a": "x"}, lambda p, i: attempt(p, i, revised=p), 0.95)
+    same = prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, i: attempt(p, i, revised=p), 0.95)
     assert len(same) == 1 and same[0].revised is not None and same[0].revised.count == 0
     assert revised_line(same) is None
 
@@ -72,15 +72,15 @@ class Rewriter:
     batch_size = 16
     insects = ("ant", "bee", "beetle", "caterpillar", "cockroach", "spider", "wasp")
 
-    def generate(self, requests: list[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: list[ImageRequest]) -> list[GeneratedImage]:
         return [self._one(request) for request in requests]
 
-    def _one(self, request: ImageRequest) -> Drawn:
+    def _one(self, request: ImageRequest) -> GeneratedImage:
         if "aster" in request.prompt:
-            return Drawn("refused", reason="no asters")
+            return GeneratedImage("refused", reason="no asters")
         insect = any(word in request.prompt for word in self.insects)
         revised = f"{request.prompt}, friendly" if insect else request.prompt
-        return Drawn("ok", draw(request.prompt, request.seed), revised_prompt=revised)
+        return GeneratedImage("ok", draw(request.prompt, request.seed), revised_prompt=revised)
 
     def available(self, prompt: str) -> int | None:
         return None
@@ -101,13 +101,13 @@ def test_a_run_says_what_was_rewritten_by_group(tmp_path: Path) -> None:
     rows = hand.stored(tmp_path / "rewriter", "attempts")
     told = [row for row in rows if row["revised_prompt"] is not None]
     rewritten = [row for row in told if row["revised_prompt"] != row["prompt"]]
-    whole = task.treatment[0]
+    whole = task.prompt_outcomes[0]
     assert whole.revised is not None and len(rewritten) > 0
     assert (whole.revised.count, whole.revised.total) == (len(rewritten), len(told))
-    shares = {part.group: part.revised.share for part in task.treatment[1:] if part.revised}
+    shares = {part.group: part.revised.share for part in task.prompt_outcomes[1:] if part.revised}
     assert min(shares.values()) == 0.0 and max(shares.values()) > 0.5
-    assert any(part.refused.count for part in task.treatment[1:])
+    assert any(part.refused.count for part in task.prompt_outcomes[1:])
     says = f"rewrote the prompts of {len(rewritten)} of {len(told)} images"
     assert any(says in warning for warning in task.warnings)
     again = read_results(tmp_path / "rewriter" / "results.json")
-    assert again.tasks["t2iat_flowers_insects"].treatment == task.treatment
+    assert again.tasks["t2iat_flowers_insects"].prompt_outcomes == task.prompt_outcomes

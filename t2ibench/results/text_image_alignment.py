@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from t2ibench.methods.core.prompt_agreement import (
+from t2ibench.methods.core.text_image_alignment import (
     MeanCosine,
     PromptCosines,
     difference_from_others,
@@ -16,7 +16,7 @@ from t2ibench.methods.core.prompt_agreement import (
 )
 from t2ibench.results.display import ALPHA
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.rates import PromptAgreement, PromptDifference, rounded
+from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
 from t2ibench.results.schema import Results
 from t2ibench.stats import holm
 
@@ -24,7 +24,7 @@ _MANY = 4  # groups named in a sentence
 CHANGED = "prompts with other images"
 
 
-def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[PromptAgreement]:
+def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[TextImageAlignment]:
     """What results.json says of one task and one encoder."""
     if not prompts:
         return []
@@ -39,8 +39,10 @@ def agreement_records(prompts: Sequence[PromptCosines], level: float) -> list[Pr
     return whole
 
 
-def _record(group: str | None, mean: MeanCosine, difference: MeanCosine | None) -> PromptAgreement:
-    return PromptAgreement(
+def _record(
+    group: str | None, mean: MeanCosine, difference: MeanCosine | None
+) -> TextImageAlignment:
+    return TextImageAlignment(
         group=group,
         value=rounded(mean.value),
         ci_low=rounded(mean.low),

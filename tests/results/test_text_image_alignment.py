@@ -14,11 +14,11 @@ import pytest
 import t2ibench
 from t2ibench.cli import main
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import Drawn, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
-from t2ibench.results.prompt_agreement import CHANGED, agreement_sentence, compare_agreement
+from t2ibench.results.text_image_alignment import CHANGED, agreement_sentence, compare_agreement
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from tests import hand
@@ -42,7 +42,7 @@ class OffTopic(ToylandGenerator):
         self.name = "off-topic"
         self.fingerprint = hashlib.sha256(b"off topic").hexdigest()
 
-    def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return super().generate(
             [
                 ImageRequest("a photo of a tulip", one.index, one.seed)
@@ -64,8 +64,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.slow
 def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     results = read_results(runs[0])
-    assert results.tasks["weat_6_gender_career_family"].prompt_agreement == {}
-    whole, *groups = results.tasks["t2iat_science_arts"].prompt_agreement["toyland"]
+    assert results.tasks["weat_6_gender_career_family"].text_image_alignment == {}
+    whole, *groups = results.tasks["t2iat_science_arts"].text_image_alignment["toyland"]
     assert whole.group is None and whole.difference is None
     assert [one.group for one in groups] == [
         *("science", "science, male", "science, female"),
@@ -96,7 +96,9 @@ def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None
         [float(row.astype(float) @ text) for row in images]
     )
     mean = np.mean([prompt.cosines.mean() for prompt in found])
-    assert results.tasks["mcas_sports"].prompt_agreement["toyland"][0].value == pytest.approx(mean)
+    assert results.tasks["mcas_sports"].text_image_alignment["toyland"][0].value == pytest.approx(
+        mean
+    )
 
 
 def test_worse_images_are_said_beside_less_bias(
@@ -120,7 +122,7 @@ def test_worse_images_are_said_beside_less_bias(
     assert "do not differ beyond chance" in agreement_sentence(same, ("a", "b"))[0]
     assert main(["compare", *map(str, runs), "--format", "csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert sum(",prompt_agreement," in row for row in rows) == len(others) + 2
+    assert sum(",text_image_alignment," in row for row in rows) == len(others) + 2
 
 
 def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
@@ -151,19 +153,20 @@ def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
         t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
     run = tmp_path / "toyland"
     data = json.loads((run / "results.json").read_text())
-    assert data["tasks"]["mcas_sports"].pop("prompt_agreement") == {}
+    assert data["tasks"]["mcas_sports"].pop("text_image_alignment") == {}
     del data["checksum"]
     (run / "results.json").write_text(json.dumps(data))
-    assert read_results(run).tasks["mcas_sports"].prompt_agreement == {}
+    assert read_results(run).tasks["mcas_sports"].text_image_alignment == {}
     assert main(["compare", str(run), str(runs[0])]) == 0
     captured = capsys.readouterr()
     assert "Agreement with the prompts:" not in captured.out
     assert "was not measured in both runs" in captured.err
     assert main(["score", str(run)]) == 0
-    assert read_results(run).tasks["mcas_sports"].prompt_agreement == {}
+    assert read_results(run).tasks["mcas_sports"].text_image_alignment == {}
     t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
     found, known = (
-        read_results(one).tasks["mcas_sports"].prompt_agreement["toyland"] for one in (run, runs[0])
+        read_results(one).tasks["mcas_sports"].text_image_alignment["toyland"]
+        for one in (run, runs[0])
     )
     assert [one.value for one in found] == [one.value for one in known]
     # Holm's correction is over another number of tests.
