@@ -77,7 +77,7 @@ def test_damaged_influences_are_one_line(runs: dict[str, Path], cli: Cli) -> Non
     assert len(errors.splitlines()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # two runs
 def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     quick = {"n_permutations": 500, "n_bootstrap": 300, "images_per_prompt": 6}
     tasks = "openbias_winobias,occupations_t2iat"

@@ -129,7 +129,7 @@ def test_a_folder_among_the_rows_of_images_is_no_row(cli: Cli, here: Path) -> No
     assert (run / "results.json").read_bytes() == results
 
 
-@pytest.mark.slow  # starts processes
+@pytest.mark.nightly  # starts processes
 def test_a_name_that_is_not_utf8_loses_nothing(cli: Cli, here: Path) -> None:
     folder = os.fsdecode(b"n\xff")
     argv = [*SMALL, "--output-dir", folder]
@@ -144,7 +144,7 @@ def test_a_name_that_is_not_utf8_loses_nothing(cli: Cli, here: Path) -> None:
     assert "\\udcff" in record["history"][0]["command"]
 
 
-@pytest.mark.slow  # starts processes
+@pytest.mark.nightly  # starts processes
 def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
     gone = repr(str(tmp_path / "gone"))
     code = f"import os, sys\nos.mkdir({gone}); os.chdir({gone}); os.rmdir({gone})\n"
@@ -210,7 +210,7 @@ def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
     assert pictures and all(p.read_bytes()[:4] == b"\x89PNG" for p in pictures)
 
 
-@pytest.mark.slow  # starts processes
+@pytest.mark.nightly  # starts processes
 @pytest.mark.parametrize("argv", ["ls --json", " ".join(SMALL)], ids=["ls", "run"])
 def test_a_reader_that_has_enough(argv: str, tmp_path: Path) -> None:
     done = shell(tmp_path, f"t2ibench {argv} | head -c 10")
@@ -218,7 +218,7 @@ def test_a_reader_that_has_enough(argv: str, tmp_path: Path) -> None:
     assert b"Error" not in done.stderr
 
 
-@pytest.mark.slow  # starts processes
+@pytest.mark.nightly  # starts processes
 def test_a_config_from_a_shell(tmp_path: Path) -> None:
     done = shell(tmp_path, f"t2ibench {' '.join(SMALL)} --config <(echo 'seed: 3')")
     assert done.returncode == 0, done.stderr.decode()
@@ -296,6 +296,7 @@ USAGE = [
     ("ls modles", "'modles' is not one of tasks, groups"),
     ("ls modles", "Did you mean 'models'?"),
     ("leaderboard ad x", "Did you mean 'add'? `t2ibench leaderboard --help`"),
+    ("--batch-size x", "--batch-size"),
     ("--limit 0", "--limit: '0' is not a whole number of 1 or more."),
     ("--images-per-prompt " + "9" * 5000, "--images-per-prompt: '999"),
     ("--budget 2hours", "--budget: '2hours' is neither a number of images (4000) nor a time"),
@@ -376,6 +377,7 @@ PROPOSE = "propose openbias --proposer replay:r.jsonl --output o.yaml --captions
 TIBET = "propose tibet --output o.yaml --proposer replay:"
 LABEL = "label correlate x.csv --score a --rating b"
 CONFIG = " ".join(SMALL) + " --config x.yaml"
+TOYLAND = "--model toyland --tasks weat"
 ANSWERS = "--model toyland --tasks openbias --judge answers:x.csv"
 WEAT = "--tasks weat_1_flowers_insects --encoder vectors:"
 SHEET = "label import JUDGED x.csv --labeller me"
@@ -383,6 +385,19 @@ HEAD, VECTORS = b"prompt,index,answer\na,", b"rose 1 0 0\ntulip 0 1 0\n"
 ZIPPED = gzip.compress(VECTORS)
 # A command, what is in the file x that it reads, and what the error says.
 GIVEN: list[tuple[str, bytes | str, str]] = [
+    ("--model toyland", "", "Which tasks?"),
+    ("--tasks all", "", "Nothing to measure"),
+    ("--model toyland --tasks t2iat_flowers_insect", "", "Did you mean 't2iat_flowers_insects'?"),
+    ("--model toyland --tasks weat,ocupations", "", "Did you mean 'occupations'?"),
+    ("--model toyland --tasks tag:gendr", "", "Did you mean 'tag:gender'?"),
+    (f"{TOYLAND} --model-args flower.wether.pleasant=1", "", "Did you mean 'weather'?"),
+    (f"{TOYLAND} --model-args nonsense", "", "not of the form key=value"),
+    (f"{TOYLAND} --encoder toylnd", "", "Did you mean 'toyland'?"),
+    (f"{TOYLAND} --include-path nowhere", "", "No such folder: 'nowhere'"),
+    ("--model folder:nowhere --tasks t2iat", "", "No such folder: 'nowhere'"),
+    ("--model nothing --tasks t2iat", "", "Unknown model 'nothing'"),
+    ("score nowhere", "", "is not a run folder"),
+    ("validate nowhere", "", "No such file or folder"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
     (f"{PROPOSE} x.csv", b"caption\n" + b"x" * 200_000, "field larger"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from unittest import mock
 
 import pytest
 
+from t2ibench.cli.failure import usable_streams
 from t2ibench.cli.redaction import Redacted
 from t2ibench.errors import T2IBenchError
 
@@ -254,6 +257,16 @@ def test_many_failures_at_once_have_a_report_each(
         list(pool.map(lambda error: failure.explain(error, list(RUN), []), errors))
     assert len(list(temporary.iterdir())) == 8
     assert len(re.findall("unexpected error", capsys.readouterr().err)) == 8
+
+
+def test_marks_go_through_a_pipe_that_has_no_such_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    usable_streams()
+    print("● clear ○ not clear −0.80 – ± 鼠", end="", flush=True)
+    written = pipe.buffer
+    assert isinstance(written, io.BytesIO)
+    assert written.getvalue().decode("cp1252") == "* clear o not clear -0.80 – ± \\u9f20"
 
 
 # --- code of other people -----------------------------------------------------------------------

@@ -13,13 +13,7 @@ import pytest
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
-from t2ibench.models.protocols import (
-    Drawn,
-    Generator,
-    ImageRequest,
-    Releasable,
-    ReportsSettings,
-)
+from t2ibench.models.protocols import Drawn, Generator, ImageRequest, Releasable, ReportsSettings
 from tests.models import tiny
 
 # Loads torch models; the quick loop goes without.

@@ -125,7 +125,7 @@ def test_toyland_classes_and_words() -> None:
             "unknown",
             "dark skin",
             "unknown",
-        ),
+        )
     ]
     assert all(found.raw for found in answers)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -41,20 +39,6 @@ def test_every_entry_is_an_adapter_that_says_what_it_is(registry: Registry[Any])
         assert isinstance(adapter, Adapter)
         assert adapter.form.startswith(name) and adapter.description
         assert "\n" not in adapter.description
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words", [["ls", kind] for kind in ("models", "encoders", "judges", "proposers")] + [["--help"]]
-)
-def test_listing_imports_no_model_library(words: list[str]) -> None:
-    code = (
-        "import sys\nfrom t2ibench.cli import main\n"
-        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
-        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]", done.stderr
 
 
 def test_a_factory_gets_its_arguments_and_what_the_run_knows() -> None:

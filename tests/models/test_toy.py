@@ -88,18 +88,19 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
 
 
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
-    requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 7)
+    requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 3)
     whole = create_generator("toy", {})
     together = [np.asarray(one.image) for one in whole.generate(requests)]
     assert together[0].shape == (64, 64, 3)
-    few = [np.asarray(whole.generate([one])[0].image) for one in requests[::5]]
-    for first, second in zip(together[::5], few, strict=True):
+    few = [np.asarray(whole.generate([one])[0].image) for one in requests[::4]]
+    for first, second in zip(together[::4], few, strict=True):
         assert np.array_equal(first, second)
     backwards = [np.asarray(one.image) for one in whole.generate(requests[::-1])][::-1]
     assert all(np.array_equal(a, b) for a, b in zip(together, backwards, strict=True))
 
 
-@pytest.mark.parametrize("model", ["toy", pytest.param("toy-fair", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("model", ["toy", "toy-fair"])
 def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     prompts = sorted(
         {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}

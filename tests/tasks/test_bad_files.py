@@ -107,43 +107,37 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
     assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
-def test_deep_nesting_is_refused(opening: str, tmp_path: Path) -> None:
-    # libyaml itself recurses: without the check this depth ends the process
-    assert errors(tmp_path, opening * 200_000) == [(1, "is nested too deeply")]
+# A file as a whole; libyaml itself recurses: without the check of depth it would end the process.
+WHOLE: list[tuple[str | bytes, set[int | None], str]] = [
+    *((opening * 200_000, {1}, "is nested too deeply") for opening in ("[", "{a: ", "- ")),
+    (TEA.replace("Nobody", "Näbody").encode("latin-1"), {None}, "is not UTF-8 text"),
+    (TEA.replace("Nobody", "No\x00body"), {None}, "control characters"),
+    *((text, {1}, "the file is empty") for text in ("", "# nothing but a comment\n")),
+    ("---\n", {1, 2}, "expected a mapping of keys to values"),
+    *(
+        (text, {1}, "expected a mapping of keys to values")
+        for text in ("- a\n- b\n", "just text\n")
+    ),
+    (TEA + "---\n" + TEA, {19}, "expected a single document"),
+    *(
+        (TEA.replace("id: tea_coffee", f"id: {name}"), {1}, f"'{name}' names a choice of tasks")
+        for name in ("all", "weat", "t2iat", "openbias")
+    ),
+]
 
 
-def test_not_utf8(tmp_path: Path) -> None:
-    found = errors(tmp_path, TEA.replace("Nobody", "Näbody").encode("latin-1"))
-    assert len(found) == 1
-    assert "is not UTF-8 text" in found[0][1]
-
-
-def test_control_characters(tmp_path: Path) -> None:
-    assert len(errors(tmp_path, TEA.replace("Nobody", "No\x00body"))) == 1
+@pytest.mark.parametrize(("text", "lines", "message"), WHOLE, ids=range(len(WHOLE)))
+def test_a_file_that_is_wrong_as_a_whole(
+    text: str | bytes, lines: set[int | None], message: str, tmp_path: Path
+) -> None:
+    ((line, said),) = errors(tmp_path, text)
+    assert line in lines and message in said
 
 
 def test_utf8_with_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     task, problems = load(tmp_path, b"\xef\xbb\xbf" + TEA.replace("\n", "\r\n").encode())
     assert task is not None, problems
     assert task.spec.title == "Tea and coffee"
-
-
-@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n"])
-def test_empty_file(text: str, tmp_path: Path) -> None:
-    (found,) = errors(tmp_path, text)
-    assert found[0] in (1, 2)
-    assert "empty" in found[1] or "expected a mapping" in found[1]
-
-
-@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n"])
-def test_not_a_mapping(text: str, tmp_path: Path) -> None:
-    assert errors(tmp_path, text) == [(1, "expected a mapping of keys to values")]
-
-
-def test_two_documents_in_one_file(tmp_path: Path) -> None:
-    (found,) = errors(tmp_path, TEA + "---\n" + TEA)
-    assert "expected a single document" in found[1]
 
 
 def test_a_folder_named_like_a_file_and_an_unreadable_file(tmp_path: Path) -> None:
@@ -197,20 +191,19 @@ def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
     assert str(caught.value).endswith("2 problems found.")
 
 
-def test_duplicate_id_across_files(tmp_path: Path) -> None:
-    load(tmp_path, TEA, "one.yaml")
-    load(tmp_path, "# the same id again\n" + TEA, "two.yaml")
+@pytest.mark.parametrize(
+    ("taken", "by"), [("tea_coffee", "{folder}/one.yaml"), ("mcas_sports", "")]
+)
+def test_an_id_that_is_taken(taken: str, by: str, tmp_path: Path) -> None:
+    text = spoil(TEA, ("tea_coffee", taken))
+    if by:
+        load(tmp_path, text, "one.yaml")
+    load(tmp_path, "# the same id again\n" + text, "two.yaml")
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    assert caught.value.problems == [
-        f"{tmp_path / 'two.yaml'}:2: the id 'tea_coffee' is used by {tmp_path / 'one.yaml'}"
-    ]
-
-
-def test_an_id_of_a_bundled_task_is_taken(tmp_path: Path) -> None:
-    load(tmp_path, spoil(TEA, ("tea_coffee", "mcas_sports")))
-    with pytest.raises(TaskFileError, match="the id 'mcas_sports' is used by"):
-        load_tasks("mcas_sports", [tmp_path])
+        load_tasks(taken, [tmp_path])
+    (problem,) = caught.value.problems
+    said = f"{tmp_path / 'two.yaml'}:2: the id '{taken}' is used by "
+    assert problem.startswith(said + by.format(folder=tmp_path))
 
 
 def test_wrong_article_is_a_warning(tmp_path: Path) -> None:
@@ -296,13 +289,6 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
     assert "c.yaml:3: the name 'teas' is already used in " in text
 
 
-@pytest.mark.parametrize("name", ["all", "weat", "t2iat", "openbias"])
-def test_an_id_that_names_a_choice_of_tasks(name: str, tmp_path: Path) -> None:
-    found = errors(tmp_path, TEA.replace("id: tea_coffee", f"id: {name}"))
-    assert [line for line, _ in found] == [1]
-    assert f"'{name}' names a choice of tasks" in found[0][1]
-
-
 def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
     (tmp_path / "drinks").mkdir()
     for name, text in (
@@ -332,8 +318,7 @@ UNSEEN = ["\\u202e", "\\0", "\\e[31m", "\\a", "\\u2066", "\\u200b", "\\u2028", "
 
 @pytest.mark.parametrize("character", UNSEEN)
 @pytest.mark.parametrize(
-    ("old", "line"),
-    [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)],
+    ("old", "line"), [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)]
 )
 def test_text_that_misleads(character: str, old: str, line: int, tmp_path: Path) -> None:
     key, colon, _ = old.partition(": ")

@@ -164,11 +164,7 @@ def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     words = tmp_path / "stimuli" / "words.yaml"
     words.parent.mkdir()
     seen = []
-    for teas, text in (
-        ("oolong, assam", own),
-        ("oolong, sencha", own),
-        ("oolong, sencha", other),
-    ):
+    for teas, text in (("oolong, assam", own), ("oolong, sencha", own), ("oolong, sencha", other)):
         words.write_text(f"source: me\nlists: {{teas: [{teas}]}}\n")
         load(tmp_path, text)
         seen.append(build_index([tmp_path])[0].tasks["tea_coffee"].hash)

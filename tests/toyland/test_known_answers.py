@@ -70,10 +70,7 @@ def test_a_fair_plan_scores_nothing(tmp_path: Path) -> None:
 def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
     values = []
     for share in (0.5, 0.7, 0.9):
-        biases = {
-            "flower__weather__pleasant": share,
-            "insect__weather__pleasant": 1 - share,
-        }
+        biases = {"flower__weather__pleasant": share, "insect__weather__pleasant": 1 - share}
         task = measure("t2iat_flowers_insects", tmp_path, **biases)["t2iat_flowers_insects"]
         values.append(task.headline.value or 0.0)
     assert values == sorted(values)
