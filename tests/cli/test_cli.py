@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--limit", "1", "--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.toyland import draw
 from tests import hand
-
-Cli = Callable[..., tuple[int, str, str]]
-
+from tests.conftest import Cli
 
 SHARES = {"strong": 0.95, "weak": 0.55}
 

@@ -10,15 +10,14 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from t2ibench.cli import VERBS, main
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).resolve().parents[2]
 TASK = "t2iat_flowers_insects"
 SMALL = (
@@ -242,9 +241,7 @@ TYPED = [
     ("--model", "m" * 5000, "Unknown model 'mmm"),
     ("--model", "a/" + "m" * 5000, "No such folder"),
     ("--model", "/" + "m" * 5000, "No such folder"),
-    ("--model", "C:\\models\\sd", "written with '/'"),
     ("--model", "C:/models/sd", "written with '/'"),
-    ("--model", "models\\sd", "written with '/'"),
     ("--model", "a\nb", "Unknown model 'a\\nb'"),
     ("--model", "\x1b[2Jx", "Unknown model '\\x1b[2Jx'"),
     ("--model", "x\u202ey", "Unknown model 'x\\u202ey'"),
@@ -258,8 +255,6 @@ TYPED = [
     ("--tasks=openbias --judge", "j" * 5000, "Unknown judge"),
     ("--tasks=openbias --judge", "answers:" + "v" * 5000, "No such"),
     ("--device", "cdua", "Did you mean 'cuda'?"),
-    ("--device", "cuda:²", "--device cuda:²: expected"),
-    ("--device", "cuda:", "expected cpu, cuda"),
     ("--dtype", "flot16", "Did you mean 'float16'?"),
     ("--include-path", "i" * 5000, "too long"),
     ("--config", "c" * 5000, "too long"),
@@ -434,6 +429,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1 x 0\n", "x.txt:2: 'x' is not a number"),
     (f"{WEAT}x.txt", b"flower 1 0 0\nrose nan 0 0\n", "x.txt:2: 'nan' is not a number"),
     (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1e999 0 0\n", "x.txt:2: '1e999'"),
+    (f"{WEAT}x.bin", b"x", "binary format"),
     (f"{WEAT}x.txt", b"400000 50\n", "has no word vectors"),
     (f"{WEAT}x.txt", b"", "has no word vectors"),
     (f"{WEAT}x.txt", b"9" * 5000 + b" 3\n", "x.txt:1: expected"),

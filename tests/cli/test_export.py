@@ -7,7 +7,6 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from PIL import Image
 from t2ibench import evaluate
 from t2ibench.reports.exports import export
 from t2ibench.store.images import ImageStore
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_flowers_insects,openbias_examples"
 SMALL: dict[str, Any] = {
     "limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50,

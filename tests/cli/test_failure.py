@@ -17,8 +17,8 @@ import pytest
 from t2ibench.cli.failure import usable_streams
 from t2ibench.cli.redaction import Redacted
 from t2ibench.errors import T2IBenchError
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 RUN = ("--model", "toyland", "--tasks", "t2iat_flowers_insects")
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -294,26 +295,11 @@ def test_a_key_does_not_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "http://[::1",
-        "http://[::1]x",
-        "localhost:8000",
-        "",
-        "http://",
-        "http:///v1",
-        "ftp://host/v1",
-        "file:///etc/passwd",
-        "http://host:port/v1",
-        "http://host:99999/v1",
-        "http://host:0/v1",
-        "http://ho st/v1",
-        "http://host/v1\nX: y",
-        "http://host\t/v1",
-        "http://user:hunter2@host/v1",
-        "http://hunter2@host/v1",
-        "http://host/v1?key=hunter2",
-        "http://host/v1?hunter2",
-        "http://host/v1#hunter2",
-        "htp://user:hunter2@host/v1",
+        *("http://[::1", "http://[::1]x", "localhost:8000", "", "http://", "http:///v1"),
+        *("ftp://host/v1", "file:///etc/passwd", "http://host:port/v1", "http://host:99999/v1"),
+        *("http://host:0/v1", "http://ho st/v1", "http://host/v1\nX: y", "http://host\t/v1"),
+        *("http://user:hunter2@host/v1", "http://hunter2@host/v1", "http://host/v1?key=hunter2"),
+        *("http://host/v1?hunter2", "http://host/v1#hunter2", "htp://user:hunter2@host/v1"),
         "http://host:hunter2@x:y/v1",
     ],
 )
@@ -332,9 +318,21 @@ def test_addresses_that_are_taken(address: str) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redirect_is_not_followed(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And ~/.netrc is not read."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("MY_KEY", KEY)
     elsewhere: list[Any] = []
+    here: list[str] = []
+
+    def moved(wire: Wire) -> bool:
+        here.append(wire.headers["authorization"])
+        wire.send(response(b"", status, f"Location: {away}/chat/completions"))
+        return False
 
     def thief(wire: Wire) -> bool:
         elsewhere.append(wire.headers)
@@ -343,11 +341,11 @@ def test_a_redirect_is_not_followed(status: int, monkeypatch: pytest.MonkeyPatch
 
     with (
         wiring(thief) as away,
-        wiring(raw(response(b"", status, f"Location: {away}/chat/completions"))) as url,
+        wiring(moved) as url,
         pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
     ):
         chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
-    assert not elsewhere
+    assert not elsewhere and here == [f"Bearer {KEY}"]
 
 
 @pytest.mark.parametrize("proxy", ["socks9://x", "http://[::1", "nonsense"])

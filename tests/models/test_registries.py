@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from t2ibench import registry as registry_module
 from t2ibench.cli import main
@@ -30,7 +31,6 @@ from t2ibench.registry import Registry
 from tests.models.parts import Flat, Grey, Yes
 
 PARTS = "tests.models.parts"
-HEAVY = {"torch", "diffusers", "transformers", "open_clip", "PIL"}
 
 
 @pytest.mark.parametrize("registry", [GENERATORS, ENCODERS, JUDGES, PROPOSERS])
@@ -73,6 +73,7 @@ def test_a_factory_that_takes_any_keyword() -> None:
         (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),
+        ("sdlx", {}, "Did you mean 'sdxl'?"),
         ("toyland:x", {}, "Unknown model 'toyland:x'"),
         ("folder", {}, "Unknown model 'folder'"),
     ],
@@ -212,6 +213,7 @@ def test_plugins_stand_beside_the_others(
 
 
 def test_a_path_and_a_path_object_are_the_same(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "x.png")
     for spec in (tmp_path, str(tmp_path)):
-        with pytest.raises(T2IBenchError, match=r"no model_index\.json"):
+        with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
             create_generator(spec)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
+from tests.conftest import Cli
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
@@ -198,9 +198,7 @@ def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> Non
     assert headline.value is not None and abs(headline.value) < 0.3
 
 
-def test_a_run_that_lacks_nothing_loads_no_model(
-    cli: Callable[..., tuple[int, str, str]], tmp_path: Path
-) -> None:
+def test_a_run_that_lacks_nothing_loads_no_model(cli: Cli, tmp_path: Path) -> None:
     flags = ["--model", "toy", "--tasks", "t2iat_flowers_insects", "--limit", "1"]
     flags += ["--images-per-prompt", "1", "--guided-images-per-prompt", "1"]
     flags += ["--permutations", "99", "--bootstrap", "50", "--output-dir", str(tmp_path)]

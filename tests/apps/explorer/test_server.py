@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,8 +37,8 @@ from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
 from tests.apps.explorer.api import HEADERS, HOME, Client, explore, opened, pictures
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
 QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
 
@@ -459,7 +459,7 @@ def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Pat
 
 @pytest.mark.slow  # imports open_clip
 def test_images_without_an_encoder_say_at_once_which_one_they_need(
-    tmp_path: Path, cli: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import open_clip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,9 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import build_index
 from tests.apps.papers.conftest import FEW, SMALL, ours, write
+from tests.conftest import Cli
 
 FLOWERS = "t2iat_flowers_insects"
-Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
