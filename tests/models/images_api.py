@@ -8,19 +8,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
 import uvicorn
-from starlette.responses import JSONResponse
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "images_server.py"
-# A reply: status, headers and body, and how much of the body is sent.
-Said = tuple[int, dict[str, str], bytes]
-Speak = Callable[[dict[str, Any], dict[str, str]], Said]
 
 
 def images_server() -> ModuleType:
@@ -50,36 +46,6 @@ def running(app: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
-
-
-@contextmanager
-def speaking(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that says what `speak` says to (body, headers); and all bodies that it got."""
-    posted: list[dict[str, Any]] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
-        headers = {key.decode(): value.decode() for key, value in scope["headers"]}
-        body = await _body(receive) if scope["method"] == "POST" else b"null"
-        import json
-
-        value = json.loads(body) or {}
-        value |= {} if scope["method"] == "POST" else {"path": scope["path"]}
-        posted.append({**value, "headers": headers})
-        status, further, data = await asyncio.to_thread(speak, value, headers)
-        sent = {"content-type": "application/json", **further}
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [(key.encode(), text.encode()) for key, text in sent.items()],
-            }
-        )
-        await send({"type": "http.response.body", "body": data})
-
-    with running(app) as url:
-        yield url, posted
 
 
 async def _body(receive: Any) -> bytes:
@@ -177,8 +143,3 @@ class Faults:
             part = data[: len(data) // 2] if kind == "cut" else b""
             await send({"type": "http.response.body", "body": part, "more_body": True})
             raise ConnectionResetError
-
-
-def json_reply(value: Any, status: int = 200) -> Said:
-    """A reply in JSON."""
-    return status, {}, bytes(JSONResponse(value).body)

@@ -26,8 +26,8 @@ from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore, image_seed
-from tests.models.chat import without_waiting
-from tests.models.images_api import Faults, Said, images_server, json_reply, running, speaking
+from tests.models.chat import Said, json_reply, speaking, without_waiting
+from tests.models.images_api import Faults, images_server, running
 
 PROMPTS = [f"a photo of a {word}" for word in ("nurse", "rose", "chef", "wasp")]
 KEY = "sk-very-secret-0123456789"
@@ -371,7 +371,7 @@ def test_n_images_of_one_prompt_come_with_one_request() -> None:
         return json_reply({"data": [row] * min(3, body.get("n", 1))})
 
     with speaking(speak) as (url, posted):
-        model = served(url, n=4, seed="false")
+        model = served(url, n=4, seed="false", workers=1)
         found = model.generate(requests(PROMPTS[:2], 5))
         assert isinstance(model, Charges)
         assert model.forecast(requests(PROMPTS[:2], 5)).startswith("4 requests to ")

@@ -18,16 +18,9 @@ def measure(
     tasks: str, folder: Path, *, images: int = 8, guided: int = 3, **biases: float
 ) -> dict[str, TaskResult]:
     args = {key.replace("__", "."): value for key, value in biases.items()}
-    return evaluate(
-        "toyland",
-        tasks,
-        model_args=args,
-        images_per_prompt=images,
-        guided_images_per_prompt=guided,
-        n_permutations=2000,
-        n_bootstrap=300,
-        output_dir=folder,
-    ).tasks
+    sizes = {"images_per_prompt": images, "guided_images_per_prompt": guided}
+    draws = {"n_permutations": 2000, "n_bootstrap": 300}
+    return evaluate("toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws).tasks
 
 
 def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) -> None:

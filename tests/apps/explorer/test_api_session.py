@@ -48,7 +48,8 @@ def colour(client: Client) -> str:
 
 
 def test_a_save_that_arrives_late_is_ignored(client: Client) -> None:
-    assert saved(client, "#000001", "?page=a&turn=1")
+    assert client.get("/api/session")["saved"] is False
+    assert saved(client, "#000001", "?page=a&turn=1") and client.get("/api/session")["saved"]
     assert saved(client, "#000003", "?page=a&turn=3", "PUT")
     assert not saved(client, "#000002", "?page=a&turn=2")
     assert colour(client) == "#000003"
@@ -72,6 +73,11 @@ def test_further_pictures_are_further_ones(client: Client) -> None:
     assert (job["first"], job["done"]) == (0, 5) and indices(client, NEW) == list(range(5))
     job = client.draw(NEW, 5)
     assert (job["first"], job["done"]) == (5, 5) and indices(client, NEW) == list(range(10))
+    # They are in the run, whoever opens it.
+    run = client.collection.sources[0].run
+    assert run is not None
+    again = opened(run.path, encoder=None)
+    assert sum(one.prompt == NEW for one in again.pictures) == 10
 
 
 def test_pictures_of_the_run_itself_are_continued(client: Client) -> None:

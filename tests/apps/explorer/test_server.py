@@ -332,18 +332,6 @@ def test_a_broken_session_is_set_aside(collection: Collection, tmp_path: Path) -
     assert (tmp_path / "session.json.broken").read_text().startswith('{"version": 1')
 
 
-def test_an_inverse_query_draws_into_the_run(client: Client, run: Path, cli: Cli) -> None:
-    text = "picture that shows a chemist"
-    before = len(client.get("/api/images")["images"])
-    assert client.draw(text, 3)["done"] == 3
-    data = client.get("/api/images")
-    assert len(data["images"]) == before + 3
-    assert data["prompts"][data["images"][-1][0]] == text
-    # The picture is the one that a run would draw.
-    again = opened(run, encoder=None)
-    assert sum(one.prompt == text for one in again.pictures) == 3
-
-
 def test_a_black_image_is_filtered_and_ends_nothing(
     client: Client, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,15 +352,6 @@ def test_a_black_image_is_filtered_and_ends_nothing(
     store = ImageStore(folder.images, folder.record.generator.fingerprint)
     attempts = [store.get("a violinist at night", index) for index in range(3)]
     assert [one.status if one else None for one in attempts] == ["filtered", "failed", "ok"]
-
-
-def test_sessions_are_kept(client: Client) -> None:
-    session = client.get("/api/session")
-    assert session.pop("saved") is False
-    session["state"]["anchors"][0]["colour"] = "#123456"
-    client.post("/api/session", **session)
-    again = client.get("/api/session")
-    assert again["saved"] and again["state"]["anchors"][0]["colour"] == "#123456"
 
 
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
