@@ -123,6 +123,7 @@ def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
         assert "--budget 2h: 2 hours allow 1,213 images." in " ".join(out.split())
 
 
+@pytest.mark.slow
 def test_a_plan_within_a_budget(cli: Cli, tmp_path: Path) -> None:
     flags = ("--model", "sdxl", "--output-dir", tmp_path, "--dry-run")
     said = " ".join(cli(*flags, "--tasks", "all", "--budget", "2h")[1].split())

@@ -25,6 +25,7 @@ def measured(tmp_path: Path, cli: Cli) -> Cli:
     return run
 
 
+@pytest.mark.slow
 def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli) -> None:
     assert measured(ONE, "mine")[0] == 0
     folder = tmp_path / "runs" / "mine"
@@ -48,6 +49,7 @@ def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli
     assert both.tasks == read_results(tmp_path / "fresh" / "mine").tasks
 
 
+@pytest.mark.slow
 def test_a_name_is_the_head_everywhere(measured: Cli, tmp_path: Path, cli: Cli) -> None:
     args = ("--model-args", "all.gender.female=0.5")
     _, out, _ = measured(ONE, "step 1000")

@@ -65,6 +65,7 @@ HANGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", HANGS)
 def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
     ended = threading.Event()

@@ -71,6 +71,7 @@ def toyland() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_a_served_model_gives_the_images_of_the_same_model_here(
     toyland: str, tmp_path: Path
 ) -> None:
@@ -320,6 +321,7 @@ def test_what_cannot_work_is_said_at_the_first_request(
     assert "\n" not in str(caught.value) and KEY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -335,6 +337,7 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
+@pytest.mark.slow
 def test_a_long_first_wait_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("t2ibench.models.generators.hosted._LONG", 0.1)
 
@@ -382,6 +385,7 @@ def test_n_images_of_one_prompt_come_with_one_request() -> None:
         served("http://127.0.0.1:1/v1", n=4)
 
 
+@pytest.mark.slow
 def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyPatch) -> None:
     async def short(_: float) -> None:
         await asyncio.sleep(0.05)
@@ -424,6 +428,7 @@ def stored(folder: Path) -> list[dict[str, Any]]:
     return [row for row in map(json.loads, lines) if "prompt" in row]
 
 
+@pytest.mark.slow
 def test_max_cost_stops_and_a_higher_one_goes_on(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -74,6 +74,7 @@ def proposed(cli: Cli, tmp_path: Path) -> Callable[[], dict[str, Any]]:
     return read
 
 
+@pytest.mark.slow
 def test_openbias_from_captions_to_a_run(
     tmp_path: Path, cli: Cli, propose: Any, proposed: Any
 ) -> None:

@@ -53,6 +53,7 @@ def test_its_prompts(mytasks: Path) -> None:
     assert (found.n_prompts, found.n_images) == (8 + 8 * 4, 8 * 4 + 8 * 4 * 2)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_work(
     mytasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -238,6 +238,7 @@ def test_broken_words_stop_the_tasks_beside_them_and_change_no_others(tmp_path: 
         load_tasks("tea_coffee", [tmp_path])
 
 
+@pytest.mark.slow
 def test_the_command_line_goes_on_without_a_broken_file(tmp_path: Path, cli: Cli) -> None:
     folder = str(broken_folder(tmp_path / "mine"))
     status, out, err = cli("ls", "--include-path", folder)

@@ -23,6 +23,7 @@ def measure(
     return evaluate("toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws).tasks
 
 
+@pytest.mark.slow
 def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) -> None:
     tasks = measure(PLANTED, tmp_path) | measure(OCCUPATIONS, tmp_path, images=8, guided=3)
     for name, task in tasks.items():

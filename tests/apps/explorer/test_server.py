@@ -376,6 +376,7 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return opened(pictures(folder, shown))
 
 
+@pytest.mark.slow
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
     texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
@@ -408,6 +409,7 @@ def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) ->
     assert found.says.endswith("its own images lean to 'old'")
 
 
+@pytest.mark.slow
 def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
     more = {**QUICK, "images_per_prompt": 6, "model_args": {"all.gender.female": 0.5}}
     evaluate("toyland", "vibex_gender", output_dir=tmp_path, **more)

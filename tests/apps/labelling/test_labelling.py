@@ -194,6 +194,7 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
     assert (run / "results.json").read_bytes() == corrected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", [None, "skin"])
 def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -> None:
     """Of a run without a judge, or with one that names no class, labels give the numbers."""

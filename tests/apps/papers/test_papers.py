@@ -239,6 +239,7 @@ def test_bad_input_is_one_line(line: str, said: str, cli: Cli) -> None:
     assert status == 1 and said in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_run_with_a_preset_leaves_a_run_to_reproduce(tmp_path: Path) -> None:
     words = ["run", "--preset", "t2iat", *SMALL, *FEW, "--tasks", FLOWERS]
     assert main([*words, "--output-dir", str(tmp_path)]) == 0
