@@ -115,15 +115,22 @@ def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     assert cells[2] == "210" and cells[3] == "0.900"  # 189 of 210
 
 
-def test_a_wrong_sheet_is_one_line_and_stores_nothing(run: Path, cli: Cli, tmp_path: Path) -> None:
-    """Sheets that are none of this run: see tests/cli/test_errors.py."""
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answer": "femal"}, "Did you mean 'female'?"),
+        ({"id": "0123456789abcdef"}, "no image of this run has the id"),
+    ],
+)
+def test_a_wrong_sheet_is_one_line_and_stores_nothing(
+    run: Path, cli: Cli, tmp_path: Path, change: dict[str, str], message: str
+) -> None:
     cli("label", "export", run, "--images", "5", "--output", tmp_path / "l")
     filled = fill(tmp_path / "l", run)
     rows = list(csv.DictReader(filled.open(encoding="utf-8")))
-    rows[2]["answer"] = "femal"
-    write(filled, rows)
-    status, _, error = cli("label", "import", run, filled, "--labeller", "eve")
-    assert status == 1 and "Did you mean 'female'?" in error and error.count("\n") == 1
+    rows[2] |= change
+    status, _, error = cli("label", "import", run, write(filled, rows), "--labeller", "eve")
+    assert status == 1 and message in error and error.count("\n") == 1
     labels = run / "evidence" / "labels.jsonl"
     assert not labels.is_file() or "eve" not in labels.read_text()
 
