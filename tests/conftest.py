@@ -15,6 +15,9 @@ from hypothesis import settings
 
 from tests.system import chromium
 
+# The fixture `cli`: a command line's (exit status, standard output, standard error).
+Cli = Callable[..., tuple[int, str, str]]
+
 # Other work on the machine makes an example slow; that is no failure.
 settings.register_profile("t2ibench", deadline=None)
 settings.load_profile("t2ibench")
@@ -101,7 +104,7 @@ def not_hasty(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run a command line in this process: (exit status, standard output, standard error)."""
     from t2ibench.cli import main
 

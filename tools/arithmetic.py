@@ -1,6 +1,7 @@
 """Do results travel? Submissions and fresh runs, read under the arithmetic of other processors.
 
     python tools/arithmetic.py                           # the shipped submissions and fresh runs
+    python tools/arithmetic.py --stored                  # the shipped submissions alone
     python tools/arithmetic.py --python OLD/bin/python   # also by another environment's versions
 
 Each arithmetic is a process of its own with one row of `ARITHMETICS` in its environment. What is
@@ -129,6 +130,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--python", action="append", default=[], help="of another environment")
     parser.add_argument("--only", choices=ARITHMETICS, action="append", help="beside the first")
+    parser.add_argument("--stored", action="store_true", help="no fresh runs")
     parser.add_argument("--recompute", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.recompute:
@@ -146,7 +148,7 @@ def main() -> int:
             folder.mkdir()
             subprocess.run([python, __file__, "--recompute", folder], env=environment, check=True)
             folder = fresh[label] = Path(scratch, f"{number}-fresh")
-            for model in ("toyland", "toy"):
+            for model in () if arguments.stored else ("toyland", "toy"):
                 subprocess.run(
                     [python, "-m", "t2ibench", "--model", model, "--tasks", _TASKS, *_FRESH,
                      "--output-dir", folder],

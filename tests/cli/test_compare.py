@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.toyland import draw
 from tests import hand
-
-Cli = Callable[..., tuple[int, str, str]]
-
+from tests.conftest import Cli
 
 SHARES = {"strong": 0.95, "weak": 0.55}
 
@@ -77,7 +74,7 @@ def test_damaged_influences_are_one_line(runs: dict[str, Path], cli: Cli) -> Non
     assert len(errors.splitlines()) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # two runs
 def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
     quick = {"n_permutations": 500, "n_bootstrap": 300, "images_per_prompt": 6}
     tasks = "openbias_winobias,occupations_t2iat"

@@ -7,42 +7,22 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from t2ibench import evaluate
 from t2ibench.reports.exports import export
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
+from tests.conftest import Cli, copied
 
-Cli = Callable[..., tuple[int, str, str]]
-TASKS = "t2iat_flowers_insects,openbias_examples"
-SMALL: dict[str, Any] = {
-    "limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50,
-}  # fmt: skip
-FLAGS = [
-    *("--model", "toyland", "--tasks", TASKS, "--limit", "1", "--images-per-prompt", "2"),
-    *("--permutations", "200", "--bootstrap", "50"),
-]
 RUN = Path("runs/toyland")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("whole")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        evaluate("toyland", TASKS, **SMALL)
-    return folder
-
-
 @pytest.fixture
-def run(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(whole / "runs", tmp_path / "runs")
+def run(shared_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    copied(shared_run, tmp_path / "runs")
     monkeypatch.chdir(tmp_path)
     return RUN
 
@@ -77,17 +57,10 @@ def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
     assert set(read.column_names) == {"image", "prompt", "index", "seed", "model", "key", "sha256"}
     assert set(read["model"]) == {"toyland"} and read[0]["image"].mode == "RGB"
     # And it is a folder that can be measured as if a model had made it.
-    flags = [
-        "run",
-        "--model",
-        "folder:out",
-        *FLAGS[2:],
-        "--encoder",
-        "toyland",
-        "--judge",
-        "toyland",
-    ]
-    assert cli(*flags)[0] == 0
+    flags = ["--model", "folder:out", "--tasks", "t2iat_science_arts,openbias_examples"]
+    flags += ["--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
+    flags += ["--permutations", "200", "--bootstrap", "50", "--control-encoder", "none"]
+    assert cli("run", *flags, "--encoder", "toyland", "--judge", "toyland")[0] == 0
 
 
 def test_datasets_reads_exported_parquet(run: Path, cli: Cli) -> None:

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from t2ibench.cli.failure import usable_streams
 from t2ibench.cli.redaction import Redacted
 from t2ibench.errors import T2IBenchError
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 RUN = ("--model", "toyland", "--tasks", "t2iat_flowers_insects")
 
 
 class PanicException(BaseException):
     """What a library in Rust raises."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """What torch raises."""
 
 
 class Unspeakable(Exception):
@@ -29,21 +37,18 @@ class Unspeakable(Exception):
         raise ValueError("no text")
 
 
-def out_of_memory() -> Exception:
-    return type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory. Tried 2 GiB")
-
-
-UNEXPECTED: dict[str, tuple[BaseException, str]] = {
-    "a type": (TypeError("an odd operand"), "unexpected error: TypeError: an odd operand;"),
-    "a recursion": (RecursionError("maximum recursion depth exceeded"), "RecursionError: maximum"),
-    "a text": (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError"),
-    "lines": (ValueError("a\nb\x1b[31m"), "ValueError: a;"),
-    "1 MB": (ValueError("x" * 1_000_000), "ValueError: xxx"),
-    "no text": (KeyError(), "KeyError: KeyError;"),
-    "an assertion": (AssertionError(), "AssertionError"),
-    "a network's": (ConnectionResetError(104, "Connection reset"), "ConnectionResetError"),
-    "Rust's": (PanicException("index out of bounds"), "PanicException: index out of bounds"),
-}  # fmt: skip
+UNEXPECTED = [
+    (TypeError("an odd operand"), "TypeError: an odd operand;"),
+    (RecursionError("maximum recursion depth exceeded"), "RecursionError: maximum"),
+    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError"),
+    (ValueError("a\nb\x1b[31m"), "ValueError: a;"),
+    (ValueError("x" * 1_000_000), "ValueError: xxx"),
+    (KeyError(), "KeyError: KeyError;"),
+    (AssertionError(), "AssertionError"),
+    (ConnectionResetError(104, "Connection reset"), "ConnectionResetError"),
+    (PanicException("index out of bounds"), "PanicException: index out of bounds"),
+    (Unspeakable(), "Unspeakable"),
+]
 
 
 @pytest.fixture
@@ -58,27 +63,28 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object) -> int:
-        raise error
+@pytest.fixture
+def fail(cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """A run that raises an error, and the one line that the command says about it."""
 
-    monkeypatch.setattr("t2ibench.cli.run.run", run)
+    def failed(error: BaseException, *flags: str, status: int = 1) -> str:
+        monkeypatch.setattr("t2ibench.cli.run.run", mock.Mock(side_effect=error))
+        found, out, err = cli(*RUN, *flags)
+        assert (found, out) == (status, "")
+        err = err.removeprefix("\n")  # after a ^C of the terminal
+        assert len(err.splitlines()) <= 1 and len(err) < 2500 and "Traceback" not in err
+        return err
+
+    return failed
 
 
-@pytest.mark.parametrize(("error", "message"), UNEXPECTED.values(), ids=list(UNEXPECTED))
+@pytest.mark.parametrize(("error", "message"), UNEXPECTED)
 def test_the_unexpected_is_one_line_and_a_report(
-    error: BaseException,
-    message: str,
-    cli: Cli,
-    temporary: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException, message: str, fail: Callable[..., str], temporary: Path
 ) -> None:
-    failing_with(error, monkeypatch)
-    status, out, err = cli(*RUN, "--output-dir", "nowhere")
-    assert (status, out) == (1, "")
-    assert err.startswith("t2ibench: unexpected error: ") and message in err
+    err = fail(error, "--output-dir", "nowhere")
+    assert err.startswith(f"t2ibench: unexpected error: {message}")
     assert "this is a fault of t2ibench. Everything done so far is kept." in err
-    assert len(err.splitlines()) == 1 and len(err) < 2500 and "Traceback" not in err
     (report,) = temporary.iterdir()
     assert str(report) in err
     text = report.read_text(encoding="utf-8")
@@ -88,106 +94,76 @@ def test_the_unexpected_is_one_line_and_a_report(
     assert len(text) < 300_000
 
 
-def test_an_error_that_cannot_be_shown(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failing_with(Unspeakable(), monkeypatch)
-    status, _, err = cli(*RUN)
-    assert status == 1 and "unexpected error: Unspeakable" in err and len(err.splitlines()) == 1
-    assert len(list(temporary.iterdir())) == 1
-
-
-def test_the_report_lies_with_the_results(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    failing_with(TypeError("x"), monkeypatch)
+def test_the_report_lies_with_the_results(fail: Callable[..., str], temporary: Path) -> None:
     Path("mine").mkdir()
-    _, _, err = cli(*RUN, "--output-dir", "mine")
+    err = fail(TypeError("x"), "--output-dir", "mine")
     (report,) = Path("mine").iterdir()
     assert str(report) in err and not list(temporary.iterdir())
 
 
 def test_without_any_place_for_a_report(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    fail: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing_with(TypeError("x"), monkeypatch)
     monkeypatch.setattr(tempfile, "tempdir", "/proc/nothere")
-    status, _, err = cli(*RUN)
-    assert status == 1 and "T2IBENCH_TRACEBACK=1 shows where" in err
-    assert len(err.splitlines()) == 1
+    assert "T2IBENCH_TRACEBACK=1 shows where" in fail(TypeError("x"))
 
 
 def test_a_link_that_waits_for_the_report_is_not_followed(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    fail: Callable[..., str], temporary: Path
 ) -> None:
     victim = temporary.parent / "victim"
     victim.write_text("mine")
     for number in range(50):
         (temporary / f"t2ibench-error-{number}.txt").symlink_to(victim)
-    failing_with(TypeError("x"), monkeypatch)
-    assert cli(*RUN)[0] == 1
+    fail(TypeError("x"))
     assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("error", [TypeError("x"), T2IBenchError("Wrong.", "Do this.")])
 def test_the_traceback_is_there_for_who_asks(
-    error: Exception, cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, fail: Callable[..., str], cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing_with(error, monkeypatch)
+    monkeypatch.setenv("T2IBENCH_TRACEBACK", "0")
+    fail(error)
     monkeypatch.setenv("T2IBENCH_TRACEBACK", "1")
     status, _, err = cli(*RUN)
     assert status == 1 and "Traceback (most recent call last)" in err
     assert err.strip().splitlines()[-1].startswith("t2ibench: ")
-    monkeypatch.setenv("T2IBENCH_TRACEBACK", "0")
-    assert "Traceback" not in cli(*RUN)[2]
     assert "T2IBENCH_TRACEBACK=1" in cli("--help")[1] and "TRACEBACK" in cli("run", "--help")[1]
 
 
 @pytest.mark.parametrize(
-    ("error", "advice"),
+    ("error", "start", "advice"),
     [
-        (MemoryError("Unable to allocate 60 GiB"), "lower --bootstrap"),
-        (MemoryError(), "fewer tasks"),
-        (out_of_memory(), "Lower --batch-size"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "Lower --batch-size"),
+        (MemoryError("Unable to allocate 60 GiB"), "memory ran out", "lower --bootstrap"),
+        (MemoryError(), "memory ran out", "fewer tasks"),
+        (OutOfMemoryError("CUDA out of memory. Tried 2"), "memory ran out", "Lower --batch-size"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+            "memory",
+            "Lower --batch-size",
+        ),
+        (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
+        (KeyboardInterrupt(), "interrupted", ""),
     ],
 )
-def test_without_memory_it_says_what_to_reduce(
-    error: Exception, advice: str, cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_is_expected_has_no_report(
+    error: BaseException, start: str, advice: str, fail: Callable[..., str], temporary: Path
 ) -> None:
-    failing_with(error, monkeypatch)
-    status, _, err = cli(*RUN)
-    assert status == 1 and err.startswith("t2ibench: memory ran out") and advice in err
-    assert "Everything done so far is kept" in err and len(err.splitlines()) == 1
-    assert not list(temporary.iterdir())
-
-
-def test_a_file_that_nothing_expected_to_fail(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def run(*_: object) -> int:
-        return len(Path("gone/x").read_text())
-
-    monkeypatch.setattr("t2ibench.cli.run.run", run)
-    status, _, err = cli(*RUN)
-    assert status == 1 and err.startswith("t2ibench: gone/x: ") and len(err.splitlines()) == 1
+    err = fail(error, status=130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert err.startswith(f"t2ibench: {start}") and advice in err
+    if isinstance(error, (MemoryError, RuntimeError)):
+        assert "Everything done so far is kept" in err
     assert not list(temporary.iterdir())
 
 
 def test_what_ends_a_program_on_purpose_still_does(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    fail: Callable[..., str], temporary: Path
 ) -> None:
-    from t2ibench.cli import main
-
-    failing_with(KeyboardInterrupt(), monkeypatch)
-    status, _, err = cli(*RUN)
-    assert status == 130 and "interrupted" in err and "Traceback" not in err
-    failing_with(BrokenPipeError(32, "Broken pipe"), monkeypatch)
-    assert cli(*RUN)[::2] == (0, "")
-    for error in (SystemExit(7), GeneratorExit()):
-        failing_with(error, monkeypatch)
-        with pytest.raises(type(error)):
-            main(list(RUN))
+    assert fail(BrokenPipeError(32, "Broken pipe"), status=0) == ""
+    assert fail(SystemExit(7), status=7) == ""
+    with pytest.raises(GeneratorExit):
+        fail(GeneratorExit())
     assert not list(temporary.iterdir())
 
 
@@ -211,11 +187,7 @@ TOLD = {
 
 @pytest.mark.parametrize(("words", "environment"), TOLD.values(), ids=list(TOLD))
 def test_no_secret_is_shown_or_written(
-    words: list[str],
-    environment: dict[str, str],
-    cli: Cli,
-    temporary: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    words: list[str], environment: dict[str, str], temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -280,16 +252,21 @@ def test_many_failures_at_once_have_a_report_each(
 ) -> None:
     from t2ibench.cli import failure
 
-    threads = [
-        threading.Thread(target=failure.explain, args=(TypeError(str(n)), list(RUN), []))
-        for n in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    errors = [TypeError(str(number)) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda error: failure.explain(error, list(RUN), []), errors))
     assert len(list(temporary.iterdir())) == 8
     assert len(re.findall("unexpected error", capsys.readouterr().err)) == 8
+
+
+def test_marks_go_through_a_pipe_that_has_no_such_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    usable_streams()
+    print("● clear ○ not clear −0.80 – ± 鼠", end="", flush=True)
+    written = pipe.buffer
+    assert isinstance(written, io.BytesIO)
+    assert written.getvalue().decode("cp1252") == "* clear o not clear -0.80 – ± \\u9f20"
 
 
 # --- code of other people -----------------------------------------------------------------------
@@ -339,31 +316,36 @@ OTHERS = {
     "Escapes": "has the name 'g\\x1b[31m'",
     "Halves": "has the name 'g\\udcff'",
 }
+FEW = ("--encoder", "toyland", "--limit", "1", "--images-per-prompt", "1")
 
 
-@pytest.mark.parametrize(("name", "message"), OTHERS.items())
-def test_code_of_others_is_told_in_one_line(
-    name: str, message: str, cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def others(temporary: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+    """A module of the code above, under a name of its own."""
+    name = f"code_{request.node.callspec.id if hasattr(request.node, 'callspec') else 'odd'}"
     monkeypatch.syspath_prepend(str(Path.cwd()))
-    Path(f"code_{name}.py").write_text(CODE)
-    status, _, err = cli(
-        *("--model", f"code_{name}:{name}", *RUN[2:], "--encoder", "toyland"),
-        *("--limit", "1", "--images-per-prompt", "1"),
-    )
-    assert status == 1 and message in err.strip().splitlines()[-1]
+    Path(f"{name}.py").write_text(CODE)
+    return name
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_code_of_others_is_told_in_one_line(name: str, cli: Cli, others: str) -> None:
+    status, _, err = cli("--model", f"{others}:{name}", *RUN[2:], *FEW)
+    assert status == 1 and OTHERS[name] in err.strip().splitlines()[-1]
     assert len(err.strip().splitlines()) == 1 and "Traceback" not in err
 
 
-def test_odd_reasons_of_a_model_are_stored_and_shown(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    Path("code_odd.py").write_text(CODE)
-    argv = (
-        *("--model", "code_odd:Base", *RUN[2:], "--encoder", "toyland", "--limit", "1"),
-        *("--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50"),
-    )
+def test_odd_reasons_of_a_model_are_stored_and_shown(cli: Cli, others: str) -> None:
+    argv = [
+        "--model",
+        f"{others}:Base",
+        *RUN[2:],
+        *FEW,
+        "--permutations",
+        "99",
+        "--bootstrap",
+        "50",
+    ]
     for _ in range(2):
         status, out, err = cli(*argv)
         assert status == 3 and "\x1b" not in out + err, err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -16,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.cli.failure import usable_streams
 from t2ibench.store.database import Database
 
-pytestmark = pytest.mark.slow
+# .ci/run does the same with the wheel, from a run to a report.
+pytestmark = pytest.mark.nightly
 
 # Threads take turns so often that they meet in whatever they load at the same time.
 PROGRAM = "import sys; sys.setswitchinterval(1e-5); from t2ibench.cli import main; sys.exit(main())"
@@ -80,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("time", [1, pytest.param(2, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("time", [1, 2])
 def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path, time: int) -> None:
     """The images of the task that asks a judge have no embedding: they are embedded first."""
     run = place / "runs" / "toy"
@@ -102,7 +101,6 @@ def test_a_finished_run_is_read(place: Path, verb: str) -> None:
     assert results.read_bytes() == before
 
 
-@pytest.mark.nightly
 def test_a_submission_is_verified(place: Path) -> None:
     warm = cold(place / "run")
     job = ("--model", "toy", "--tasks", "mcas_sports", "--images-per-prompt", "2")
@@ -147,15 +145,3 @@ def test_a_run_needs_no_fork_no_fcntl_and_no_prctl(tmp_path: Path) -> None:
         done(where, environment, "--model", "toyland", *JOB, *options)
         said.add((where / "runs/toyland/results.json").read_bytes())
     assert len(said) == 1
-
-
-def test_marks_go_through_a_pipe_that_has_no_such_letters(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
-    monkeypatch.setattr(sys, "stdout", pipe)
-    usable_streams()
-    print("● clear ○ not clear −0.80 – ± 鼠", end="", flush=True)
-    written = pipe.buffer
-    assert isinstance(written, io.BytesIO)
-    assert written.getvalue().decode("cp1252") == "* clear o not clear -0.80 – ± \\u9f20"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from t2ibench.results.files import read_results
-
-Cli = Callable[..., tuple[int, str, str]]
+from tests.conftest import Cli
 
 ONE, TWO = "t2iat_flowers_insects", "t2iat_career_family"
 QUICK = (
@@ -19,7 +17,7 @@ QUICK = (
 
 
 @pytest.fixture
-def measured(tmp_path: Path, cli: Cli) -> Callable[..., tuple[int, str, str]]:
+def measured(tmp_path: Path, cli: Cli) -> Cli:
     def run(tasks: str, name: str, *words: str, folder: str = "runs") -> tuple[int, str, str]:
         place = ("--name", name, "--output-dir", tmp_path / folder)
         return cli("run", *QUICK, "--tasks", tasks, *place, *words)
@@ -27,6 +25,7 @@ def measured(tmp_path: Path, cli: Cli) -> Callable[..., tuple[int, str, str]]:
     return run
 
 
+@pytest.mark.slow
 def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli) -> None:
     assert measured(ONE, "mine")[0] == 0
     folder = tmp_path / "runs" / "mine"
@@ -50,6 +49,7 @@ def test_a_command_reports_its_own_tests(measured: Cli, tmp_path: Path, cli: Cli
     assert both.tasks == read_results(tmp_path / "fresh" / "mine").tasks
 
 
+@pytest.mark.slow
 def test_a_name_is_the_head_everywhere(measured: Cli, tmp_path: Path, cli: Cli) -> None:
     args = ("--model-args", "all.gender.female=0.5")
     _, out, _ = measured(ONE, "step 1000")

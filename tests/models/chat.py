@@ -57,30 +57,46 @@ def chat_server(base_url: str | None = None, **args: Any) -> ChatServer:
     return ChatServer("m", ChatArguments(base_url=base_url, **args))
 
 
+# A reply: status, headers and body; made of a request's body and headers.
+Said = tuple[int, dict[str, str], bytes]
+
+
+def json_reply(value: Any, status: int = 200) -> Said:
+    """A reply in JSON."""
+    return status, {}, json.dumps(value).encode()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+
 @contextmanager
-def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The address of a running server, and everything that it is sent."""
+def speaking(
+    speak: Callable[[dict[str, Any], dict[str, str]], Said],
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The address of a server that says what `speak` says; and all bodies that it got."""
     posted: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            posted.append(body | {"authorization": self.headers.get("Authorization")})
-            status, said, *headers = speak(body)
-            if isinstance(said, str) and status == 200:
-                said = {"choices": [{"message": {"role": "assistant", "content": said}}]}
-            data = (said if isinstance(said, str) else json.dumps(said)).encode()
+            text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = json.loads(text) if text else {"path": self.path}
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            posted.append({**body, "headers": headers})
+            status, further, data = speak(body, headers)
             self.send_response(status)
-            for key, value in (headers[0] if headers else {}).items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(len(data)))
+            length = {"content-length": str(len(data))}
+            for name, value in ({"content-type": "application/json"} | further | length).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
+
+        do_GET = do_POST
 
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -89,6 +105,23 @@ def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def serving(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server of chats: its address, and everything that it is sent."""
+    posted: list[dict[str, Any]] = []
+
+    def reply(body: dict[str, Any], headers: dict[str, str]) -> Said:
+        posted.append(body | {"authorization": headers.get("authorization")})
+        status, said, *further = speak(body)
+        if isinstance(said, str) and status == 200:
+            said = {"choices": [{"message": {"role": "assistant", "content": said}}]}
+        data = (said if isinstance(said, str) else json.dumps(said)).encode()
+        return status, further[0] if further else {}, data
+
+    with speaking(reply) as (url, _):
+        yield url, posted
 
 
 def completion(text: str) -> bytes:

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 WORD = "no function"
+Arguments = Mapping[str, Any]
+PerImage = Callable[[str, int], Any]
 
 
-def nothing(pipeline: Any, arguments: Mapping[str, Any]) -> Any:
+def nothing(pipeline: Any, arguments: Arguments) -> Any:
     return pipeline
 
 
-def steered(
-    pipeline: Any, arguments: Mapping[str, Any], *, strong: float = 3.0
-) -> Callable[[str, int], dict[str, Any]]:
+def steered(pipeline: Any, arguments: Arguments, *, strong: float = 3.0) -> PerImage:
     """Guidance of its own for every second image of a nurse."""
 
     def per_image(prompt: str, index: int) -> dict[str, Any]:
@@ -23,9 +23,7 @@ def steered(
     return per_image
 
 
-def embedded(
-    pipeline: Any, arguments: Mapping[str, Any]
-) -> Callable[[str, int], dict[str, Any] | None]:
+def embedded(pipeline: Any, arguments: Arguments) -> PerImage:
     """The embedding of another prompt for every second image, which is no plain value."""
     import torch
 
@@ -38,21 +36,19 @@ def embedded(
     return per_image
 
 
-def reworded(pipeline: Any, arguments: Mapping[str, Any]) -> Callable[[str, int], dict[str, Any]]:
+def reworded(pipeline: Any, arguments: Arguments) -> PerImage:
     return lambda prompt, index: {"prompt": "a photo of a rose"}
 
 
-def breaks(pipeline: Any, arguments: Mapping[str, Any]) -> Any:
+def breaks(pipeline: Any, arguments: Arguments) -> Any:
     raise ValueError("no such layer")
 
 
-def a_number(pipeline: Any, arguments: Mapping[str, Any]) -> Any:
+def a_number(pipeline: Any, arguments: Arguments) -> Any:
     return 3
 
 
-def fails_for_roses(
-    pipeline: Any, arguments: Mapping[str, Any]
-) -> Callable[[str, int], dict[str, Any]]:
+def fails_for_roses(pipeline: Any, arguments: Arguments) -> PerImage:
     def per_image(prompt: str, index: int) -> dict[str, Any]:
         if "rose" in prompt:
             raise KeyError("rose")
@@ -61,13 +57,13 @@ def fails_for_roses(
     return per_image
 
 
-def own_seed(pipeline: Any, arguments: Mapping[str, Any]) -> Callable[[str, int], dict[str, Any]]:
+def own_seed(pipeline: Any, arguments: Arguments) -> PerImage:
     return lambda prompt, index: {"generator": None}
 
 
-def misspelt(pipeline: Any, arguments: Mapping[str, Any]) -> Callable[[str, int], dict[str, Any]]:
+def misspelt(pipeline: Any, arguments: Arguments) -> PerImage:
     return lambda prompt, index: {"guidance_scal": 2.0}
 
 
-def a_word(pipeline: Any, arguments: Mapping[str, Any]) -> Callable[[str, int], Any]:
+def a_word(pipeline: Any, arguments: Arguments) -> PerImage:
     return lambda prompt, index: "a photo of a rose"

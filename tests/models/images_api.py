@@ -8,19 +8,15 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
-from starlette.responses import JSONResponse
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "images_server.py"
-# A reply: status, headers and body, and how much of the body is sent.
-Said = tuple[int, dict[str, str], bytes]
-Speak = Callable[[dict[str, Any], dict[str, str]], Said]
 
 
 def images_server() -> ModuleType:
@@ -52,36 +48,6 @@ def running(app: Any) -> Iterator[str]:
         thread.join(10)
 
 
-@contextmanager
-def speaking(speak: Speak) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server that says what `speak` says to (body, headers); and all bodies that it got."""
-    posted: list[dict[str, Any]] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            return
-        headers = {key.decode(): value.decode() for key, value in scope["headers"]}
-        body = await _body(receive) if scope["method"] == "POST" else b"null"
-        import json
-
-        value = json.loads(body) or {}
-        value |= {} if scope["method"] == "POST" else {"path": scope["path"]}
-        posted.append({**value, "headers": headers})
-        status, further, data = await asyncio.to_thread(speak, value, headers)
-        sent = {"content-type": "application/json", **further}
-        await send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [(key.encode(), text.encode()) for key, text in sent.items()],
-            }
-        )
-        await send({"type": "http.response.body", "body": data})
-
-    with running(app) as url:
-        yield url, posted
-
-
 async def _body(receive: Any) -> bytes:
     data = b""
     while True:
@@ -102,10 +68,18 @@ class Faults:
         hang: Seconds that it says nothing for.
     """
 
-    kinds = (
-        *("busy", "limited", "limited, with a date", "error", "cut", "reset", "page", "hang"),
-        *("gateway", "garbled", "empty", "charged and lost"),
-    )
+    replies: ClassVar[dict[str, tuple[int, bytes, dict[str, str]]]] = {
+        "busy": (503, b"busy", {"retry-after": "0"}),
+        "limited": (429, b'{"error": {"message": "slower"}}', {}),
+        "limited, with a date": (429, b"{}", {"retry-after": "Thu, 01 Jan 2026 00:00:00 GMT"}),
+        "error": (500, b'{"error": {"message": "oh"}}', {}),
+        "gateway": (502, b"<html>Bad gateway</html>", {}),
+        "page": (200, b"<html>We will be back</html>", {}),
+        "garbled": (200, b'{"data": [{"b64_json": "!!"}]}', {}),
+        "empty": (200, b"", {}),
+        "hang": (200, b"", {}),
+    }
+    kinds = (*replies, "cut", "reset", "charged and lost")
 
     def __init__(self, app: Any, every: int, hang: float) -> None:
         self._app = app
@@ -155,30 +129,12 @@ class Faults:
         return start, data
 
     async def _break(self, kind: str, scope: Any, body: bytes, key: str, send: Any) -> None:
-        async def reply(status: int, data: bytes, **headers: str) -> None:
-            named = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
+        if kind in self.replies:
+            await asyncio.sleep(self._hang if kind == "hang" else 0)
+            status, data, headers = self.replies[kind]
+            named = [(key.encode(), value.encode()) for key, value in headers.items()]
             await send({"type": "http.response.start", "status": status, "headers": named})
             await send({"type": "http.response.body", "body": data})
-
-        if kind == "busy":
-            await reply(503, b"busy", retry_after="0")
-        elif kind == "limited":
-            await reply(429, b'{"error": {"message": "slower"}}')
-        elif kind == "limited, with a date":
-            await reply(429, b"{}", retry_after="Thu, 01 Jan 2026 00:00:00 GMT")
-        elif kind == "error":
-            await reply(500, b'{"error": {"message": "oh"}}')
-        elif kind == "gateway":
-            await reply(502, b"<html>Bad gateway</html>")
-        elif kind == "page":
-            await reply(200, b"<html>We will be back</html>")
-        elif kind == "garbled":
-            await reply(200, b'{"data": [{"b64_json": "!!"}]}')
-        elif kind == "empty":
-            await reply(200, b"")
-        elif kind == "hang":
-            await asyncio.sleep(self._hang)
-            await reply(200, b"")
         elif kind == "reset":
             raise ConnectionResetError
         else:  # the image is made and charged for, and its reply is lost on the way
@@ -187,8 +143,3 @@ class Faults:
             part = data[: len(data) // 2] if kind == "cut" else b""
             await send({"type": "http.response.body", "body": part, "more_body": True})
             raise ConnectionResetError
-
-
-def json_reply(value: Any, status: int = 200) -> Said:
-    """A reply in JSON."""
-    return status, {}, bytes(JSONResponse(value).body)

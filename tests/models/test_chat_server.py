@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.server_errors import ServerAwayError
 from tests.models.chat import chat_server, serving, without_waiting
 
@@ -138,16 +137,3 @@ def test_one_session_serves_many_threads() -> None:
         with ThreadPoolExecutor(16) as pool:
             said = pool.map(lambda text: server.chat([{"role": "user", "content": text}]), texts)
             assert list(said) == texts
-
-
-def test_redirects_are_not_followed_and_netrc_is_not_read(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    netrc = tmp_path / "netrc"
-    netrc.write_text("machine 127.0.0.1 login me password secret\n")
-    monkeypatch.setenv("NETRC", str(netrc))
-    monkeypatch.setenv("MY_KEY", "mine")
-    away = says((302, "", {"Location": "http://127.0.0.1:1/"}))
-    with serving(away) as (url, posted), pytest.raises(T2IBenchError, match="302"):
-        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
-    assert [body["authorization"] for body in posted] == ["Bearer mine"]

@@ -35,7 +35,7 @@ NIGHTLY = [name for name in tiny_vlms.VLMS if name not in EVERY_TIME]
 )
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = str(request.param)
-    return tiny_vlms.VLMS[name](tmp_path_factory.mktemp(name))
+    return tiny_vlms.save(name, tmp_path_factory.mktemp(name))
 
 
 def make(folder: Path, dtype: str = "float32") -> tuple[VlmJudge, list[str]]:
@@ -171,17 +171,7 @@ def _unlike_llama(kind: str) -> Any:
     from transformers import Lfm2Config, MistralConfig
 
     tokens = tiny.letter_tokenizer()
-    sizes = {
-        "vocab_size": len(tokens),
-        "hidden_size": 32,
-        "intermediate_size": 64,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "pad_token_id": tokens.pad_token_id,
-        "bos_token_id": tokens.bos_token_id,
-        "eos_token_id": tokens.eos_token_id,
-    }
+    sizes = {**tiny.token_ids(tokens), **tiny.SIZES}
     if kind == "window":
         return MistralConfig(**sizes, sliding_window=16)
     return Lfm2Config(**sizes, layer_types=["conv", "full_attention"], block_multiple_of=32)
@@ -204,7 +194,7 @@ def test_a_model_that_cannot_share_is_asked_class_by_class(
 
 def test_a_model_that_takes_no_positions_is_found_out(tmp_path: Path) -> None:
     """The first answers are compared with the slower way, so that no wrong one is stored."""
-    judge, said = make(tiny_vlms.idefics3(tmp_path / "idefics3"))
+    judge, said = make(tiny_vlms.save("idefics3", tmp_path / "idefics3"))
 
     def forget(_: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return args, {key: value for key, value in kwargs.items() if key != "position_ids"}
@@ -221,7 +211,7 @@ def test_too_little_memory_costs_time_and_no_answer(
 ) -> None:
     import torch
 
-    judge, said = make(tiny_vlms.qwen2_vl(tmp_path / "qwen"))
+    judge, said = make(tiny_vlms.save("qwen2_vl", tmp_path / "qwen"))
     expected: list[Answer] = judge.answer(queries())
     shared, calls = SharedPasses.scores, list[int]()
 

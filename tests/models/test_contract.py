@@ -130,35 +130,28 @@ class Reversed(Coloured):
         return super().generate(requests[::-1])
 
 
-class Batchy(Coloured):
-    def image(self, request: ImageRequest) -> Image.Image:
-        return Image.new("RGB", (8, 8), (self.size, 0, 0))
-
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        self.size = len(requests)
-        return super().generate(requests)
+def generating(generate: Callable[..., list[GeneratedImage]]) -> type[Coloured]:
+    return type("Bad", (Coloured,), {"generate": generate})
 
 
-class Prudish(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        if not all(request.prompt for request in requests):
-            raise ValueError("no prompt\nat all")
-        return super().generate(requests)
+def drawing(image: Callable[[ImageRequest], Image.Image]) -> type[Coloured]:
+    return generating(lambda self, requests: [GeneratedImage("ok", image(one)) for one in requests])
 
 
-class Silent(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return [GeneratedImage("refused") for _ in requests]
+def batchy(_: Any, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    return [GeneratedImage("ok", Image.new("RGB", (8, 8), (len(requests), 0, 0))) for _ in requests]
 
 
-class Short(Coloured):
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return super().generate(requests[:2])
+def prudish(self: Coloured, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    if not all(request.prompt for request in requests):
+        raise ValueError("no prompt\nat all")
+    return Coloured.generate(self, requests)
 
 
-class Transparent(Coloured):
-    def image(self, request: ImageRequest) -> Image.Image:
-        return super().image(request).convert("RGBA")
+Batchy, Prudish = generating(batchy), generating(prudish)
+Silent = generating(lambda _, requests: [GeneratedImage("refused") for _ in requests])
+Short = generating(lambda one, requests: Coloured.generate(one, requests[:2]))
+Transparent = drawing(lambda _: Image.new("RGBA", (8, 8), "red"))
 
 
 class Timely(Coloured):
@@ -222,19 +215,13 @@ class Rows(Flat):
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-class Long(Rows):
-    def unit(self, rows: Any) -> Any:
-        return rows.astype(np.float32)
+def embedding(**members: Callable[..., Any]) -> type[Rows]:
+    return type("Bad", (Rows,), members)
 
 
-class Doubles(Rows):
-    def unit(self, rows: Any) -> Any:
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-class Unsorted(Rows):
-    def encode_texts(self, texts: Sequence[str]) -> Any:
-        return super().encode_texts(sorted(texts))
+Long = embedding(unit=lambda _, rows: rows.astype(np.float32))
+Doubles = embedding(unit=lambda _, rows: rows / np.linalg.norm(rows, axis=1, keepdims=True))
+Unsorted = embedding(encode_texts=lambda one, texts: Rows.encode_texts(one, sorted(texts)))
 
 
 class Centred(Rows):
@@ -269,19 +256,9 @@ class Reseeded(Blind):
         self.seed = int(np.random.default_rng().integers(1 << 30))
 
 
-class Twin(Rows):
-    def untrained(self) -> Any:
-        return Blind()
-
-
-class Unseeded(Rows):
-    def untrained(self) -> Any:
-        return Reseeded()
-
-
-class Itself(Rows):
-    def untrained(self) -> Any:
-        return Rows()
+Twin = embedding(untrained=lambda _: Blind())
+Unseeded = embedding(untrained=lambda _: Reseeded())
+Itself = embedding(untrained=lambda _: Rows())
 
 
 @pytest.mark.parametrize(
@@ -303,9 +280,11 @@ def test_broken_encoders(kind: type[Any], message: str | None) -> None:
     assert any(message in line for line in lines) if message else not lines, lines
 
 
-class Poetic(Yes):
-    def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        return [Answer("a rose by any other name") for _ in queries]
+def answering(answer: Answer) -> type[Yes]:
+    return type("Bad", (Yes,), {"answer": lambda _, queries: [answer] * len(queries)})
+
+
+Poetic, Mute = answering(Answer("a rose by any other name")), answering(Answer(None))
 
 
 class Counting(Yes):
@@ -314,11 +293,6 @@ class Counting(Yes):
             Answer(query.classes[min(place, 1)] if query.classes else "x")
             for place, query in enumerate(queries)
         ]
-
-
-class Mute(Yes):
-    def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        return [Answer(None) for _ in queries]
 
 
 @pytest.mark.parametrize(

@@ -244,22 +244,6 @@ def test_a_broken_folder_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_unknown_names(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="Did you mean 'toyland'"):
-        create_generator("toylnd", {})
-    with pytest.raises(T2IBenchError, match="Did you mean 'sdxl'"):
-        create_generator("sdlx", {})
-    with pytest.raises(T2IBenchError, match="No such folder"):
-        create_generator("./nowhere", {})
-    tiny.images(1)[0].save(tmp_path / "x.png")
-    with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
-        create_generator(str(tmp_path), {})
-    with pytest.raises(T2IBenchError, match=r"no cuda device|expected cpu"):
-        create_generator("sdxl", {}, device="cuda:7")
-    with pytest.raises(T2IBenchError, match="Did you mean 'float16'"):
-        create_generator("sdxl", {}, dtype="flot16")
-
-
 def test_an_alias_brings_its_own_arguments_and_the_users_win() -> None:
     turbo = create_generator("sdxl-turbo", {})
     assert (turbo.settings["steps"], turbo.settings["guidance"]) == (1, 0.0)

@@ -21,6 +21,7 @@ def faces() -> HaarFaces:
     return HaarFaces()
 
 
+@pytest.mark.slow
 def test_one_face_of_most_people_and_none_of_things(faces: HaarFaces) -> None:
     ones = [len(faces(draw("a photo of a light-skinned person", seed))) for seed in range(8)]
     assert ones.count(1) >= 7
@@ -37,6 +38,7 @@ def test_boxes_are_in_pixels_of_the_image_whatever_its_size(faces: HaarFaces) ->
     assert [edge / 8 for edge in large] == pytest.approx(small, abs=3)
 
 
+@pytest.mark.slow
 def test_the_judge_reads_drawn_people() -> None:
     (judge,) = create_judges(["skin"], {"fewest_pixels": "15"})
     names = tuple(name for name, _ in ITA_CLASSES)

@@ -44,18 +44,15 @@ def test_jsonl_manifest(tmp_path: Path, name: str, keys: tuple[str, str]) -> Non
     assert generator.available("a cook") == 0
 
 
-def test_csv_manifest(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rows",
+    ['file,prompt\na.png,"a tulip, joy"', "file;prompt\na.png;a tulip, joy"],
+)
+def test_csv_manifest_with_commas_or_as_a_spreadsheet_has_it(rows: str, tmp_path: Path) -> None:
     fill(tmp_path, ["a.png"])
-    (tmp_path / "prompts.csv").write_text('file,prompt\na.png,"a photo of tulip, joy"\n')
+    (tmp_path / "prompts.csv").write_text(f"{rows}\n")
     generator = create_generator(f"folder:{tmp_path}", {})
-    assert names_of(generator, "a photo of tulip, joy") == ["a.png"]
-
-
-def test_csv_manifest_of_a_spreadsheet_with_semicolons(tmp_path: Path) -> None:
-    fill(tmp_path, ["a.png"])
-    (tmp_path / "prompts.csv").write_text("file;prompt\na.png;a photo of tulip, joy\n")
-    generator = create_generator(f"folder:{tmp_path}", {})
-    assert names_of(generator, "a photo of tulip, joy") == ["a.png"]
+    assert names_of(generator, "a tulip, joy") == ["a.png"]
 
 
 def test_one_sub_folder_a_prompt_in_natural_order(tmp_path: Path) -> None:

@@ -96,10 +96,7 @@ def test_texts_are_for_each_image_and_an_embedding_takes_the_prompts_place() -> 
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [
-        ("breaks", "failed with ValueError: no such layer"),
-        ("a_number", "gives a int"),
-    ],
+    [("breaks", "failed with ValueError: no such layer"), ("a_number", "gives a int")],
 )
 def test_a_hook_that_fails_says_so(name: str, message: str) -> None:
     hook = find_hook(asked(f"{HERE}:{name}"))

@@ -18,7 +18,8 @@ from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
 from t2ibench.models.throttle import Throttle
 from t2ibench.toyland import draw
-from tests.models.images_api import Said, images_server, json_reply, running, speaking
+from tests.models.chat import Said, json_reply, speaking, without_waiting
+from tests.models.images_api import images_server, running
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
 
 
@@ -31,13 +32,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    found: list[float] = []
-
-    async def note(seconds: float) -> None:
-        found.append(seconds)
-
-    monkeypatch.setattr("t2ibench.models.servers.pause", note)
-    return found
+    return without_waiting(monkeypatch)
 
 
 def drawing(body: dict[str, Any], _: Any) -> Said:

@@ -14,6 +14,7 @@ from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.load_options import only_variant
 from t2ibench.models.protocols import ImageRequest, ReportsSettings
 from tests.models import tiny
+from tests.models.pipelines import parts
 
 ARGS = {"steps": "1", "size": "32"}
 REQUESTS = [ImageRequest("a photo of a nurse", 0, 1), ImageRequest("a rose", 0, 2)]
@@ -118,9 +119,7 @@ def test_what_decides_where_weights_are_decides_no_image(sdxl: Path) -> None:
 @pytest.mark.nightly
 def test_captions_are_cleaned_only_where_the_user_says_so(tmp_path: Path) -> None:
     """By default some pipelines clean them if two further packages are there."""
-    from tests.models.pipelines.matrix import save
-
-    folder = save("PixArtSigmaPipeline", tmp_path / "pixart")
+    folder = parts.saved("PixArtSigmaPipeline", tmp_path / "pixart")
     args = {**ARGS, "call.use_resolution_binning": "false"}
     generator = create_generator(str(folder), args, device="cpu")
     generator.generate(REQUESTS[:1])

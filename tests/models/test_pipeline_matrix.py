@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
 from tests.models.pipelines import matrix
-from tests.models.pipelines.matrix import TRIED, Row
+from tests.models.pipelines.matrix import PAGE, TRIED, Row
 
 pytestmark = pytest.mark.nightly  # loads torch models
-
-PAGE = Path(__file__).parents[2] / "docs" / "models" / "diffusers.md"
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,8 @@ def test_a_device_is_checked_for_models_that_need_none(device: str, here: Path) 
         with pytest.raises(T2IBenchError, match=r"--device .*expected cpu, cuda"):
             make()
     assert create_generator("toyland", device="cuda:3").name == "toyland"
+    with pytest.raises(T2IBenchError, match=r"no cuda device|expected cpu"):
+        create_generator("sdxl", device="cuda:7")
 
 
 @pytest.mark.slow  # loads torch models

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from t2ibench import registry as registry_module
 from t2ibench.cli import main
@@ -32,7 +31,6 @@ from t2ibench.registry import Registry
 from tests.models.parts import Flat, Grey, Yes
 
 PARTS = "tests.models.parts"
-HEAVY = {"torch", "diffusers", "transformers", "open_clip", "PIL"}
 
 
 @pytest.mark.parametrize("registry", [GENERATORS, ENCODERS, JUDGES, PROPOSERS])
@@ -41,20 +39,6 @@ def test_every_entry_is_an_adapter_that_says_what_it_is(registry: Registry[Any])
         assert isinstance(adapter, Adapter)
         assert adapter.form.startswith(name) and adapter.description
         assert "\n" not in adapter.description
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words", [["ls", kind] for kind in ("models", "encoders", "judges", "proposers")] + [["--help"]]
-)
-def test_listing_imports_no_model_library(words: list[str]) -> None:
-    code = (
-        "import sys\nfrom t2ibench.cli import main\n"
-        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
-        f"print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]", done.stderr
 
 
 def test_a_factory_gets_its_arguments_and_what_the_run_knows() -> None:
@@ -89,6 +73,7 @@ def test_a_factory_that_takes_any_keyword() -> None:
         (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),
+        ("sdlx", {}, "Did you mean 'sdxl'?"),
         ("toyland:x", {}, "Unknown model 'toyland:x'"),
         ("folder", {}, "Unknown model 'folder'"),
     ],
@@ -228,6 +213,7 @@ def test_plugins_stand_beside_the_others(
 
 
 def test_a_path_and_a_path_object_are_the_same(tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "x.png")
     for spec in (tmp_path, str(tmp_path)):
-        with pytest.raises(T2IBenchError, match=r"no model_index\.json"):
+        with pytest.raises(T2IBenchError, match=r"no model_index\.json.*--model folder:"):
             create_generator(spec)

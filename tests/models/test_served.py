@@ -27,8 +27,8 @@ from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
-from tests.models.chat import without_waiting
-from tests.models.images_api import Faults, Said, images_server, json_reply, running, speaking
+from tests.models.chat import Said, json_reply, speaking, without_waiting
+from tests.models.images_api import Faults, images_server, running
 
 PROMPTS = [f"a photo of a {word}" for word in ("nurse", "rose", "chef", "wasp")]
 KEY = "sk-very-secret-0123456789"
@@ -72,6 +72,7 @@ def toyland() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_a_served_model_gives_the_images_of_the_same_model_here(
     toyland: str, tmp_path: Path
 ) -> None:
@@ -323,6 +324,7 @@ def test_what_cannot_work_is_said_at_the_first_request(
     assert "\n" not in str(caught.value) and KEY not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -338,6 +340,7 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
+@pytest.mark.slow
 def test_a_long_first_wait_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("t2ibench.models.generators.hosted._LONG", 0.1)
 
@@ -374,7 +377,7 @@ def test_n_images_of_one_prompt_come_with_one_request() -> None:
         return json_reply({"data": [row] * min(3, body.get("n", 1))})
 
     with speaking(speak) as (url, posted):
-        model = served(url, n=4, seed="false")
+        model = served(url, n=4, seed="false", workers=1)
         found = model.generate(requests(PROMPTS[:2], 5))
         assert isinstance(model, Charges)
         assert model.forecast(requests(PROMPTS[:2], 5)).startswith("4 requests to ")
@@ -385,6 +388,7 @@ def test_n_images_of_one_prompt_come_with_one_request() -> None:
         served("http://127.0.0.1:1/v1", n=4)
 
 
+@pytest.mark.slow
 def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyPatch) -> None:
     async def short(_: float) -> None:
         await asyncio.sleep(0.05)
@@ -427,6 +431,7 @@ def stored(folder: Path) -> list[dict[str, Any]]:
     return [row for row in map(json.loads, lines) if "prompt" in row]
 
 
+@pytest.mark.slow
 def test_max_cost_stops_and_a_higher_one_goes_on(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

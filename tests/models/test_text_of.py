@@ -94,6 +94,7 @@ def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
         create_encoder(f"text_of:{copy}")
 
 
+@pytest.mark.slow
 def test_words_are_scored_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["--encoder", "text_of:toy", "--tasks", "weat_1_flowers_insects"]

@@ -11,56 +11,39 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from tests.models.pipelines import parts, unets, with_llms, with_t5
-from tests.models.pipelines.parts import clip_tokenizer, seed, text_config
+from tests.models.pipelines.parts import TABLE, clip_tokenizer, saved, seed
 
 # Each saves a pipeline into a folder, and gives the folder.
-stable_diffusion = partial(parts.saved, unets.stable_diffusion)
-sdxl = partial(parts.saved, unets.sdxl)
-sd3 = partial(parts.saved, with_t5.sd3)
-flux = partial(parts.saved, with_t5.flux)
-cogview4 = partial(parts.saved, with_llms.cogview4)
-amused = partial(parts.saved, unets.amused)
+stable_diffusion = partial(saved, "StableDiffusionPipeline")
+sdxl = partial(saved, "StableDiffusionXLPipeline")
+sd3 = partial(saved, "StableDiffusion3Pipeline")
+flux = partial(saved, "FluxPipeline")
+cogview4 = partial(saved, "CogView4Pipeline")
+amused = partial(saved, "AmusedPipeline")
 PIPELINES = {"sd": stable_diffusion, "sdxl": sdxl, "sd3": sd3, "flux": flux}
 
 
 def clip_model(folder: Path) -> Path:
     """A CLIPModel folder with its tokenizer and image processor."""
-    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel, CLIPVisionConfig
+    from transformers import CLIPConfig, CLIPImageProcessor, CLIPModel
 
     seed()
-    tokenizer = clip_tokenizer(folder.with_name(f"{folder.name}-tokenizer"))
-    vision = CLIPVisionConfig(
-        hidden_size=32,
-        intermediate_size=37,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        image_size=32,
-        patch_size=8,
-        projection_dim=24,
-    )
-    text = text_config(tokenizer, projection_dim=24)
+    sizes = TABLE["sizes"]
+    vision = {**sizes["CLIPVisionModelWithProjection"], "num_hidden_layers": 2, "patch_size": 8}
+    text = {**sizes["CLIPTextModel"], "projection_dim": 24}
     config = CLIPConfig(
-        text_config=text.to_dict(), vision_config=vision.to_dict(), projection_dim=24
+        text_config=text, vision_config={**vision, "projection_dim": 24}, projection_dim=24
     )
     CLIPModel(config).save_pretrained(folder, safe_serialization=True)
-    tokenizer.save_pretrained(folder)
-    CLIPImageProcessor(
-        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
-    ).save_pretrained(folder)
+    clip_tokenizer().save_pretrained(folder)
+    CLIPImageProcessor(**sizes["CLIPImageProcessor"]).save_pretrained(folder)
     return folder
 
 
 TINY_ARCHITECTURE = {
     "embed_dim": 16,
     "vision_cfg": {"image_size": 32, "layers": 2, "width": 32, "head_width": 16, "patch_size": 8},
-    "text_cfg": {
-        "context_length": 77,
-        "vocab_size": 49408,
-        "width": 32,
-        "heads": 2,
-        "layers": 2,
-    },
+    "text_cfg": {"context_length": 77, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 2},
 }
 
 
@@ -78,7 +61,8 @@ def open_clip_model(folder: Path) -> tuple[str, Path]:
     return "Tiny-t2ibench", folder / "tiny.safetensors"
 
 
-_CHAT = (
+TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+CHAT = (
     "{% for message in messages %}{{ message['role'] }}: "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
     "{% for part in message['content'] %}"
@@ -100,34 +84,32 @@ def letter_tokenizer() -> Any:
     raw.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(
         tokenizer_object=raw,
-        bos_token="<s>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        pad_token="<pad>",
+        **TOKENS,
         additional_special_tokens=["<image>"],
-        chat_template=_CHAT,
+        chat_template=CHAT,
         model_max_length=4096,
     )
+
+
+SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2}
+
+
+def token_ids(tokenizer: Any) -> dict[str, int]:
+    """What a language model's configuration says about its tokenizer."""
+    known = {
+        f"{name}_id": getattr(tokenizer, f"{name}_id") for name in TOKENS if name != "unk_token"
+    }
+    return {"vocab_size": len(tokenizer), **known}
 
 
 def _llama(tokenizer: Any) -> Any:
     from transformers import LlamaConfig
 
-    return LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=4096,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-    )
+    return LlamaConfig(**token_ids(tokenizer), **SIZES, max_position_embeddings=4096)
 
 
-def llava(folder: Path, text: Any = None, chat: str = _CHAT) -> Path:
+def llava(folder: Path, text: Any = None, chat: str = CHAT) -> Path:
     """A LLaVA with random weights and its processor; `text` configures its language model."""
     from transformers import (
         CLIPImageProcessor,
@@ -139,32 +121,22 @@ def llava(folder: Path, text: Any = None, chat: str = _CHAT) -> Path:
 
     seed()
     tokenizer = letter_tokenizer()
-    vision = CLIPVisionConfig(
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        image_size=32,
-        patch_size=16,
-        projection_dim=32,
-    )
+    sizes = {key: SIZES[key] for key in SIZES if key != "num_key_value_heads"}
     config = LlavaConfig(
-        vision_config=vision,
+        vision_config=CLIPVisionConfig(**sizes, image_size=32, patch_size=16, projection_dim=32),
         text_config=text or _llama(tokenizer),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
     )
-    size = {"height": 32, "width": 32}
-    processor = LlavaProcessor(
-        image_processor=CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=size),
+    LlavaForConditionalGeneration(config).save_pretrained(folder)
+    LlavaProcessor(
+        image_processor=CLIPImageProcessor(**TABLE["sizes"]["CLIPImageProcessor"]),
         tokenizer=tokenizer,
         patch_size=16,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
         chat_template=chat,
-    )
-    LlavaForConditionalGeneration(config).save_pretrained(folder)
-    processor.save_pretrained(folder)
+    ).save_pretrained(folder)
     return folder
 
 

@@ -12,10 +12,10 @@ import yaml
 
 from t2ibench.models.judges.skin import tones_of
 from t2ibench.results.files import read_results
+from tests.conftest import Cli
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.models.tiny import images
 
-Cli = Callable[..., tuple[int, str, str]]
 CAPTIONS = [
     f"A {who} in a {where}" for who in ("nurse", "chef", "lawyer") for where in ("park", "bar")
 ]
@@ -41,102 +41,102 @@ def proposing(body: dict[str, Any]) -> tuple[int, Any]:
     return 200, json.dumps(axes)
 
 
-def test_openbias_from_captions_to_a_run(tmp_path: Path, cli: Cli) -> None:
-    captions = tmp_path / "captions.txt"
-    captions.write_text("\n".join(CAPTIONS))
-    output = tmp_path / "tasks" / "Kitchen talk.yaml"
+@pytest.fixture
+def propose(cli: Cli, tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """Propose a task from captions.txt with a server; its file is tasks/mine.yaml."""
+    (tmp_path / "captions.txt").write_text("\n".join(CAPTIONS))
+
+    def run(url: str, *words: str | Path, support: int = 3, args: str = "") -> tuple[int, str]:
+        words = words or ("openbias", "--captions", tmp_path / "captions.txt", "--support", support)
+        server = ("--proposer", "openai:llm", "--proposer-args", f"base_url={url}{args}")
+        output = ("--output", tmp_path / "tasks" / "mine.yaml")
+        status, _, errors = cli("propose", *words, *server, *output)
+        return status, errors
+
+    return run
+
+
+@pytest.fixture
+def proposed(cli: Cli, tmp_path: Path) -> Callable[[], dict[str, Any]]:
+    """The proposed task, which runs."""
+
+    def read(run: bool = False) -> dict[str, Any]:
+        task = yaml.safe_load((tmp_path / "tasks" / "mine.yaml").read_text())
+        if run:
+            status, out, errors = cli(
+                *("--model", "toyland", "--tasks", "mine", "--include-path", tmp_path / "tasks"),
+                *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
+            )
+            assert status == 0, errors
+            assert "mine" in out
+        return task
+
+    return read
+
+
+@pytest.mark.slow
+def test_openbias_from_captions_to_a_run(
+    tmp_path: Path, cli: Cli, propose: Any, proposed: Any
+) -> None:
     with serving(proposing) as (url, heard):
-        flags = (
-            *("propose", "openbias", "--captions", captions, "--support", "3"),
-            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}", "--output", output),
-        )
-        status, _, errors = cli(*flags)
+        status, errors = propose(url)
         assert status == 0, errors
         assert len(heard) == len(CAPTIONS)
         assert "Dropped 3: the answer is in the prompt." in errors
-        assert cli(*flags)[0] == 0
+        assert propose(url)[0] == 0
         assert len(heard) == len(CAPTIONS)  # the second time nothing is asked
-    task = yaml.safe_load(output.read_text())
-    assert task["id"] == "kitchen_talk"
-    assert task["proposal"]["proposer"] == "openai:llm"
+    task = proposed(run=True)
+    assert task["id"] == "mine" and task["proposal"]["proposer"] == "openai:llm"
     gender, age = task["biases"]
-    assert (gender["about"], gender["name"], gender["classes"]) == (
-        "person",
-        "gender",
-        ["female", "male"],
-    )
+    found = (gender["about"], gender["name"], gender["classes"])
+    assert found == ("person", "gender", ["female", "male"])
     assert gender["captions"] == sorted(CAPTIONS) and len(age["captions"]) == 3
-    again = tmp_path / "again.yaml"
-    replies = output.with_suffix(".replies.jsonl")
+    again, replies = tmp_path / "Kitchen talk.yaml", tmp_path / "tasks" / "mine.replies.jsonl"
     status, _, errors = cli(
-        *("propose", "openbias", "--captions", captions, "--support", "3", "--output", again),
-        *("--proposer", f"replay:{replies}"),
+        *("propose", "openbias", "--captions", tmp_path / "captions.txt", "--support", "3"),
+        *("--output", again, "--proposer", f"replay:{replies}"),
     )
     assert status == 0, errors
-    assert yaml.safe_load(again.read_text())["biases"] == task["biases"]
-    status, out, errors = cli(
-        *("--model", "toyland", "--tasks", "kitchen_talk", "--include-path", output.parent),
-        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
-    )
-    assert status == 0, errors
-    assert "kitchen_talk" in out
+    replayed = yaml.safe_load(again.read_text())
+    assert (replayed["id"], replayed["biases"]) == ("kitchen_talk", task["biases"])
 
 
-def test_tibet_from_a_prompt_to_a_run(tmp_path: Path, cli: Cli) -> None:
-    output = tmp_path / "tasks" / "chef.yaml"
+def test_tibet_from_a_prompt_to_a_run(propose: Any, proposed: Any) -> None:
     with serving(proposing) as (url, heard):
-        status, _, errors = cli(
-            *("propose", "tibet", "--prompt", "a chef", "--output", output),
-            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
-        )
+        status, errors = propose(url, "tibet", "--prompt", "a chef")
     assert status == 0, errors
     assert [len(body["messages"]) for body in heard] == [1, 3, 5]
     assert "differs by 5 or more words" in errors and "fewer than two" in errors
-    (prompt,) = yaml.safe_load(output.read_text())["prompts"]
+    (prompt,) = proposed(run=True)["prompts"]
     (axis,) = prompt["axes"]
     assert axis["name"] == "gender"
     assert [one["name"] for one in axis["counterfactuals"]] == ["male", "female"]
-    status, out, errors = cli(
-        *("--model", "toyland", "--tasks", "chef", "--include-path", output.parent),
-        *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "200"),
-    )
-    assert status == 0, errors
-    assert "chef" in out
 
 
-def test_prompts_are_cleaned_up_as_the_paper_does(tmp_path: Path, cli: Cli) -> None:
-    prompts, output = tmp_path / "prompts.txt", tmp_path / "tasks" / "chef.yaml"
+def test_prompts_are_cleaned_up_as_the_paper_does(tmp_path: Path, propose: Any) -> None:
+    prompts = tmp_path / "prompts.txt"
     prompts.write_text("a chef in a busy kitchen, 4 k, by greg\na chef\noil painting of a cat\n")
     with serving(proposing) as (url, heard):
-        cli(
-            *("propose", "tibet", "--prompts", prompts, "--clean", "--output", output),
-            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
-        )
+        propose(url, "tibet", "--prompts", prompts, "--clean")
     asked = {posted_text(body) for body in heard if len(body["messages"]) == 1}
     assert len(asked) == 1 and "a chef in a busy kitchen, what are" in asked.pop()
 
 
-def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
+def test_an_unreadable_reply_is_asked_again(tmp_path: Path, propose: Any) -> None:
     told = []
 
     def hesitant(body: dict[str, Any]) -> tuple[int, Any]:
         told.append(posted_text(body))
-        return (
-            (200, "Hm.")
-            if "could not be read" not in told[-1]
-            else proposing({"messages": [{"role": "user", "content": "Prompt: park"}]})
-        )
+        if "could not be read" not in told[-1]:
+            return 200, "Hm."
+        return proposing({"messages": [{"role": "user", "content": "Prompt: park"}]})
 
-    captions = tmp_path / "captions.txt"
+    captions = tmp_path / "two.txt"
     captions.write_text("A nurse\nA chef")
-    output = tmp_path / "t.yaml"
+    words = ("openbias", "--captions", captions, "--support", "2")
     with serving(hesitant) as (url, _):
-        flags = (
-            *("propose", "openbias", "--captions", captions, "--support", "2", "--output", output),
-            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
-        )
-        assert cli(*flags, "--tries", "1")[0] == 1
-        status, _, errors = cli(*flags)
+        assert propose(url, *words, "--tries", "1")[0] == 1
+        status, errors = propose(url, *words)
     assert status == 0, errors
     assert sum("could not be read" in text for text in told) == 2
 
@@ -144,9 +144,7 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     "bad", [(400, {"error": "no"}), (200, {"choices": []}), (200, "[" * 100_000), (200, "\ud800")]
 )
-def test_one_bad_reply_costs_one_caption(bad: Any, tmp_path: Path, cli: Cli) -> None:
-    captions = tmp_path / "captions.txt"
-    captions.write_text("\n".join(CAPTIONS))
+def test_one_bad_reply_costs_one_caption(bad: Any, propose: Any, proposed: Any) -> None:
     refused = CAPTIONS[1]
 
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
@@ -154,22 +152,14 @@ def test_one_bad_reply_costs_one_caption(bad: Any, tmp_path: Path, cli: Cli) -> 
         return bad if any(refused in text for text in asked) else proposing(body)
 
     with serving(speak) as (url, _):
-        status, _, errors = cli(
-            *("propose", "openbias", "--captions", captions, "--support", "2"),
-            *("--proposer", "openai:llm", "--proposer-args", f"base_url={url}"),
-            *("--output", tmp_path / "t.yaml"),
-        )
+        status, errors = propose(url, support=2)
     assert status == 0 and f"'{refused}':" in errors, errors
-    gender, *_ = yaml.safe_load((tmp_path / "t.yaml").read_text())["biases"]
+    gender, *_ = proposed()["biases"]
     assert set(gender["captions"]) == set(CAPTIONS) - {refused}
 
 
-def test_a_server_that_dies_loses_nothing(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_dies_loses_nothing(propose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     without_waiting(monkeypatch)
-    captions = tmp_path / "captions.txt"
-    captions.write_text("\n".join(CAPTIONS))
     left = 4
 
     def dying(body: dict[str, Any]) -> tuple[int, Any]:
@@ -178,15 +168,10 @@ def test_a_server_that_dies_loses_nothing(
         return proposing(body) if left >= 0 else (503, "gone")
 
     with serving(dying) as (url, heard):
-        args = f"base_url={url},retries=2"
-        flags = (
-            *("propose", "openbias", "--captions", captions, "--support", "3"),
-            *("--proposer", "openai:llm", "--proposer-args", args, "--output", tmp_path / "t.yaml"),
-        )
-        status, _, errors = cli(*flags)
+        status, errors = propose(url, args=",retries=2")
         assert status == 1 and "replied with status 503" in errors and "Traceback" not in errors
         before, left = len(heard), 1000
-        assert cli(*flags)[0] == 0
+        assert propose(url, args=",retries=2")[0] == 0
         assert len(heard) - before == len(CAPTIONS) - 4
 
 

@@ -42,6 +42,7 @@ def test_any_bytes(data: bytes, file: Path) -> None:
         assert "is not UTF-8 text" in read_yaml(file).problems[0].message
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(text=st.text() | _YAML_LIKE)
 def test_any_text(text: str, file: Path) -> None:

@@ -31,184 +31,71 @@ def test_the_good_files_are_good(tmp_path: Path) -> None:
     assert warnings(tmp_path, JOBS) == []
 
 
-ONE_PROBLEM = {
-    "misspelt key": (
-        TEA,
-        "pairing:",
-        "pairng:",
-        17,
-        "unknown key 'pairng'. Did you mean 'pairing'?",
-    ),
-    "misspelt inner key": (
-        TEA,
-        "A: {name: warm, words",
-        "A: {name: warm, wrods: [x], words",
-        12,
-        "unknown key 'wrods'. Did you mean 'words'? Known here: name, words.",
-    ),
-    "duplicate key": (
-        TEA,
-        "tags: [benign]",
-        "tags: [benign]\nversion: 2",
-        8,
-        "duplicate key 'version' (first on line 2)",
-    ),
-    "duplicate inner key": (TEA, "name: teas", "name: teas, name: tea", 9, "duplicate key 'name'"),
-    "malformed YAML": (TEA, "tags: [benign]", "tags: [benign", 8, "malformed YAML: "),
-    "tabs": (TEA, "  neutral:", "\tneutral:", 15, "malformed YAML: "),
-    "not a date": (TEA, "title: Tea and coffee", "title: 2024-13-45", 4, "put the value in quotes"),
-    "key that is no text": (TEA, "tags: [benign]", "no: [benign]", 7, "the key 'no' is not text"),
-    "merge key": (TEA, "tags: [benign]", "<<: {a: 1}", 7, "the key '<<' is not text"),
-    "tag on a scalar": (
-        TEA,
-        "Tea and coffee",
-        "!!python/name:os.system",
-        4,
-        "the tag '!!python/name:os.system' is not allowed",
-    ),
-    "tag on a list": (
-        TEA,
-        "[benign]",
-        '!!python/object/apply:os.system ["false"]',
-        7,
-        "the tag '!!python/object/apply:os.system' is not allowed",
-    ),
-    "tag on a mapping": (
-        TEA,
-        "A: {name: warm",
-        "A: !!python/object:os.PathLike {name: warm",
-        12,
-        "the tag '!!python/object:os.PathLike' is not allowed",
-    ),
-    "missing citation": (
-        TEA,
-        "citation: Nobody (2024). A test of nothing.\n",
-        "",
-        1,
-        "the key 'citation' is missing",
-    ),
-    "missing version": (TEA, "version: 1\n", "", 1, "the key 'version' is missing"),
-    "version that is a boolean": (TEA, "version: 1", "version: yes", 2, "version: "),
-    "images as text": (TEA, "pairing:", 'images_per_prompt: "10"\npairing:', 17, "valid integer"),
-    "no images": (TEA, "pairing:", "images_per_prompt: 0\npairing:", 17, "images_per_prompt: "),
-    "unknown method": (
-        TEA,
-        "method: t2iat",
-        "method: t2it",
-        3,
-        "unknown method 't2it'. Did you mean 't2iat'? Methods: ",
-    ),
-    "method that is a list": (TEA, "method: t2iat", "method: [t2iat]", 3, "unknown method"),
-    "missing method": (TEA, "method: t2iat\n", "", 1, "the key 'method' is missing"),
-    "unknown choice": (
-        TEA,
-        "pairing: cycle",
-        "pairing: cylce",
-        17,
-        "'cylce' is not one of 'cycle' or 'cross'. Did you mean 'cycle'?",
-    ),
-    "unknown word list": (
-        TEA,
-        "[oolong, assam]",
-        "flower",
-        9,
-        "unknown word list 'flower'. Did you mean 'flowers'?",
-    ),
-    "unknown reference table": (
-        JOBS,
-        "{engineer: 0.1, nurse: 0.9}",
-        "us_labor_share_women",
-        17,
-        "unknown reference table 'us_labor_share_women'. Did you mean 'us_labour_share_women'?",
-    ),
-    "share above one": (JOBS, "nurse: 0.9", "nurse: 90", 17, "less than or equal to 1"),
-    "unknown placeholder": (
-        TEA,
-        '"a cup of {stimulus}"',
-        '"a cup of {stimlus}"',
-        15,
-        "unknown placeholder '{stimlus}'. Did you mean 'stimulus'?",
-    ),
-    "missing placeholder": (
-        TEA,
-        "{stimulus}, {attribute}",
-        "{stimulus}",
-        16,
-        "the template lacks the placeholder '{attribute}'",
-    ),
-    "unmatched brace": (TEA, '"a cup of {stimulus}"', '"a {cup of {stimulus}"', 15, "unmatched"),
-    "X and Y overlap": (
-        TEA,
-        "[mocha, latte]",
-        "[mocha, Assam]",
-        10,
-        "X and Y share words: 'assam'",
-    ),
-    "A and B overlap": (TEA, "[cold, icy]", "[hot, icy]", 13, "A and B share words: 'hot'"),
-    "groups overlap": (
-        JOBS,
-        "words: [female]",
-        "words: [female, male]",
-        10,
-        "male and female share words: 'male'",
-    ),
-    "duplicate words": (
-        TEA,
-        "[warm, hot]",
-        "[warm, warm]",
-        12,
-        "words given more than once: 'warm'",
-    ),
-    "too few entries": (
-        JOBS,
-        "  - {name: male, words: [male]}\n  - {name: female, words: [female]}\n",
-        "  - {name: female, words: [female]}\n",
-        8,
-        "groups: expected at least 2 entries, found 1: ",
-    ),
-    "an entry that is wrong is not one too few": (
-        JOBS,
-        "- {name: male, words: [male]}",
-        "- male",
-        9,
-        "groups.0: expected a mapping of keys to values, found 'male'",
-    ),
-    "empty list": (TEA, "[mocha, latte]", "[]", 10, "concepts.Y.stimuli: this is empty"),
-    "no list": (
-        TEA,
-        "[mocha, latte]",
-        "",
-        10,
-        "concepts.Y.stimuli: expected a list, found nothing",
-    ),
-    "more words than there are": (
-        TEA,
-        "words_per_stimulus: 2",
-        "words_per_stimulus: 3",
-        18,
-        "words_per_stimulus is 3, but a set has 2 words; use pairing: cross",
-    ),
-    "unknown reference group": (
-        JOBS,
-        "group: female",
-        "group: femal",
-        16,
-        "unknown group 'femal'. Did you mean 'female'?",
-    ),
-    "unquoted no": (TEA, "[cold, icy]", "[cold, no]", 13, "expected text, found false; put words"),
-    "unquoted number": (TEA, "[cold, icy]", "[cold, 7]", 13, "expected text, found 7; put it in"),
-    "bad id": (TEA, "id: tea_coffee", "id: Tea-Coffee", 1, "lower-case letters, digits"),
-    "list for a mapping": (TEA, "{name: warm, words: [warm, hot]}", "[warm]", 12, "a mapping of"),
-}
+# A good file, the line of the problem, what is replaced by what, and what is said.
+ONE_PROBLEM = [
+    (TEA, 17, "pairing:", "pairng:", "unknown key 'pairng'. Did you mean 'pairing'?"),
+    (TEA, 12, "A: {name: warm, words", "A: {name: warm, wrods: [x], words",
+     "unknown key 'wrods'. Did you mean 'words'? Known here: name, words."),
+    (TEA, 8, "tags: [benign]", "tags: [benign]\nversion: 2",
+     "duplicate key 'version' (first on line 2)"),
+    (TEA, 9, "name: teas", "name: teas, name: tea", "duplicate key 'name'"),
+    (TEA, 8, "tags: [benign]", "tags: [benign", "malformed YAML: "),
+    (TEA, 15, "  neutral:", "\tneutral:", "malformed YAML: "),
+    (TEA, 4, "title: Tea and coffee", "title: 2024-13-45", "put the value in quotes"),
+    (TEA, 7, "tags: [benign]", "no: [benign]", "the key 'no' is not text"),
+    (TEA, 7, "tags: [benign]", "<<: {a: 1}", "the key '<<' is not text"),
+    (TEA, 4, "Tea and coffee", "!!python/name:os.system",
+     "the tag '!!python/name:os.system' is not allowed"),
+    (TEA, 7, "[benign]", '!!python/object/apply:os.system ["false"]',
+     "the tag '!!python/object/apply:os.system' is not allowed"),
+    (TEA, 12, "A: {name: warm", "A: !!python/object:os.PathLike {name: warm",
+     "the tag '!!python/object:os.PathLike' is not allowed"),
+    (TEA, 1, "citation: Nobody (2024). A test of nothing.\n", "", "the key 'citation' is missing"),
+    (TEA, 1, "version: 1\n", "", "the key 'version' is missing"),
+    (TEA, 2, "version: 1", "version: yes", "version: "),
+    (TEA, 17, "pairing:", 'images_per_prompt: "10"\npairing:', "valid integer"),
+    (TEA, 17, "pairing:", "images_per_prompt: 0\npairing:", "images_per_prompt: "),
+    (TEA, 3, "method: t2iat", "method: t2it",
+     "unknown method 't2it'. Did you mean 't2iat'? Methods: "),
+    (TEA, 3, "method: t2iat", "method: [t2iat]", "unknown method"),
+    (TEA, 1, "method: t2iat\n", "", "the key 'method' is missing"),
+    (TEA, 17, "pairing: cycle", "pairing: cylce",
+     "'cylce' is not one of 'cycle' or 'cross'. Did you mean 'cycle'?"),
+    (TEA, 9, "[oolong, assam]", "flower", "unknown word list 'flower'. Did you mean 'flowers'?"),
+    (JOBS, 17, "{engineer: 0.1, nurse: 0.9}", "us_labor_share_women",
+     "unknown reference table 'us_labor_share_women'. Did you mean 'us_labour_share_women'?"),
+    (JOBS, 17, "nurse: 0.9", "nurse: 90", "less than or equal to 1"),
+    (TEA, 15, '"a cup of {stimulus}"', '"a cup of {stimlus}"',
+     "unknown placeholder '{stimlus}'. Did you mean 'stimulus'?"),
+    (TEA, 16, "{stimulus}, {attribute}", "{stimulus}",
+     "the template lacks the placeholder '{attribute}'"),
+    (TEA, 15, '"a cup of {stimulus}"', '"a {cup of {stimulus}"', "unmatched"),
+    (TEA, 10, "[mocha, latte]", "[mocha, Assam]", "X and Y share words: 'assam'"),
+    (TEA, 13, "[cold, icy]", "[hot, icy]", "A and B share words: 'hot'"),
+    (JOBS, 10, "words: [female]", "words: [female, male]", "male and female share words: 'male'"),
+    (TEA, 12, "[warm, hot]", "[warm, warm]", "words given more than once: 'warm'"),
+    (JOBS, 8, "  - {name: male, words: [male]}\n  - {name: female, words: [female]}\n",
+     "  - {name: female, words: [female]}\n", "groups: expected at least 2 entries, found 1: "),
+    (JOBS, 9, "- {name: male, words: [male]}", "- male",
+     "groups.0: expected a mapping of keys to values, found 'male'"),
+    (TEA, 10, "[mocha, latte]", "[]", "concepts.Y.stimuli: this is empty"),
+    (TEA, 10, "[mocha, latte]", "", "concepts.Y.stimuli: expected a list, found nothing"),
+    (TEA, 18, "words_per_stimulus: 2", "words_per_stimulus: 3",
+     "words_per_stimulus is 3, but a set has 2 words; use pairing: cross"),
+    (JOBS, 16, "group: female", "group: femal", "unknown group 'femal'. Did you mean 'female'?"),
+    (TEA, 13, "[cold, icy]", "[cold, no]", "expected text, found false; put words"),
+    (TEA, 13, "[cold, icy]", "[cold, 7]", "expected text, found 7; put it in"),
+    (TEA, 1, "id: tea_coffee", "id: Tea-Coffee", "lower-case letters, digits"),
+    (TEA, 12, "{name: warm, words: [warm, hot]}", "[warm]", "a mapping of"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", ONE_PROBLEM)
-def test_one_problem_is_one_line(case: str, tmp_path: Path) -> None:
-    text, old, new, line, message = ONE_PROBLEM[case]
-    found = errors(tmp_path, spoil(text, (old, new)))
-    assert len(found) == 1, found
-    assert found[0][0] == line
-    assert message in found[0][1]
+@pytest.mark.parametrize(("text", "line", "old", "new", "message"), ONE_PROBLEM)
+def test_one_problem_is_one_line(
+    text: str, line: int, old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    ((found, said),) = errors(tmp_path, spoil(text, (old, new)))
+    assert found == line and message in said
 
 
 def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
@@ -220,43 +107,37 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
     assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
 
 
-@pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
-def test_deep_nesting_is_refused(opening: str, tmp_path: Path) -> None:
-    # libyaml itself recurses: without the check this depth ends the process
-    assert errors(tmp_path, opening * 200_000) == [(1, "is nested too deeply")]
+# A file as a whole; libyaml itself recurses: without the check of depth it would end the process.
+WHOLE: list[tuple[str | bytes, set[int | None], str]] = [
+    *((opening * 200_000, {1}, "is nested too deeply") for opening in ("[", "{a: ", "- ")),
+    (TEA.replace("Nobody", "Näbody").encode("latin-1"), {None}, "is not UTF-8 text"),
+    (TEA.replace("Nobody", "No\x00body"), {None}, "control characters"),
+    *((text, {1}, "the file is empty") for text in ("", "# nothing but a comment\n")),
+    ("---\n", {1, 2}, "expected a mapping of keys to values"),
+    *(
+        (text, {1}, "expected a mapping of keys to values")
+        for text in ("- a\n- b\n", "just text\n")
+    ),
+    (TEA + "---\n" + TEA, {19}, "expected a single document"),
+    *(
+        (TEA.replace("id: tea_coffee", f"id: {name}"), {1}, f"'{name}' names a choice of tasks")
+        for name in ("all", "weat", "t2iat", "openbias")
+    ),
+]
 
 
-def test_not_utf8(tmp_path: Path) -> None:
-    found = errors(tmp_path, TEA.replace("Nobody", "Näbody").encode("latin-1"))
-    assert len(found) == 1
-    assert "is not UTF-8 text" in found[0][1]
-
-
-def test_control_characters(tmp_path: Path) -> None:
-    assert len(errors(tmp_path, TEA.replace("Nobody", "No\x00body"))) == 1
+@pytest.mark.parametrize(("text", "lines", "message"), WHOLE, ids=range(len(WHOLE)))
+def test_a_file_that_is_wrong_as_a_whole(
+    text: str | bytes, lines: set[int | None], message: str, tmp_path: Path
+) -> None:
+    ((line, said),) = errors(tmp_path, text)
+    assert line in lines and message in said
 
 
 def test_utf8_with_byte_order_mark_and_windows_line_ends(tmp_path: Path) -> None:
     task, problems = load(tmp_path, b"\xef\xbb\xbf" + TEA.replace("\n", "\r\n").encode())
     assert task is not None, problems
     assert task.spec.title == "Tea and coffee"
-
-
-@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "---\n"])
-def test_empty_file(text: str, tmp_path: Path) -> None:
-    (found,) = errors(tmp_path, text)
-    assert found[0] in (1, 2)
-    assert "empty" in found[1] or "expected a mapping" in found[1]
-
-
-@pytest.mark.parametrize("text", ["- a\n- b\n", "just text\n"])
-def test_not_a_mapping(text: str, tmp_path: Path) -> None:
-    assert errors(tmp_path, text) == [(1, "expected a mapping of keys to values")]
-
-
-def test_two_documents_in_one_file(tmp_path: Path) -> None:
-    (found,) = errors(tmp_path, TEA + "---\n" + TEA)
-    assert "expected a single document" in found[1]
 
 
 def test_a_folder_named_like_a_file_and_an_unreadable_file(tmp_path: Path) -> None:
@@ -310,20 +191,19 @@ def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
     assert str(caught.value).endswith("2 problems found.")
 
 
-def test_duplicate_id_across_files(tmp_path: Path) -> None:
-    load(tmp_path, TEA, "one.yaml")
-    load(tmp_path, "# the same id again\n" + TEA, "two.yaml")
+@pytest.mark.parametrize(
+    ("taken", "by"), [("tea_coffee", "{folder}/one.yaml"), ("mcas_sports", "")]
+)
+def test_an_id_that_is_taken(taken: str, by: str, tmp_path: Path) -> None:
+    text = spoil(TEA, ("tea_coffee", taken))
+    if by:
+        load(tmp_path, text, "one.yaml")
+    load(tmp_path, "# the same id again\n" + text, "two.yaml")
     with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    assert caught.value.problems == [
-        f"{tmp_path / 'two.yaml'}:2: the id 'tea_coffee' is used by {tmp_path / 'one.yaml'}"
-    ]
-
-
-def test_an_id_of_a_bundled_task_is_taken(tmp_path: Path) -> None:
-    load(tmp_path, spoil(TEA, ("tea_coffee", "mcas_sports")))
-    with pytest.raises(TaskFileError, match="the id 'mcas_sports' is used by"):
-        load_tasks("mcas_sports", [tmp_path])
+        load_tasks(taken, [tmp_path])
+    (problem,) = caught.value.problems
+    said = f"{tmp_path / 'two.yaml'}:2: the id '{taken}' is used by "
+    assert problem.startswith(said + by.format(folder=tmp_path))
 
 
 def test_wrong_article_is_a_warning(tmp_path: Path) -> None:
@@ -409,13 +289,6 @@ def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
     assert "c.yaml:3: the name 'teas' is already used in " in text
 
 
-@pytest.mark.parametrize("name", ["all", "weat", "t2iat", "openbias"])
-def test_an_id_that_names_a_choice_of_tasks(name: str, tmp_path: Path) -> None:
-    found = errors(tmp_path, TEA.replace("id: tea_coffee", f"id: {name}"))
-    assert [line for line, _ in found] == [1]
-    assert f"'{name}' names a choice of tasks" in found[0][1]
-
-
 def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
     (tmp_path / "drinks").mkdir()
     for name, text in (
@@ -445,8 +318,7 @@ UNSEEN = ["\\u202e", "\\0", "\\e[31m", "\\a", "\\u2066", "\\u200b", "\\u2028", "
 
 @pytest.mark.parametrize("character", UNSEEN)
 @pytest.mark.parametrize(
-    ("old", "line"),
-    [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)],
+    ("old", "line"), [("title: Tea and coffee", 4), ("citation: Nobody", 6), ("[oolong, assam]", 9)]
 )
 def test_text_that_misleads(character: str, old: str, line: int, tmp_path: Path) -> None:
     key, colon, _ = old.partition(": ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import build_index
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
@@ -54,6 +53,7 @@ def test_its_prompts(mytasks: Path) -> None:
     assert (found.n_prompts, found.n_images) == (8 + 8 * 4, 8 * 4 + 8 * 4 * 2)
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_work(
     mytasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,10 +24,7 @@ def hash_of(folder: Path, text: str) -> str:
         ("[benign]", "[benign, drinks]"),
         ("pairing: cycle", "control: positive\npairing: cycle"),
         ("pairing: cycle", "notes: [Drink it hot.]\npairing: cycle"),
-        (
-            "pairing: cycle",
-            "published: [{model: m, scores: {d: 1}, source: me}]\npairing: cycle",
-        ),
+        ("pairing: cycle", "published: [{model: m, scores: {d: 1}, source: me}]\npairing: cycle"),
         ("pairing: cycle", "expected_warnings: [articles]\npairing: cycle"),
         ("pairing: cycle", "# a comment\npairing: 'cycle'"),
         ("{name: teas, stimuli: [oolong, assam]}", "{stimuli: [oolong, assam], name: teas}"),

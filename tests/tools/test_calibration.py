@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from t2ibench.methods import METHODS
 from t2ibench.power.pilots import SIMULATED
+from tests.conftest import Cli
 from tests.tools import coins
 from tools.calibration import typical
 from tools.calibration.__main__ import main
@@ -21,7 +21,7 @@ from tools.calibration.families import FAMILIES, choose
 from tools.calibration.simulate import COLUMNS, Job, run_chunk, simulate
 from tools.calibration.verdicts import rate_interval, verdicts
 
-Calibrate = Callable[..., tuple[int, str, str]]
+Calibrate = Cli
 COINS = {"coin": coins.coin_cells, "narrow": coins.narrow_cells, "broken": coins.broken_cells}
 
 

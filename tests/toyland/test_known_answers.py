@@ -18,18 +18,12 @@ def measure(
     tasks: str, folder: Path, *, images: int = 8, guided: int = 3, **biases: float
 ) -> dict[str, TaskResult]:
     args = {key.replace("__", "."): value for key, value in biases.items()}
-    return evaluate(
-        "toyland",
-        tasks,
-        model_args=args,
-        images_per_prompt=images,
-        guided_images_per_prompt=guided,
-        n_permutations=2000,
-        n_bootstrap=300,
-        output_dir=folder,
-    ).tasks
+    sizes = {"images_per_prompt": images, "guided_images_per_prompt": guided}
+    draws = {"n_permutations": 2000, "n_bootstrap": 300}
+    return evaluate("toyland", tasks, model_args=args, output_dir=folder, **sizes, **draws).tasks
 
 
+@pytest.mark.slow
 def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) -> None:
     tasks = measure(PLANTED, tmp_path) | measure(OCCUPATIONS, tmp_path, images=8, guided=3)
     for name, task in tasks.items():
@@ -76,10 +70,7 @@ def test_a_fair_plan_scores_nothing(tmp_path: Path) -> None:
 def test_the_score_rises_with_the_planted_share(tmp_path: Path) -> None:
     values = []
     for share in (0.5, 0.7, 0.9):
-        biases = {
-            "flower__weather__pleasant": share,
-            "insect__weather__pleasant": 1 - share,
-        }
+        biases = {"flower__weather__pleasant": share, "insect__weather__pleasant": 1 - share}
         task = measure("t2iat_flowers_insects", tmp_path, **biases)["t2iat_flowers_insects"]
         values.append(task.headline.value or 0.0)
     assert values == sorted(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,17 @@ class Client:
         if status == 400:
             assert set(reply.json()) == {"error"} and "\n" not in reply.json()["error"]
         return reply.json()
+
+    def draw(self, text: str, count: int) -> Any:
+        """A job of drawing, once it has ended."""
+        number = self.post("/api/draw", source=0, text=text, count=count)["job"]
+        for _ in range(400):
+            job = self.get("/api/jobs")["jobs"][number]
+            if job["state"] in {"done", "failed"}:
+                break
+            time.sleep(0.05)
+        assert job["state"] == "done", job
+        return job
 
     def get(self, path: str, status: int = 200) -> Any:
         """The JSON of a reply."""

@@ -19,6 +19,9 @@ from t2ibench.results.samples import read_samples
 from t2ibench.store.images import image_seed
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
 
+# Its two runs take seconds.
+pytestmark = pytest.mark.slow
+
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
 TASKS = ["vibex_gender", "t2iat_science_arts", "openbias_examples", "weat_1_flowers_insects"]
 QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
@@ -42,7 +45,6 @@ def client(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) ->
         yield found
 
 
-@pytest.mark.slow
 def test_every_task_is_there_as_the_report_shows_it(
     client: Client, runs: tuple[Path, Path]
 ) -> None:
@@ -205,7 +207,6 @@ def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
     assert folder["same_seeds"] is None and len(folder["pairs"]) == 3
 
 
-@pytest.mark.slow
 def test_other_seeds_are_no_pairs(runs: tuple[Path, Path], tmp_path: Path) -> None:
     evaluate("toyland", "vibex_gender", seed=7, output_dir=tmp_path, **QUICK)
     (other,) = tmp_path.iterdir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,18 +29,6 @@ def client(collection: Collection, tmp_path: Path) -> Iterator[Client]:
         yield found
 
 
-def generated(client: Client, text: str, count: int) -> Any:
-    """A job, once it has ended."""
-    number = client.post("/api/draw", source=0, text=text, count=count)["job"]
-    for _ in range(400):
-        job = client.get("/api/jobs")["jobs"][number]
-        if job["state"] in {"done", "failed"}:
-            break
-        time.sleep(0.05)
-    assert job["state"] == "done", job
-    return job
-
-
 def indices(client: Client, text: str) -> list[int]:
     return sorted(one.index for one in client.collection.pictures if one.prompt == text)
 
@@ -61,7 +48,8 @@ def colour(client: Client) -> str:
 
 
 def test_a_save_that_arrives_late_is_ignored(client: Client) -> None:
-    assert saved(client, "#000001", "?page=a&turn=1")
+    assert client.get("/api/session")["saved"] is False
+    assert saved(client, "#000001", "?page=a&turn=1") and client.get("/api/session")["saved"]
     assert saved(client, "#000003", "?page=a&turn=3", "PUT")
     assert not saved(client, "#000002", "?page=a&turn=2")
     assert colour(client) == "#000003"
@@ -81,17 +69,22 @@ def test_a_session_that_does_not_fit_keeps_the_old_one(client: Client) -> None:
 
 
 def test_further_pictures_are_further_ones(client: Client) -> None:
-    job = generated(client, NEW, 5)
+    job = client.draw(NEW, 5)
     assert (job["first"], job["done"]) == (0, 5) and indices(client, NEW) == list(range(5))
-    job = generated(client, NEW, 5)
+    job = client.draw(NEW, 5)
     assert (job["first"], job["done"]) == (5, 5) and indices(client, NEW) == list(range(10))
+    # They are in the run, whoever opens it.
+    run = client.collection.sources[0].run
+    assert run is not None
+    again = opened(run.path, encoder=None)
+    assert sum(one.prompt == NEW for one in again.pictures) == 10
 
 
 def test_pictures_of_the_run_itself_are_continued(client: Client) -> None:
     anchor = client.get("/api/session")["state"]["anchors"][0]["prompt"]
     before = indices(client, anchor)
     assert before == list(range(4))
-    job = generated(client, anchor, 2)
+    job = client.draw(anchor, 2)
     assert job["first"] == 4 and indices(client, anchor) == list(range(6))
 
 
@@ -109,7 +102,7 @@ def test_an_anchor_may_be_a_prompt_that_the_run_does_not_have_yet(client: Client
         n["scores"] for n in client.post("/api/evaluate", **body)["nodes"] if n["id"] == "x"
     )
     assert score == [None]
-    generated(client, new, 3)
+    client.draw(new, 3)
     (score,) = (
         n["scores"] for n in client.post("/api/evaluate", **body)["nodes"] if n["id"] == "x"
     )
@@ -120,7 +113,7 @@ def test_new_pictures_are_found_at_once(client: Client) -> None:
     text = "picture that shows a violinist"
     assert client.post("/api/rank", text="a violinist", prompts=[text])["ids"] == []
     before = client.get("/api/map")["n"]
-    generated(client, text, 2)
+    client.draw(text, 2)
     assert len(client.post("/api/rank", text="a violinist", prompts=[text])["ids"]) == 2
     assert client.get("/api/map")["n"] == before + 2
     number = client.post("/api/rank", text="a violinist", prompts=[text])["ids"][0]

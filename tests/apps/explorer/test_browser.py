@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from playwright.sync_api import expect
 
 from t2ibench import evaluate
 from tests.apps.explorer.page import Watch, add, concept, serving, shots, word
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 WOMAN = "picture that shows a woman"
 
 

@@ -6,12 +6,12 @@ import contextlib
 import shutil
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx
 import numpy as np
@@ -19,7 +19,6 @@ import pytest
 import uvicorn
 from PIL import Image
 from scipy import stats as scipy_stats
-from starlette.testclient import TestClient
 
 from t2ibench import evaluate
 from t2ibench.apps.explorer.app import Explorer, create_app
@@ -37,32 +36,28 @@ from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
-from t2ibench.toyland.world import read_bias_settings
+from tests.apps.explorer.api import HEADERS, HOME, Client, explore, opened, pictures
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
-ADULT = read_bias_settings({"all.age.old": "0"})
-HOME = "http://127.0.0.1:1234"
-JSON = {"Origin": HOME, "Content-Type": "application/json"}
+QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
-    evaluate("toyland", "vibex_gender", images_per_prompt=12, output_dir=folder, **quick)
+    evaluate("toyland", "vibex_gender", images_per_prompt=12, output_dir=folder, **QUICK)
     return folder / "toyland"
 
 
 @pytest.fixture(scope="module")
 def collection(run: Path) -> Collection:
-    return open_collection([run], None, SilentReporter())
+    return opened(run, encoder=None)
 
 
 @pytest.fixture
-def client(collection: Collection, tmp_path: Path) -> Iterator[TestClient]:
-    explorer = Explorer(collection, first_state(collection, None), tmp_path / "session.json")
-    with TestClient(create_app(explorer, 1234), base_url=HOME) as found:
+def client(collection: Collection, tmp_path: Path) -> Iterator[Client]:
+    with explore(collection, tmp_path / "session.json") as found:
         yield found
 
 
@@ -80,14 +75,6 @@ def served(collection: Collection, folder: Path) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
-
-
-def tree(client: TestClient, label: str) -> dict[str, Any]:
-    state = client.get("/api/session").json()["state"]
-    fresh = {"id": "new", "label": label, "parent": "root", "relation": "that shows a"}
-    state["tree"]["nodes"].append(fresh)
-    found: dict[str, Any] = state["tree"]
-    return found
 
 
 def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) -> Any:
@@ -116,13 +103,13 @@ def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     assert found["chance"] == pytest.approx(0.8687 / np.sqrt(6), abs=1e-4)
 
 
-def test_a_concept_is_answered(client: TestClient) -> None:
-    anchors = [WOMAN, MAN]
-    body = {
-        "tree": tree(client, "female nurse"), "anchors": anchors, "names": ["women", "men"]
-    }  # fmt: skip
-    reply = client.post("/api/evaluate", json=body, headers=JSON)
-    nodes = {node["id"]: node for node in reply.json()["nodes"]}
+def test_a_concept_is_answered(client: Client) -> None:
+    tree = client.get("/api/session")["state"]["tree"]
+    fresh = {"id": "new", "label": "female nurse", "parent": "root", "relation": "that shows a"}
+    tree["nodes"].append(fresh)
+    names = ["women", "men"]
+    reply = client.post("/api/evaluate", tree=tree, anchors=[WOMAN, MAN], names=names)
+    nodes = {node["id"]: node for node in reply["nodes"]}
     assert nodes["new"]["text"] == "picture that shows a female nurse"
     (found,) = nodes["new"]["scores"]
     # The word says it already; no picture shows more.
@@ -130,12 +117,10 @@ def test_a_concept_is_answered(client: TestClient) -> None:
     assert "the word itself nearer 'women'" in found["says"] and found["p_holm"] > 0.05
     assert nodes["anchor0"]["text"] == WOMAN
     asked = {"texts": [WOMAN, "picture that shows a dog"]}
-    reply = client.post("/api/similarities", json=asked, headers=JSON)
-    images = len(client.get("/api/images").json()["images"])
-    assert len(reply.content) == 2 * images * 4
-    pair = {"tree": body["tree"], "nodes": ["new", "anchor1"]}
-    reply = client.post("/api/text", json=pair, headers=JSON)
-    assert reply.json()["text"] == "picture that shows a man and a female nurse"
+    raw = client.http.post("/api/similarities", json=asked, headers=HEADERS)
+    assert len(raw.content) == 2 * len(client.get("/api/images")["images"]) * 4
+    pair = client.post("/api/text", tree=tree, nodes=["new", "anchor1"])
+    assert pair["text"] == "picture that shows a man and a female nurse"
 
 
 @pytest.mark.parametrize(
@@ -147,8 +132,8 @@ def test_a_concept_is_answered(client: TestClient) -> None:
         ({"Origin": "null"}, "/image/0"),
     ],
 )
-def test_other_sites_may_not_read(client: TestClient, headers: dict[str, str], path: str) -> None:
-    assert client.get(path, headers=headers).status_code == 403
+def test_other_sites_may_not_read(client: Client, headers: dict[str, str], path: str) -> None:
+    assert client.http.get(path, headers=headers).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -159,25 +144,25 @@ def test_other_sites_may_not_read(client: TestClient, headers: dict[str, str], p
         {"Origin": HOME, "Content-Type": "text/plain"},
     ],
 )
-def test_other_sites_may_not_write(client: TestClient, headers: dict[str, str]) -> None:
+def test_other_sites_may_not_write(client: Client, headers: dict[str, str]) -> None:
     for path in ("/api/session", "/api/draw", "/api/evaluate"):
-        assert client.post(path, content="{}", headers=headers).status_code == 403
+        assert client.http.post(path, content="{}", headers=headers).status_code == 403
 
 
-def test_every_answer_carries_the_policy(client: TestClient) -> None:
+def test_every_answer_carries_the_policy(client: Client) -> None:
     for path in ("/", "/static/main.js", "/api/images", "/thumb/0"):
-        headers = client.get(path).headers
+        headers = client.http.get(path).headers
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-    page = client.get("/").text
+    page = client.http.get("/").text
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_only_the_run_s_images(client: TestClient, run: Path) -> None:
-    assert client.get("/image/0").headers["content-type"] == "image/png"
-    assert client.get("/thumb/0").headers["content-type"] == "image/jpeg"
+def test_only_the_run_s_images(client: Client, run: Path) -> None:
+    assert client.http.get("/image/0").headers["content-type"] == "image/png"
+    assert client.http.get("/thumb/0").headers["content-type"] == "image/jpeg"
     for path in ("/image/99999", "/image/../run.db", "/image/run.db", "/static/../app.py"):
-        assert client.get(path).status_code in {404, 403}, path
+        assert client.http.get(path).status_code in {404, 403}, path
 
 
 @pytest.mark.parametrize(
@@ -190,10 +175,9 @@ def test_only_the_run_s_images(client: TestClient, run: Path) -> None:
         ("/api/export", {"tree": {"nodes": [{"id": "a", "label": ""}]}, "anchors": []}),
     ],
 )
-def test_what_does_not_fit_is_one_line(client: TestClient, path: str, body: Any) -> None:
-    reply = client.post(path, json=body, headers=JSON)
-    assert reply.status_code == 400 and reply.json()["error"]
-    assert client.post(path, content="{", headers=JSON).status_code == 400
+def test_what_does_not_fit_is_one_line(client: Client, path: str, body: Any) -> None:
+    assert client.post(path, 400, **body)["error"]
+    assert client.http.post(path, content="{", headers=HEADERS).status_code == 400
 
 
 @pytest.mark.parametrize("damage", [b"no picture", b"", None])
@@ -201,7 +185,7 @@ def test_a_broken_picture_is_not_found(
     damage: bytes | None, run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(run, tmp_path / "toyland")
-    found = open_collection([copy], None, SilentReporter())
+    found = opened(copy, encoder=None)
     path = found.pictures[3].path
     if damage is None:
         path.unlink()
@@ -223,8 +207,8 @@ def chain(length: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", ["/api/evaluate", "/api/text", "/api/export", "/api/session"])
-def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: TestClient, path: str) -> None:
-    state = client.get("/api/session").json()["state"]
+def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client, path: str) -> None:
+    state = client.get("/api/session")["state"]
     wide = [{"id": f"n{k}", "label": "x", "parent": "n0"} for k in range(1, MOST_NODES + 1)]
     for tree_, message in (
         (chain(2000), f"deeper than {DEEPEST} levels"),
@@ -237,15 +221,13 @@ def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: TestClient, pa
             "/api/export": {"tree": tree_, "anchors": state["anchors"]},
             "/api/session": {"state": {**state, "tree": tree_}},
         }[path]
-        reply = client.post(path, json=body, headers=JSON)
-        assert reply.status_code == 400 and message in reply.json()["error"], reply.text
-        assert len(reply.text) < 300
+        said = client.post(path, 400, **body)["error"]
+        assert message in said and len(said) < 300
 
 
-def test_the_deepest_tree_is_evaluated(client: TestClient) -> None:
-    body = {"tree": chain(DEEPEST + 1), "anchors": [WOMAN, MAN]}
-    reply = client.post("/api/evaluate", json=body, headers=JSON)
-    last = reply.json()["nodes"][-1]
+def test_the_deepest_tree_is_evaluated(client: Client) -> None:
+    reply = client.post("/api/evaluate", tree=chain(DEEPEST + 1), anchors=[WOMAN, MAN])
+    last = reply["nodes"][-1]
     assert last["text"].split() == [f"w{k}" for k in range(DEEPEST, 0, -1)] + ["picture"]
 
 
@@ -262,7 +244,7 @@ def test_images_are_served_while_a_tree_is_evaluated(
     monkeypatch.setattr("t2ibench.apps.explorer.app.score_texts", slow)
     with served(collection, tmp_path) as url, ThreadPoolExecutor(1) as pool:
         body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
-        headers = {**JSON, "Origin": url}
+        headers = {**HEADERS, "Origin": url}
         waiting = pool.submit(httpx.post, f"{url}/api/evaluate", json=body, headers=headers)
         assert began.wait(20)
         assert httpx.get(f"{url}/thumb/0", timeout=20).status_code == 200
@@ -283,7 +265,7 @@ def test_a_body_that_is_too_large_gets_its_answer(
 ) -> None:
     with served(collection, tmp_path) as url:
         content: Any = parts(megabytes) if chunked else b" " * megabytes * 1_000_000
-        headers = {**JSON, "Origin": url}
+        headers = {**HEADERS, "Origin": url}
         for path in ("/api/evaluate", "/api/session", "/api/nowhere"):
             reply = httpx.post(f"{url}{path}", content=content, headers=headers)
             expected = 404 if path == "/api/nowhere" and chunked else 413
@@ -303,7 +285,7 @@ def test_a_body_without_end_is_not_read_for_ever(collection: Collection, tmp_pat
             yield b" " * 1_000_000
 
     with served(collection, tmp_path) as url, contextlib.suppress(httpx.TransportError):
-        headers = {**JSON, "Origin": url}
+        headers = {**HEADERS, "Origin": url}
         httpx.post(f"{url}/api/evaluate", content=endless(), headers=headers)
     assert 8 < sent < 200
 
@@ -325,14 +307,12 @@ def test_a_defect_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
+    fail = mock.Mock(side_effect=error)
     monkeypatch.setattr("t2ibench.apps.explorer.app.score_texts", fail)
     monkeypatch.setattr("t2ibench.apps.explorer.app.FileResponse", fail)
     body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
     with served(collection, tmp_path) as url:
-        headers = {**JSON, "Origin": url}
+        headers = {**HEADERS, "Origin": url}
         for reply in (
             httpx.post(f"{url}/api/evaluate", json=body, headers=headers),
             httpx.get(f"{url}/"),
@@ -347,35 +327,15 @@ def test_a_defect_is_one_line(
 def test_a_broken_session_is_set_aside(collection: Collection, tmp_path: Path) -> None:
     file = tmp_path / "session.json"
     file.write_text('{"version": 1, "state": {"tree":')
-    explorer = Explorer(collection, first_state(collection, None), file)
-    with TestClient(create_app(explorer, 1234), base_url=HOME) as client:
-        session = client.get("/api/session").json()
+    with explore(collection, file) as client:
+        session = client.get("/api/session")
         assert session.pop("saved") is False
-        assert client.post("/api/session", json=session, headers=JSON).status_code == 200
+        client.post("/api/session", **session)
     assert (tmp_path / "session.json.broken").read_text().startswith('{"version": 1')
 
 
-def test_an_inverse_query_draws_into_the_run(client: TestClient, run: Path, cli: Cli) -> None:
-    text = "picture that shows a chemist"
-    before = len(client.get("/api/images").json()["images"])
-    body = {"source": 0, "text": text, "count": 3}
-    assert client.post("/api/draw", json=body, headers=JSON).status_code == 200
-    for _ in range(200):
-        (job,) = client.get("/api/jobs").json()["jobs"]
-        if job["state"] in {"done", "failed"}:
-            break
-        time.sleep(0.05)
-    assert (job["state"], job["done"]) == ("done", 3)
-    data = client.get("/api/images").json()
-    assert len(data["images"]) == before + 3
-    assert data["prompts"][data["images"][-1][0]] == text
-    # The picture is the one that a run would draw.
-    again = open_collection([run], None, SilentReporter())
-    assert sum(one.prompt == text for one in again.pictures) == 3
-
-
 def test_a_black_image_is_filtered_and_ends_nothing(
-    client: TestClient, run: Path, monkeypatch: pytest.MonkeyPatch
+    client: Client, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         (request,) = requests
@@ -386,16 +346,9 @@ def test_a_black_image_is_filtered_and_ends_nothing(
         return [GeneratedImage("ok", draw(request.prompt, request.seed))]
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    before = client.get("/api/jobs").json()["images"]
-    body = {"source": 0, "text": "a violinist at night", "count": 3}
-    client.post("/api/draw", json=body, headers=JSON)
-    for _ in range(200):
-        jobs = client.get("/api/jobs").json()
-        if jobs["jobs"][-1]["state"] not in {"waiting", "running"}:
-            break
-        time.sleep(0.05)
-    assert jobs["jobs"][-1]["state"] == "done" and jobs["jobs"][-1]["done"] == 3
-    assert jobs["images"] == before + 1
+    before = client.get("/api/jobs")["images"]
+    assert client.draw("a violinist at night", 3)["done"] == 3
+    assert client.get("/api/jobs")["images"] == before + 1
     folder = open_run(run)
     assert folder.record.generator is not None
     store = ImageStore(folder.database, folder.record.generator.fingerprint)
@@ -403,20 +356,8 @@ def test_a_black_image_is_filtered_and_ends_nothing(
     assert [one.status if one else None for one in attempts] == ["filtered", "failed", "ok"]
 
 
-def test_sessions_are_kept(client: TestClient) -> None:
-    session = client.get("/api/session").json()
-    assert session.pop("saved") is False
-    session["state"]["anchors"][0]["colour"] = "#123456"
-    assert client.post("/api/session", json=session, headers=JSON).status_code == 200
-    again = client.get("/api/session").json()
-    assert again["saved"] and again["state"]["anchors"][0]["colour"] == "#123456"
-
-
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
-    for name in ("a man", "a woman"):
-        (tmp_path / name).mkdir()
-        for seed in range(3):
-            draw(name, seed).save(tmp_path / name / f"{seed}.png")
+    pictures(tmp_path, {name: [name] * 3 for name in ("a man", "a woman")})
     (tmp_path / "a man" / "broken.png").write_bytes(b"no picture")
     reporter = SilentReporter()
     found = open_collection([tmp_path], "toyland", reporter)
@@ -436,13 +377,10 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     folder = tmp_path_factory.mktemp("series")
     shown = {"series one": ["an old man, joy"] * 8, "series two": ["a man, joy"] * 8}
     shown["a nurse"] = ["an old male nurse, joy"] * 11 + ["a male nurse, joy"]
-    for name, captions in shown.items():
-        (folder / name).mkdir()
-        for seed, caption in enumerate(captions):
-            draw(caption, seed, ADULT).save(folder / name / f"{seed:02}.png")
-    return open_collection([folder], "toyland", SilentReporter())
+    return opened(pictures(folder, shown))
 
 
+@pytest.mark.slow
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
     texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
@@ -482,12 +420,12 @@ def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) ->
     assert found.says.endswith("its own images lean to 'old'")
 
 
+@pytest.mark.slow
 def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
-    args = {"all.gender.female": 0.5}
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
-    evaluate("toyland", "vibex_gender", model_args=args, output_dir=tmp_path, **quick)
+    more = {**QUICK, "images_per_prompt": 6, "model_args": {"all.gender.female": 0.5}}
+    evaluate("toyland", "vibex_gender", output_dir=tmp_path, **more)
     (other,) = tmp_path.iterdir()
-    found = open_collection([run, other], None, SilentReporter())
+    found = opened(run, other, encoder=None)
     assert [one.name for one in found.sources] == ["toyland", "toyland (2)"]
     ((first, second),) = query(found, ["picture that shows a nurse"], [WOMAN, MAN])
     assert first is not None and second is not None
@@ -507,12 +445,13 @@ def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:
 
 def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Path) -> None:
     evaluate("toyland", "openbias_examples", limit=1, images_per_prompt=1, output_dir=tmp_path)
-    found = open_collection([tmp_path / "toyland"], None, SilentReporter())
+    found = opened(tmp_path / "toyland", encoder=None)
     assert found.encoder.name == "toyland"
 
 
+@pytest.mark.slow  # imports open_clip
 def test_images_without_an_encoder_say_at_once_which_one_they_need(
-    tmp_path: Path, cli: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import open_clip
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from t2ibench.apps.labelling.sheet import page
 from t2ibench.store.database import Database
 from t2ibench.store.labels import LabelStore
 from tests import hand
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASK = """
 id: hand
 version: 1
@@ -42,21 +41,22 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("labels")
     (root / "tasks").mkdir()
     (root / "tasks" / "hand.yaml").write_text(TASK)
-    evaluate(
-        "toyland",
-        "hand",
-        include_path=[str(root / "tasks")],
-        output_dir=str(root / "runs"),
-        judge="toyland",
-        n_permutations=500,
-        n_bootstrap=200,
-    )
+    quick = {"n_permutations": 500, "n_bootstrap": 200, "output_dir": root / "runs"}
+    evaluate("toyland", "hand", include_path=[root / "tasks"], judge="toyland", **quick)
     return root / "runs" / "toyland"
 
 
 def sheet_of(folder: Path) -> list[dict[str, str]]:
     text = (folder / "sheet.csv").read_text(encoding="utf-8")
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def write(file: Path, rows: list[dict[str, str]], delimiter: str = ",") -> Path:
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
 
 
 def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
@@ -67,12 +67,7 @@ def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
         answer = judged[Path(row["file"]).stem]
         flipped = {"male": "female", "female": "male"}.get(answer, answer)
         row["answer"] = flipped if number < wrong else answer
-    file = folder / "filled.csv"
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return file
+    return write(folder / "filled.csv", rows)
 
 
 def test_a_sample_is_stratified_and_repeats() -> None:
@@ -133,11 +128,7 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     filled = fill(tmp_path / "l", run)
     rows = list(csv.DictReader(filled.open(encoding="utf-8")))
     rows[2] |= change
-    with filled.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    status, _, error = cli("label", "import", run, filled, "--labeller", "eve")
+    status, _, error = cli("label", "import", run, write(filled, rows), "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
 
@@ -211,6 +202,7 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
     assert (run / "results.json").read_bytes() == corrected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", [None, "skin"])
 def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -> None:
     """Of a run without a judge, or with one that names no class, labels give the numbers."""
@@ -228,11 +220,7 @@ def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -
     rows = sheet_of(run / "labels")
     for number, row in enumerate(rows):
         row["answer"] = "female" if number % 3 else "Not in the picture"
-    filled = tmp_path / "filled.csv"
-    with filled.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), delimiter=";")
-        writer.writeheader()
-        writer.writerows(rows)
+    filled = write(tmp_path / "filled.csv", rows, ";")
     assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
     for _ in range(2):  # what is scored again is the same
         status, _, error = cli("score", run)

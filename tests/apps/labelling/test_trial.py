@@ -184,6 +184,7 @@ def test_a_sheet_without_its_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "has no column 'classes'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
         return 200, "female" if "gender" in str(body["messages"]) else "I cannot tell."

@@ -6,7 +6,6 @@ import csv
 import json
 import shutil
 import statistics
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,10 +23,10 @@ from t2ibench.results.files import read_results
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours, write
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.slow
 EXAMPLES, FLOWERS = "openbias_examples", "t2iat_flowers_insects_as_published"
-Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")

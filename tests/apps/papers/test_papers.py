@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,9 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import build_index
 from tests.apps.papers.conftest import FEW, SMALL, ours, write
+from tests.conftest import Cli
 
 FLOWERS = "t2iat_flowers_insects"
-Cli = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(autouse=True)
@@ -244,6 +243,7 @@ def test_bad_input_is_one_line(line: str, said: str, cli: Cli) -> None:
     assert status == 1 and said in error and error.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_run_with_a_preset_leaves_a_run_to_reproduce(tmp_path: Path) -> None:
     words = ["run", "--preset", "t2iat", *SMALL, *FEW, "--tasks", FLOWERS]
     assert main([*words, "--output-dir", str(tmp_path)]) == 0
