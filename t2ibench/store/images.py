@@ -147,6 +147,8 @@ class ImageStore(Mendable):
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
+        if attempt.file is None:
+            return attempt.status != "ok"
         if self._absent is None:
             files = (
                 row[_FILE] if isinstance(row, tuple) else row.file for row in self._rows.values()

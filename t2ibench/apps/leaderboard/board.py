@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from t2ibench.apps.leaderboard import names
+from t2ibench.apps.leaderboard.evidence import NAME, open_evidence
 from t2ibench.apps.leaderboard.remote import gather, is_small
-from t2ibench.apps.leaderboard.submission import read_manifest
+from t2ibench.apps.leaderboard.submission import Manifest, read_manifest
 from t2ibench.apps.leaderboard.table import (
     Entry,
     asked_images,
     departures,
     families,
 )
+from t2ibench.apps.leaderboard.thumbs import thumbnails
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Results, TaskResult
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -70,7 +73,7 @@ def read_board(
     folders = submissions(root)
     for number, folder in enumerate(folders, 1):
         try:
-            admitted = _admit(*_whole(folder, board, judge))
+            admitted = _admitted(folder, board, judge)
         except T2IBenchError as error:
             admitted = Refused(folder.name, str(error))
         except Exception as error:  # whatever a stranger's files can do, the others are shown
@@ -100,16 +103,30 @@ def submissions(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
-def _whole(folder: Path, board: Board, judge: Callable[[Path], Verdict]) -> tuple[Path, Verdict]:
-    """A submission with what lies elsewhere, and the finding; embeddings are not kept."""
+def _admitted(folder: Path, board: Board, judge: Callable[[Path], Verdict]) -> Entry | Refused:
+    """A submission, verified; evidence that was fetched is not kept."""
     if folder.is_symlink() or not is_small(folder):
-        return folder, judge(folder)
+        return _admit(folder, judge(folder))
     board.fetched = board.fetched or TemporaryDirectory(prefix="t2ibench-")
     whole = Path(board.fetched.name) / folder.name
-    gather(folder, whole)
-    found = judge(whole)
-    shutil.rmtree(whole / "evidence", ignore_errors=True)
-    return whole, found
+    try:
+        gather(folder, whole)
+        return _admit(whole, judge(whole))
+    finally:
+        (whole / NAME).unlink(missing_ok=True)
+
+
+def _pictures(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
+    """Prompt to the keys of its thumbnails."""
+    keys = {path.stem for path in thumbnails(folder)}
+    found: dict[str, list[str]] = {}
+    if keys:
+        with closing(open_evidence(folder)) as database:
+            images = ImageStore(database, manifest.fingerprint).all_attempts()
+            for one in sorted(images, key=lambda one: (one.prompt, one.index)):
+                if one.key in keys:
+                    found.setdefault(one.prompt, []).append(one.key)
+    return found
 
 
 def _admit(folder: Path, found: Verdict) -> Entry | Refused:
@@ -127,7 +144,10 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
     problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
-    return Refused(folder.name, problem) if problem else entry
+    if problem:
+        return Refused(folder.name, problem)
+    entry.pictures = _pictures(folder, manifest) if entry.verified else {}
+    return entry
 
 
 def _unlikely(results: Results) -> Iterator[str]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
-from safetensors.numpy import save
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
-from t2ibench.apps.leaderboard.submission import Card, Manifest, PackedImages
+from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
+from t2ibench.apps.leaderboard.submission import Card, Manifest
 from t2ibench.apps.leaderboard.thumbs import QUALITY, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.pools import CaptionPool
@@ -27,15 +27,17 @@ from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, slug, text_key
+from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
-from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
 SHOWN_IMAGES = 2  # of a prompt
+_PART = 256  # embeddings stored together
 _Hashes = Mapping[tuple[str, int], str]
 
 
@@ -63,17 +65,18 @@ def pack(
         )
     record, generator = folder.record, _generator(folder)
     plan = stored_plan(folder)
-    images = ImageStore(folder.images, generator.fingerprint)
+    images = ImageStore(folder.database, generator.fingerprint)
     attempts = list(_attempts(plan, images))
     shown = _thumbnails(attempts, images, thumbnails)
     target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
     for old in sorted(target.rglob("*"), reverse=True):
         if old.is_file():
             old.unlink()
-    write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
-    _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
-    scored = score_plan(plan, PackedImages(attempts), stores, reporter)
+    with closing(Database(target, EVIDENCE)) as packed:
+        with packed.writing():
+            _pack_evidence(folder, plan, attempts, packed)
+        stores = open_stores(packed, record.encoders, record.judges, record.controls)
+        scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
     info = generator_info(generator)
     if name:
         info = info.model_copy(update={"name": name})
@@ -155,14 +158,6 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
         )
 
 
-def attempt_row(attempt: Attempt) -> dict[str, Any]:
-    """A row of attempts.jsonl."""
-    row = {key: getattr(attempt, key) for key in ("prompt", "index", "seed", "status")}
-    if attempt.revised_prompt is not None:
-        row["revised_prompt"] = attempt.revised_prompt
-    return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
-
-
 def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Card) -> None:
     generator = _generator(folder)
     paths = sorted(path for path in target.rglob("*") if path.is_file())
@@ -214,36 +209,36 @@ def _without_paths(settings: RunSettings, pools: Mapping[str, CaptionPool]) -> R
 
 
 def _pack_evidence(
-    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
+    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Database
 ) -> None:
-    """Pack what a run's encoders, their controls and its judges observed."""
-    hashes = {
-        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
-    }
-    texts, images = _text_keys(plan.texts), _image_keys(hashes, plan.embedded)
+    """Pack what became of each image, and what encoders, their controls and judges observed."""
+    # In the order of their keys, which keeps the file small and the same.
+    rows = sorted(attempts, key=lambda one: (content_id(one.prompt), one.index))
+    images = ImageStore(target, _generator(folder).fingerprint)
+    images.record(replace(attempt, file=None, tries=0) for attempt in rows)
+    hashes = {(one.prompt, one.index): one.sha256 for one in rows if one.sha256}
     for name, encoder in folder.record.encoders.items():
-        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
+        texts = _text_keys(plan.texts)
+        store = EvidenceStore(folder.database, name, encoder.fingerprint)
         if encoder.embeds_images:
             prompts = _text_keys(plan.prompt_texts)
-            known = {*texts, *prompts} - set(store.missing("texts", prompts))
-            _pack_embeddings(store, name, sorted({*texts, *known}), images, target)
-        else:
-            _pack_embeddings(store, name, texts, [], target)
-    texts, images = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
+            texts = sorted({*texts, *prompts} - set(store.missing("texts", prompts)) | {*texts})
+        keys = _image_keys(hashes, plan.embedded) if encoder.embeds_images else []
+        _pack_embeddings(store, EvidenceStore(target, name, encoder.fingerprint), texts, keys)
+    texts, keys = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
     for control in folder.record.controls.values():
-        store = EvidenceStore(folder.evidence, control.name, control.fingerprint)
-        _pack_embeddings(store, control.name, texts, images, target)
-    for name, fingerprint in folder.record.judges.items():
-        answers = AnswerStore(folder.evidence, name, fingerprint)
-        lines = list(dict.fromkeys(_answers(answers, name, plan, hashes)))
-        if lines:
-            write_text(
-                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
-            )
+        of = (control.name, control.fingerprint)
+        _pack_embeddings(
+            EvidenceStore(folder.database, *of), EvidenceStore(target, *of), texts, keys
+        )
+    for of in folder.record.judges.items():
+        found = _answers(AnswerStore(folder.database, *of), plan, hashes)
+        by_key = sorted(found, key=lambda a: (question_id(a.question, a.classes), a.image))
+        AnswerStore(target, *of).add(by_key)
 
 
 def _text_keys(texts: Sequence[str]) -> list[str]:
-    return sorted(text_key(text) for text in texts)
+    return sorted({text_key(text) for text in texts})
 
 
 def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
@@ -251,25 +246,23 @@ def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
 
 
 def _pack_embeddings(
-    store: EvidenceStore, name: str, texts: list[str], images: list[str], target: Path
+    store: EvidenceStore, target: EvidenceStore, texts: list[str], images: list[str]
 ) -> None:
-    kinds: tuple[Literal["texts", "images"], ...] = ("texts", "images")
-    for kind, keys in zip(kinds, (texts, images), strict=True):
+    kinds: tuple[tuple[Kind, list[str]], ...] = (("texts", texts), ("images", images))
+    for kind, keys in kinds:
         lacking = store.missing(kind, keys)
         if lacking:
             raise T2IBenchError(
-                f"{len(lacking)} {kind} have no embedding by {name}.",
+                f"{len(lacking)} {kind} have no {store.damage.one}.",
                 "Run the command again to complete the run.",
             )
-        if keys:
-            rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
-            raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
-            path = target / store.folder.name / f"{kind}-packed.safetensors"
-            write_bytes(path, save({"keys": raw, "embeddings": rows}))
+        for start in range(0, len(keys), _PART):
+            part = keys[start : start + _PART]
+            target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
 
 
-def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> Iterator[str]:
-    """One line an answer."""
+def _answers(answers: AnswerStore, plan: Plan, hashes: _Hashes) -> Iterator[StoredAnswer]:
+    """The answers that scores are computed from; not word for word."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for index in range(count):
@@ -277,10 +270,8 @@ def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> It
                 answer = answers.get(sha, question, classes) if sha else None
                 if sha and answer is None:
                     raise T2IBenchError(
-                        f"{name} has not answered '{question}' about every image.",
+                        f"{answers.name} has not answered '{question}' about every image.",
                         "Run the command again to complete the run.",
                     )
                 if answer:
-                    keys = ("image", "question", "classes", "answer")
-                    row = {key: getattr(answer, key) for key in keys}
-                    yield json.dumps(row, ensure_ascii=False)
+                    yield replace(answer, raw="")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
-from t2ibench.apps.leaderboard.submission import Manifest, PackedImages
+from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
@@ -28,7 +28,7 @@ from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import Attempt
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.pixels import read_image
 from t2ibench.store.rewrites import StoredRewriting
 from t2ibench.tasks.loader import LoadedTask
@@ -108,7 +108,7 @@ class Claims:
         results: results.json.
         command: The settings that its command stands for.
         plan: What its tasks need.
-        attempts: Its images.
+        images: What became of each image.
         stores: Its evidence.
     """
 
@@ -117,7 +117,7 @@ class Claims:
     results: Results
     command: RunSettings
     plan: Plan
-    attempts: Sequence[Attempt]
+    images: ImageStore
     stores: Stores
 
 
@@ -227,7 +227,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     if (rewriter := results.model.rewriter) is not None:
         model = rewritten(generator, rewriter)
         assert isinstance(model, Rewritten)
-        model.rewritings = _StatedRewritings(claims.attempts)
+        model.rewritings = _StatedRewritings(claims.images)
         generator = model
     if generator.fingerprint != manifest.fingerprint:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
@@ -247,12 +247,15 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     return generator
 
 
-class _StatedRewritings(PackedImages):
+@dataclass(frozen=True, slots=True)
+class _StatedRewritings:
     """What prompts were rewritten to, as the rows of a submission say it."""
+
+    images: ImageStore
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is said to be made from."""
-        known = self.get(prompt, index)
+        known = self.images.get(prompt, index)
         if known is None or known.revised_prompt is None:
             return None
         return StoredRewriting(prompt, index, "ok", known.revised_prompt)
@@ -267,8 +270,9 @@ def _chosen(
     found: Regeneration,
 ) -> list[Attempt]:
     """Which images to generate again, and which attempts that gave none to repeat."""
-    given = [attempt for attempt in claims.attempts if attempt.status == "ok"]
-    without = [attempt for attempt in claims.attempts if attempt.status != "ok"]
+    attempts = list(claims.images.all_attempts())
+    given = [attempt for attempt in attempts if attempt.status == "ok"]
+    without = [attempt for attempt in attempts if attempt.status != "ok"]
     if isinstance(generator, Rewritten):
         asked = [attempt for attempt in without if attempt.revised_prompt is not None]
         if len(asked) < len(without):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.bounds import (
     checked_settings,
-    content_problems,
     image_problems,
     plain_files,
+    read_json,
     sha256_of,
     value_problems,
 )
@@ -24,19 +25,19 @@ from t2ibench.apps.leaderboard.claims import (
     command_problems,
     differences,
     evidence_problems,
-    folder_problems,
     manifest_problems,
-    read_attempts,
+    model_row_problems,
     settings_of,
     sizes_of,
     task_problems,
     with_captions,
 )
+from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.names import printable
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
 from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
-from t2ibench.apps.leaderboard.submission import FILES, Manifest, PackedImages, read_manifest
+from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.pipeline.plan import make_plan
@@ -46,6 +47,7 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
@@ -163,21 +165,27 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         return
     manifest = read_manifest(folder)
     verdict.problems += _file_problems(files, manifest)
-    verdict.problems += content_problems(files) if not verdict.problems else ()
     if verdict.problems:
         return
+    try:
+        read_json(files["results.json"])
+    except (OSError, ValueError) as error:
+        raise T2IBenchError(f"results.json is not a results file: {error}") from None
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
     verdict.problems += provenance_problems(manifest, results)
     verdict.problems += names.problems(
         manifest.name, manifest.model, manifest.model_args, manifest.revision
     )
-    verdict.problems += folder_problems(files, manifest)
     tasks = _tasks(folder, results, verdict.problems)
     if verdict.problems:
         return
-    claims = _read_claims(folder, manifest, results, list(tasks.values()), verdict.problems)
-    if verdict.problems or claims is None:
+    settings = checked_settings([task.settings for task in results.tasks.values()])
+    command = settings_of(results.command)
+    sizes = sizes_of(manifest.model)
+    verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    verdict.problems += image_problems(list(tasks.values()), settings)
+    if verdict.problems:
         return
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
@@ -185,21 +193,30 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
-    if not any(name.startswith("evidence/") for name in files):
+    if NAME not in files:
         verdict.level = "self-reported"
         verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
+        verdict.problems += thumbnail_problems(folder, ())
         verdict.notes.append("no evidence is included, so nothing could be recomputed")
         verdict.stated.append("scores")
         return
-    _recompute(claims, verdict)
-    if draw and not verdict.problems:
-        verdict.seed = seed
-        try:
-            found = _regenerate(claims, draw, seed)
-        except Exception as error:  # of a model: it fails here, which is not the submission's fault
-            why = f"{type(error).__name__}: {first_line(error)}"
-            found = Regeneration(lacking=[f"making it again failed here with {why}"])
-        _judge(found, claims, verdict)
+    if problem := content_problem(folder):
+        raise T2IBenchError(problem)
+    with closing(open_evidence(folder)) as database:
+        plan = make_plan(list(tasks.values()), settings)
+        images = ImageStore(database, manifest.fingerprint)
+        stores = open_stores(
+            database, manifest.encoder_records(), manifest.judges, manifest.controls
+        )
+        claims = Claims(folder, manifest, results, command, plan, images, stores)
+        verdict.problems += model_row_problems(database, manifest)
+        verdict.problems += attempt_problems(plan, images)
+        verdict.problems += thumbnail_problems(folder, list(images.all_attempts()))
+        if not verdict.problems:
+            _recompute(claims, verdict)
+        if draw and not verdict.problems:
+            verdict.seed = seed
+            _judge(_regenerate(claims, draw, seed), claims, verdict)
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -213,9 +230,8 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
             yield f"{name} is listed in submission.json but missing"
         elif sha256_of(files[name]) != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    for name in ("results.json", "attempts.jsonl"):
-        if name not in files:
-            yield f"{name} is missing"
+    if "results.json" not in files:
+        yield "results.json is missing"
 
 
 def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -271,42 +287,13 @@ def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, Loa
     return tasks
 
 
-def _read_claims(
-    folder: Path,
-    manifest: Manifest,
-    results: Results,
-    tasks: Sequence[LoadedTask],
-    problems: list[str],
-) -> Claims | None:
-    """The submission, read; what can be told without its evidence is checked."""
-    settings = checked_settings([task.settings for task in results.tasks.values()])
-    attempts = list(read_attempts(folder, manifest))
-    command = settings_of(results.command)
-    sizes = sizes_of(manifest.model)
-    problems += command_problems(command, manifest, results.tasks, settings, sizes)
-    problems += image_problems(tasks, settings, len(attempts))
-    if problems:
-        return None
-    plan = make_plan(tasks, settings)
-    problems += attempt_problems(plan, PackedImages(attempts))
-    needed = {(request.prompt, request.index) for request in plan.requests}
-    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
-    if extra:
-        problems.append(f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'")
-    problems += thumbnail_problems(folder, attempts)
-    stores = open_stores(
-        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
-    )
-    return Claims(folder, manifest, results, command, plan, attempts, stores)
-
-
 def _recompute(claims: Claims, verdict: Verdict) -> None:
     """Compute all scores again, and compare them."""
-    plan, results, images = claims.plan, claims.results, PackedImages(claims.attempts)
-    verdict.problems += evidence_problems(plan, images, claims.stores)
+    plan, results = claims.plan, claims.results
+    verdict.problems += evidence_problems(plan, claims.images, claims.stores)
     if verdict.problems:
         return
-    scored = score_plan(plan, images, claims.stores, SilentReporter())
+    scored = score_plan(plan, claims.images, claims.stores, SilentReporter())
     computed = adjusted_run({name: scored.results[name] for name in results.tasks})
     verdict.problems += differences(results, computed)
     verdict.results = results.model_copy(update={"tasks": computed})
@@ -361,11 +348,15 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
     otherwise refuses the submission.
     """
     found = Regeneration()
-    images = regenerate(claims, count, seed, found) if claims.attempts else []
-    if not found.problems:
-        embed_again(claims, images, found)
-    if not found.problems:
-        ask_again(claims, images, found)
+    try:
+        images = regenerate(claims, count, seed, found) if len(claims.images) else []
+        if not found.problems:
+            embed_again(claims, images, found)
+        if not found.problems:
+            ask_again(claims, images, found)
+    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        why = f"{type(error).__name__}: {first_line(error)}"
+        return Regeneration(lacking=[f"making it again failed here with {why}"])
     found.compared |= {one.attempt.key for one in images if one.same_file}
     found.count("images", len(found.compared))
     if len(found.compared) < len(images):

@@ -77,7 +77,6 @@ class Model:
         run: Its results as pages show them.
         stratum: How it was measured.
         cells: Family to cell.
-        pictures: Prompt to addresses of its images, below the site's folder.
     """
 
     entry: Entry
@@ -86,7 +85,14 @@ class Model:
     run: RunView
     stratum: Stratum
     cells: dict[str, FamilyCell] = field(default_factory=dict)
-    pictures: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def pictures(self) -> dict[str, list[str]]:
+        """Prompt to addresses of its images, below the site's folder."""
+        return {
+            prompt: [f"thumbs/{self.entry.id}/{key}.jpg" for key in keys]
+            for prompt, keys in self.entry.pictures.items()
+        }
 
     @property
     def overall(self) -> Rank | None:
