@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,9 +19,10 @@ from t2ibench.apps.leaderboard.verdicts import Verifier
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.paired import FILE, read_paired_run, write_paired
+from t2ibench.results.paired import dump_paired, load_paired
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.store.images import image_key
+from t2ibench.store.database import Database
+from t2ibench.store.images import Attempt, ImageStore, image_key
 from t2ibench.tasks.index import build_index
 from tests import hand
 
@@ -54,6 +54,7 @@ PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": 
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 
 MODELS = {"toyland-fair": "toyland"}
+PAIRED = "influences"  # what recomputing would give
 
 
 def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str, MethodResult]:
@@ -114,11 +115,11 @@ def write_submission(
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
-    write_paired(folder / FILE, hand.pairs(found))
-    rows = [{"prompt": "a rose", "index": k, "seed": k, "status": "ok"} for k in range(2)]
-    (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    for k in range(2):
-        key = image_key(fingerprint, "a rose", k)
+    (folder / PAIRED).write_bytes(dump_paired(hand.pairs(found)))
+    keys = [image_key(fingerprint, "a rose", k) for k in range(2)]
+    images = ImageStore(Database(folder, "evidence.db"), fingerprint)
+    images.record(Attempt(key, "a rose", k, k, "ok", sha256="0" * 64) for k, key in enumerate(keys))
+    for k, key in enumerate(keys):
         Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
     manifest = Manifest(
         t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,
@@ -134,7 +135,8 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
     def judge(folder: Path) -> Verdict:
         name = folder.name.rpartition("-")[0].replace("-", "_")
         found = others.get(name, level)
-        return Verdict(found, paired=read_paired_run(folder) if found in VERIFIED else {})
+        paired = load_paired((folder / PAIRED).read_bytes()) if found in VERIFIED else {}
+        return Verdict(found, paired=paired)
 
     return judge
 

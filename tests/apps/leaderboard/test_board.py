@@ -37,7 +37,7 @@ def forged(root: Path, name: str) -> Path:
     """A copy of the honest submission under another name, without evidence."""
     (honest,) = (one for one in root.iterdir() if one.name.startswith("toyland"))
     folder = Path(shutil.copytree(honest, root / f"{name}-1"))
-    shutil.rmtree(folder / "evidence")
+    (folder / "evidence.db").unlink()
     edit(folder, "results.json", set_in("model", "name", value=name))
     edit(folder, "submission.json", set_in("name", value=name))
     return folder
@@ -111,7 +111,7 @@ def old_manifest(folder: Path) -> None:
 
 
 def a_pipe(folder: Path) -> None:
-    os.mkfifo(folder / "evidence" / "pipe.jsonl")
+    os.mkfifo(folder / "thumbs.jpg")
 
 
 def a_link(folder: Path) -> None:
@@ -241,8 +241,7 @@ def test_kept_verdicts_hold_as_long_as_nothing_changes(
     assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [4]
     assert found(root, file, 5) == ["reproduced"] and counted == [4, 5]
     (folder,) = root.iterdir()
-    rows = folder / "attempts.jsonl"
-    rows.write_text(rows.read_text() + "\n")
+    edit(folder, "results.json", set_in("command", value=[]))
     assert found(root, file) == ["recomputed"] and counted == [4, 5, 0]
 
 
