@@ -29,12 +29,13 @@ from torch.utils.data import DataLoader, Dataset
 from t2ibench.models.encoders import create_encoder
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage
 
 
 def images(folder: Path, count: int, pixels: int) -> list[StoredImage]:
     """Smooth images with some noise, which compress about as photographs do."""
-    store, rng = ImageStore(folder, "0" * 64), np.random.default_rng(0)
+    store, rng = ImageStore(Database(folder), "0" * 64), np.random.default_rng(0)
     attempts = []
     for number in range(count):
         coarse = Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8))

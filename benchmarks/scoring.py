@@ -40,6 +40,7 @@ from t2ibench.pipeline.scoring import EncoderEvidence, Stores, score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
 from t2ibench.store.attempts import Attempt, image_key
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
@@ -80,8 +81,8 @@ def embedded(text: str, width: int) -> np.ndarray:
 
 def write(root: Path, plan: Plan, width: int) -> None:
     """The evidence of a complete run."""
-    images = ImageStore(root / "images", GENERATOR)
-    store = EvidenceStore(root / "evidence", "made-up", ENCODER)
+    images = ImageStore(Database(root), GENERATOR)
+    store = EvidenceStore(Database(root), "made-up", ENCODER)
     rng, means = np.random.default_rng(0), {p: embedded(p, width) for p in plan.prompts}
     for number in range(plan.n_shards):
         attempts = []
@@ -122,8 +123,8 @@ def processor() -> float:
 def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[str, Any]:
     """Every step of `t2ibench score`, in a process of its own."""
     plan_s, plan = timed(lambda: plan_of(images, tasks))
-    records_s, store = timed(lambda: ImageStore(root / "images", GENERATOR))
-    parts_s, rows = timed(lambda: EvidenceStore(root / "evidence", "made-up", ENCODER))
+    records_s, store = timed(lambda: ImageStore(Database(root), GENERATOR))
+    parts_s, rows = timed(lambda: EvidenceStore(Database(root), "made-up", ENCODER))
 
     def lacking() -> int:
         found = [store.get(one.prompt, one.index) for one in plan.requests]
@@ -146,8 +147,8 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
 def associations(root: Path, images: int) -> list[tuple[list[np.ndarray], list[np.ndarray], Any]]:
     """Of each T2IAT task: the neutral images of X and of Y by prompt, and A's and B's images."""
     plan = plan_of(images, 15)
-    store = ImageStore(root / "images", GENERATOR)
-    rows = EvidenceStore(root / "evidence", "made-up", ENCODER)
+    store = ImageStore(Database(root), GENERATOR)
+    rows = EvidenceStore(Database(root), "made-up", ENCODER)
     evidence = StoredEvidence(store, rows)
     found = []
     for task in plan.tasks:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,17 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline, Part, lean_headline, square_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.results.builder import adjusted_run, headline_record, rounded_record, score_record
-from t2ibench.results.paired import FILE, PairedTask, paired_task, write_paired
+from t2ibench.results.paired import PairedTask, dump_paired, paired_task
+from t2ibench.results.record import RunRecord
+from t2ibench.results.run import open_run
 from t2ibench.results.schema import GeneratorInfo, Results, Row, TaskResult, TaskSettings
 from t2ibench.store.checksums import sealed, unsealed
+from t2ibench.store.database import Database
+from t2ibench.store.scores import ScoreStore, StoredScore
 
 
 def edit(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change a run.json or results.json as its writer would: with the checksum that fits."""
+    """Change a results.json as its writer would: with the checksum that fits."""
     data = json.loads(file.read_text(encoding="utf-8"))
     assert unsealed(data)
     change(data)
@@ -98,12 +104,64 @@ def results(name: str = "m", **tasks: TaskResult) -> Results:
 
 
 def write_run(folder: Path, name: str, found: Mapping[str, MethodResult], **changes: Any) -> Path:
-    """A run folder with results.json and influences.safetensors alone."""
+    """A run folder with results.json and influences alone."""
     folder.mkdir(parents=True)
     records = {task: record(result, **changes) for task, result in found.items()}
     (folder / "results.json").write_text(results(name, **records).to_json(), encoding="utf-8")
-    write_paired(folder / FILE, pairs(found))
+    store_pairs(folder, pairs(found))
     return folder
+
+
+def store_pairs(folder: Path, tasks: Mapping[str, PairedTask]) -> None:
+    """Store influences as those of a folder's results.json."""
+    scores = ScoreStore(Database(folder))
+    for task, one in tasks.items():
+        scores.add(task, "by hand", StoredScore("{}", "[]", dump_paired({task: one})))
+    scores.publish(dict.fromkeys(tasks, "by hand"), set(tasks))
+
+
+def edit_record(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the record of a run as its writer would: with the checksums that fit."""
+    folder = open_run(run)
+    data = folder.record.model_dump(mode="json")
+    change(data)
+    folder.record = RunRecord.model_validate(data)
+    folder.save()
+    folder.database.close()
+
+
+_STORED = {
+    "attempts": """SELECT prompts.text AS prompt, number AS "index", try, seed, status, sha256,
+        file, reason, revised_prompt
+        FROM attempts JOIN texts AS prompts ON prompts.id = attempts.text""",
+    "answers": """SELECT models.name AS judge, image, questions.question, classes, answer, raw
+        FROM answers JOIN questions ON questions.id = answers.question
+        JOIN models ON models.id = answers.judge""",
+    "rewrites": """SELECT prompts.text AS prompt, number AS "index", status, rewritten, reason
+        FROM rewrites JOIN texts AS prompts ON prompts.id = rewrites.text""",
+}
+
+
+def stored(run: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a run's attempts, answers or rewrites, with their prompts and questions."""
+    with closing(sqlite3.connect(run / "run.db")) as connection:
+        cursor = connection.execute(_STORED[table])
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def damage(run: Path, statement: str) -> None:
+    """Change rows of a run.db as a bad disk would: their checksums stay."""
+    with closing(sqlite3.connect(run / "run.db")) as connection, connection:
+        assert connection.execute(statement).rowcount > 0
+
+
+def outputs(run: Path) -> dict[str, bytes]:
+    """Everything that a run says; times and paths of images are in none of them."""
+    found = {name: (run / name).read_bytes() for name in ("results.json", "results.md")}
+    for task, score in ScoreStore(Database(run)).current().items():
+        found |= {f"{task} samples": score.samples.encode(), f"{task} pairs": score.influences}
+    return found
 
 
 def pairs(found: Mapping[str, MethodResult]) -> dict[str, PairedTask]:

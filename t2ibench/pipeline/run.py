@@ -77,49 +77,49 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     With `generate_only` it stops after the images, with `no_score` after the answers. Where run.db
     turns out to be damaged, what is whole is kept and the rest made again.
     """
-    try:
-        return _execute(prepared, reporter)
-    except BrokenDatabaseError as error:
-        reporter.warn(mend_run(error, reporter))
-    again = prepare(prepared.settings, prepared.objects, prepared.call)
-    again.together = prepared.together
-    return _execute(again, reporter)
-
-
-def _execute(prepared: Prepared, reporter: Reporter) -> Outcome:
-    settings, folder = prepared.settings, prepared.folder
-    observing = not settings.generate_only
-    with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
-        started = _now()
-        job = open_job(prepared, executor.observers)
-        _check_names(job)
-        mend(folder.path, [prepared.images, *job.stores()], reporter)
-        _save_record(prepared, job if observing else None)
-        _check_access(job)
-        with _generation(job, prepared, executor, reporter) as generating:
-            run_stage(job, "generate", generating, reporter)
-        if observing:
-            _observe(job, prepared, executor, reporter)
-        executor.close()  # scoring needs the memory, and no model
-        outcome = Outcome(
-            None,
-            folder.path,
-            job.attempts,
-            job.embedded + sum(report.answered for report in job.reports.values()),
-            list(dict.fromkeys(map(str, job.damaged))),
-            job.problems(),
-            lost=job.lost,
-        )
-        if observing and not settings.no_score:
-            _score(prepared, job, reporter, outcome)
-        elif observing:
-            stages: tuple[Stage, ...] = ("generate", "embed", "ask")
-            left = sum(job.pending(stage) for stage in stages)
-            outcome.complete = not (left or job.stopped or job.damaged)
-        else:
-            outcome.complete = settings.allow_missing or not job.unfinished()
-        _log(prepared, started, outcome)
-        return outcome
+    for last in (False, True):
+        settings, folder = prepared.settings, prepared.folder
+        observing = not settings.generate_only
+        try:
+            with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
+                started = _now()
+                job = open_job(prepared, executor.observers)
+                _check_names(job)
+                mend(folder.path, [prepared.images, *job.stores()], reporter)
+                _save_record(prepared, job if observing else None)
+                _check_access(job)
+                with _generation(job, prepared, executor, reporter) as generating:
+                    run_stage(job, "generate", generating, reporter)
+                if observing:
+                    _observe(job, prepared, executor, reporter)
+                executor.close()  # scoring needs the memory, and no model
+                outcome = Outcome(
+                    None,
+                    folder.path,
+                    job.attempts,
+                    job.embedded + sum(report.answered for report in job.reports.values()),
+                    list(dict.fromkeys(map(str, job.damaged))),
+                    job.problems(),
+                    lost=job.lost,
+                )
+                if observing and not settings.no_score:
+                    _score(prepared, job, reporter, outcome)
+                elif observing:
+                    stages: tuple[Stage, ...] = ("generate", "embed", "ask")
+                    left = sum(job.pending(stage) for stage in stages)
+                    outcome.complete = not (left or job.stopped or job.damaged)
+                else:
+                    outcome.complete = settings.allow_missing or not job.unfinished()
+                _log(prepared, started, outcome)
+                return outcome
+        except BrokenDatabaseError as error:
+            if last:
+                raise
+            reporter.warn(mend_run(error, reporter))
+            together = prepared.together
+            prepared = prepare(prepared.settings, prepared.objects, prepared.call)
+            prepared.together = together
+    raise AssertionError("a run that is mended once either ends or fails")
 
 
 @contextmanager

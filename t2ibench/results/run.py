@@ -19,8 +19,6 @@ from t2ibench.store.files import free_name
 from t2ibench.store.locks import Notices, locked
 from t2ibench.store.schema import of_text, to_text
 
-_FIELD = ("key", "value")
-
 
 @dataclass(slots=True)
 class RunFolder:
@@ -51,7 +49,7 @@ class RunFolder:
     def reread(self) -> None:
         """Take over what other commands have stored; what is damaged keeps its value."""
         found: list[tuple[str]] = []
-        rows = self.database.read_checked("run", _FIELD, found)
+        rows = self.database.read_checked("run", found)
         stored = {key: of_text(value) for key, value in rows if key in RunRecord.model_fields}
         lost = found or "generator" not in stored
         names = RunRecord.model_fields if lost and self.database.exists() else ()
@@ -78,7 +76,7 @@ class RunFolder:
         new = {key: text for key, text in texts.items() if self._stored.get(key) != text}
         if new:
             rows = [(key, to_text(text)) for key, text in new.items()]
-            self.database.write("run", _FIELD, rows)
+            self.database.write("run", rows)
         self._stored, self.damaged = texts, []
 
     @property

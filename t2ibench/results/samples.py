@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.database import Database
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.database import NAME, Database
 from t2ibench.store.scores import ScoreStore
 
 
@@ -27,4 +28,13 @@ def read_samples(folder: Path, task: str, holding: str = "") -> list[dict[str, A
     """
     found = ScoreStore(Database(folder)).current(task).get(task)
     lines = found.samples.split("\n")[1:-1] if found else []
-    return [json.loads(line.removesuffix(",")) for line in lines if holding in line]
+    try:
+        rows = [json.loads(line.removesuffix(",")) for line in lines if holding in line]
+    except (ValueError, RecursionError):
+        rows = [None]
+    if not all(isinstance(row, dict) for row in rows):
+        raise T2IBenchError(
+            f"{folder / NAME}: the samples of {task} cannot be read.",
+            "`t2ibench score RUN` writes them again from the stored evidence.",
+        )
+    return rows

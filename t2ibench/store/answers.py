@@ -63,7 +63,20 @@ def add_questions(database: Database, asked: Iterable[tuple[str, tuple[str, ...]
         (question_id(question, classes), to_text(question), json.dumps(classes))
         for question, classes in dict.fromkeys(asked)
     ]
-    database.write("questions", ("id", "question", "classes"), rows)
+    database.write("questions", rows)
+
+
+def read_questions(rows: Iterable[tuple[int, str, str]]) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Questions by their identifiers, from rows of their table."""
+    found = {}
+    for number, question, text in rows:
+        try:
+            asked = of_text(question), tuple(json.loads(text))
+            if question_id(*asked) == number:
+                found[number] = asked
+        except (ValueError, TypeError, RecursionError):  # somebody else wrote it
+            continue
+    return found
 
 
 class AnswerStore(Mendable):
@@ -87,8 +100,7 @@ class AnswerStore(Mendable):
         self._model = ("judge", name, fingerprint)
         self._judge = content_id(*self._model)
         self._known: set[int] = set()  # questions that are stored
-        columns = ("judge", "question", "image", "answer", "raw")
-        rows = self._read("answers", columns, "WHERE judge = ?", self._judge)
+        rows = self._read("answers", "WHERE judge = ?", self._judge)
         self._rows: dict[tuple[int, str], tuple[str, str]] = {
             (question, image): (of_text(answer), of_text(raw))
             for _, question, image, answer, raw in rows
@@ -97,10 +109,7 @@ class AnswerStore(Mendable):
 
     def __iter__(self) -> Iterator[StoredAnswer]:
         """The answers to questions that are known."""
-        asked = {
-            number: (of_text(question), tuple(json.loads(classes)))
-            for number, question, classes in self._read("questions", ("id", "question", "classes"))
-        }
+        asked = read_questions(self.database.read_checked("questions", []))
         for (number, image), (answer, raw) in self._rows.items():
             if number in asked:
                 yield StoredAnswer(image, *asked[number], answer, raw)
@@ -137,6 +146,6 @@ class AnswerStore(Mendable):
             unknown = asked.keys() - self._known
             if unknown:
                 add_questions(self.database, [asked[number] for number in unknown])
-            self.database.write("answers", ("judge", "question", "image", "answer", "raw"), rows)
+            self.database.write("answers", rows)
         self._known |= unknown
         self._rows |= new

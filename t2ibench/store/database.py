@@ -21,7 +21,16 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.schema import APPLICATION, TABLES, VERSION, content_id, row_checksum, to_text
+from t2ibench.store.schema import (
+    APPLICATION,
+    TABLES,
+    VERSION,
+    columns,
+    content_id,
+    is_typed,
+    row_checksum,
+    to_text,
+)
 
 NAME = "run.db"
 _PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
@@ -97,27 +106,25 @@ class Database:
             return [] if connection is None else connection.execute(query, values).fetchall()
 
     def read_checked(
-        self, table: str, columns: Sequence[str], damaged: list[tuple[Any, ...]], where: str = "",
-        *values: Any,
-    ) -> list[tuple[Any, ...]]:  # fmt: skip
-        """The rows of a table whose checksums hold, with what names the others in `damaged`.
+        self, table: str, damaged: list[tuple[Any, ...]], where: str = "", *values: Any
+    ) -> list[tuple[Any, ...]]:
+        """The rows of a table whose checksums and types hold, without the checksums.
 
         Args:
             table: Its name.
-            columns: All of them, in their order, without the checksum.
-            damaged: Gets the values of the columns that name each damaged row.
+            damaged: Gets the values of the columns that name each other row.
             where: What follows the name of the table in the query.
             values: Its values.
         """
-        rows = self.read(f"SELECT {', '.join(columns)}, crc FROM {table} {where}", *values)
-        names = [columns.index(name) for name in TABLES[table][0]]
+        names = columns(table)
+        query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
+        places = [names.index(name) for name in TABLES[table][0]]
         whole = []
-        for row in rows:
-            values = row[:-1]
-            if row_checksum(values) == row[-1]:
-                whole.append(values)
+        for *row, crc, typed in self.read(query, *values):
+            if typed and row_checksum(row) == crc:
+                whole.append(tuple(row))
             else:
-                damaged.append(tuple(values[place] for place in names))
+                damaged.append(tuple(row[place] for place in places))
         return whole
 
     @contextmanager
@@ -142,13 +149,13 @@ class Database:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._synced = time.monotonic()
 
-    def write(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def write(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Store rows with their checksums; one of the same name is replaced."""
-        marks = ", ".join("?" * (len(columns) + 1))
+        marks = ", ".join("?" * (len(columns(table)) + 1))
         with self.writing():
             assert self._connection is not None
             self._connection.executemany(
-                f"INSERT OR REPLACE INTO {table}({', '.join(columns)}, crc) VALUES ({marks})",
+                f"INSERT OR REPLACE INTO {table} VALUES ({marks})",
                 ((*row, row_checksum(row)) for row in rows),
             )
 
@@ -156,8 +163,7 @@ class Database:
         """Store what made a row: a generator, an encoder, a judge or a rewriter."""
         number = content_id(role, name, fingerprint)
         if number not in self._models:
-            columns = ("id", "role", "name", "fingerprint")
-            self.write("models", columns, [(number, role, to_text(name), fingerprint)])
+            self.write("models", [(number, role, to_text(name), fingerprint)])
             self._models.add(number)
 
     def execute(self, statement: str, *values: Any) -> None:
@@ -229,19 +235,19 @@ class Database:
         # Without locks it is this process alone that writes, under the lock of the folder; a
         # read-only disk takes neither a lock nor a journal.
         for mode in ("rw", "rw&nolock=1", "ro", "ro&immutable=1"):
-            connection = _connection(self.path, f"mode={mode}")
+            connection = None
             try:
+                connection = _connection(self.path, f"mode={mode}")
                 connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            except sqlite3.OperationalError as error:
-                connection.close()
+                return connection
+            except sqlite3.Error as error:
+                if connection is not None:
+                    connection.close()
+                if not isinstance(error, sqlite3.OperationalError):
+                    raise
                 failure = failure or error
                 if "is locked" in str(error):
                     break
-            except BaseException:
-                connection.close()
-                raise
-            else:
-                return connection
         assert failure is not None
         raise failure
 
@@ -451,11 +457,9 @@ class Mendable:
         self.damage = damage
         self._damaged: dict[str, list[tuple[Any, ...]]] = {}
 
-    def _read(
-        self, table: str, columns: Sequence[str], where: str = "", *values: Any
-    ) -> list[tuple[Any, ...]]:
+    def _read(self, table: str, where: str = "", *values: Any) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
-        rows = self.database.read_checked(table, columns, found, where, *values)
+        rows = self.database.read_checked(table, found, where, *values)
         self._damaged[table] = found
         self.damage.pieces = sum(map(len, self._damaged.values()))
         return rows

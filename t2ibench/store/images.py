@@ -19,7 +19,7 @@ from t2ibench.store.attempts import (
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database, Mendable
 from t2ibench.store.files import write_bytes
-from t2ibench.store.schema import content_id, of_text, to_text
+from t2ibench.store.schema import columns, content_id, of_text, to_text
 from t2ibench.store.stored_image import StoredImage
 
 __all__ = [
@@ -56,11 +56,7 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
-_COLUMNS = (
-    "generator", "text", "number", "try", "seed", "status", "sha256", "file", "reason",
-    "revised_prompt",
-)  # fmt: skip
-_STATUS, _SHA256, _FILE = map(_COLUMNS.index, ("status", "sha256", "file"))
+_STATUS, _SHA256, _FILE = map(columns("attempts").index, ("status", "sha256", "file"))
 _Row = tuple[Any, ...]
 
 
@@ -97,7 +93,7 @@ class ImageStore(Mendable):
         self._absent = None
         best: dict[tuple[int, int], _Row] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
-        for row in self._read("attempts", _COLUMNS, where, self._generator):
+        for row in self._read("attempts", where, self._generator):
             if is_sound(row[_STATUS], row[_SHA256], row[_FILE]):
                 known = best.get(row[1:3])
                 if known is None or RANK[row[_STATUS]] >= RANK[known[_STATUS]]:
@@ -105,8 +101,9 @@ class ImageStore(Mendable):
         # A row becomes an Attempt when it is asked for: a million are read in seconds.
         self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
-        for number, text in self._read("texts", ("id", "text"), texts, self._generator):
-            self._prompts[number] = of_text(text)
+        for number, text in self._read("texts", texts, self._generator):
+            if content_id(of_text(text)) == number:
+                self._prompts[number] = of_text(text)
 
     def _place(self, prompt: str, index: int) -> tuple[int, int]:
         found = self._ids.get(prompt)
@@ -211,7 +208,7 @@ class ImageStore(Mendable):
             (number, to_text(text)) for number, text in ids.items() if number not in self._prompts
         ]
         if new:
-            self.database.write("texts", ("id", "text"), new)
+            self.database.write("texts", new)
             self._prompts |= ids
 
     def record(self, attempts: Iterable[Attempt]) -> None:
@@ -233,7 +230,7 @@ class ImageStore(Mendable):
         with self.database.writing():
             self.database.add_model(*self._model)
             self.name([attempt.prompt for attempt in new.values()])
-            self.database.write("attempts", _COLUMNS, rows)
+            self.database.write("attempts", rows)
         self._rows |= new
         if self._absent is not None:
             self._absent -= {attempt.file for attempt in new.values() if attempt.file is not None}

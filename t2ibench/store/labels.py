@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from t2ibench.store.answers import add_questions, question_id
+from t2ibench.store.answers import add_questions, question_id, read_questions
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import of_text, to_text
 
 _COUNT = "labels"  # the key of their number in the table 'run'
-_COLUMNS = ("question", "image", "labeller", "answer")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -65,18 +63,16 @@ class LabelStore(Mendable):
         self._refresh()
 
     def _refresh(self) -> None:
-        asked = {
-            number: (of_text(question), tuple(json.loads(classes)))
-            for number, question, classes in self._read("questions", ("id", "question", "classes"))
-        }
-        rows = self._read("labels", _COLUMNS)
+        asked = read_questions(self.database.read_checked("questions", []))
+        rows = self._read("labels")
         labels = [
             Label(*asked[number], image, of_text(labeller), of_text(answer))
             for number, image, labeller, answer in rows
             if number in asked
         ]
-        counts = self.database.read_checked("run", ("key", "value"), [], "WHERE key = ?", _COUNT)
-        expected = int(counts[0][1]) if counts else len(rows)
+        counts = self.database.read_checked("run", [], "WHERE key = ?", _COUNT)
+        stated = counts[0][1] if counts else ""
+        expected = int(stated) if str(stated).isdecimal() else len(rows)
         self.damage.pieces = max(expected, len(rows)) - len(labels)
         self._labels = sorted(labels)
         self._by_image: dict[tuple[str, tuple[str, ...], str], list[str]] = {}
@@ -103,9 +99,9 @@ class LabelStore(Mendable):
         with self.database.writing():
             self.mend()
             add_questions(self.database, [(label.question, label.classes) for label in new])
-            self.database.write("labels", _COLUMNS, rows)
+            self.database.write("labels", rows)
             ((count,),) = self.database.read("SELECT count(*) FROM labels")
-            self.database.write("run", ("key", "value"), [(_COUNT, str(count))])
+            self.database.write("run", [(_COUNT, str(count))])
         self._refresh()
 
     def all(self) -> list[Label]:

@@ -10,7 +10,6 @@ from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import content_id, of_text, to_text
 
 _STATUSES = ("ok", "refused", "failed")
-_COLUMNS = ("rewriter", "text", "number", "status", "rewritten", "reason")
 _ALL = -1  # the number of a rewriting for all images of a prompt
 
 
@@ -60,7 +59,7 @@ class RewriteStore(Mendable):
 
     def refresh(self) -> None:
         """Read what is stored."""
-        rows = self._read("rewrites", _COLUMNS, "WHERE rewriter = ?", self._rewriter)
+        rows = self._read("rewrites", "WHERE rewriter = ?", self._rewriter)
         self._rows = {
             (text, number): (status, *(None if one is None else of_text(one) for one in texts))
             for _, text, number, status, *texts in rows
@@ -70,9 +69,13 @@ class RewriteStore(Mendable):
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
         where = "WHERE id IN (SELECT text FROM rewrites WHERE rewriter = ?)"
-        texts = self._read("texts", ("id", "text"), where, self._rewriter)
+        texts = self._read("texts", where, self._rewriter)
         prompts = {number: of_text(text) for number, text in texts}
-        known = [(prompts[text], number) for text, number in self._rows if text in prompts]
+        known = [
+            (prompts[text], number)
+            for text, number in self._rows
+            if content_id(prompts.get(text, "")) == text
+        ]
         for prompt, number in sorted(known):
             yield self._stored(prompt, number)
 
@@ -114,6 +117,6 @@ class RewriteStore(Mendable):
         with self.database.writing():
             self.database.add_model("rewriter", "", self._fingerprint)
             texts = [(content_id(one.prompt), to_text(one.prompt)) for one in new]
-            self.database.write("texts", ("id", "text"), texts)
-            self.database.write("rewrites", _COLUMNS, rows)
+            self.database.write("texts", texts)
+            self.database.write("rewrites", rows)
         self._rows |= found

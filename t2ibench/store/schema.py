@@ -7,8 +7,11 @@ nothing but itself. Every row has a checksum: SQLite's own checks look at struct
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 import zlib
 from collections.abc import Iterable
+from contextlib import closing
+from functools import cache
 from typing import Any
 
 APPLICATION = 0x54324942
@@ -80,6 +83,32 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+@cache
+def columns(table: str) -> tuple[str, ...]:
+    """The names of a table's columns but the checksum's, in their order."""
+    return tuple(name for name, _ in _kinds(table))
+
+
+@cache
+def is_typed(table: str) -> str:
+    """SQL that is true of a row whose values have the types of their columns; anybody may write."""
+    return " AND ".join(f"typeof({name}) IN ({kinds})" for name, kinds in _kinds(table))
+
+
+@cache
+def _kinds(table: str) -> tuple[tuple[str, str], ...]:
+    # A text that holds half a surrogate pair is stored as bytes.
+    kinds = {"INTEGER": "'integer'", "TEXT": "'text', 'blob'", "BLOB": "'blob'"}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(TABLES[table][1])
+        rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    return tuple(
+        (name, kinds[kind] + ("" if needed or key else ", 'null'"))
+        for _, name, kind, needed, _, key in rows
+        if name != "crc"
+    )
+
+
 def content_id(*parts: str) -> int:
     """An identifier made of content: the first 63 bits of a SHA-256.
 
@@ -118,4 +147,9 @@ def to_text(value: str | None) -> str | bytes | None:
 
 def of_text(value: str | bytes) -> str:
     """A text as it was before `to_text`."""
-    return value if isinstance(value, str) else bytes(value).decode("utf-8", "surrogatepass")
+    if isinstance(value, str):
+        return value
+    try:
+        return value.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:  # somebody else wrote it
+        return value.decode("utf-8", "replace")

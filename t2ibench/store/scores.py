@@ -50,9 +50,12 @@ class ScoreStore:
         )
         found = {}
         for task, inputs, result, samples, influences, crc in rows:
-            score = StoredScore(of_text(result), of_text(samples), bytes(influences))
-            if crc == _checksum(task, inputs, score):
-                found[task] = score
+            try:
+                score = StoredScore(of_text(result), of_text(samples), bytes(influences))
+                if crc == _checksum(task, inputs, score):
+                    found[task] = score
+            except (TypeError, AttributeError):  # somebody else wrote something else
+                continue
         return found
 
     def add(self, task: str, inputs: str, score: StoredScore) -> None:

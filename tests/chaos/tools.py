@@ -194,10 +194,3 @@ def spliced(data: DataObject, whole: bytes, pieces: SearchStrategy[bytes]) -> by
     start = data.draw(st.integers(0, len(whole)))
     stop = data.draw(st.integers(start, min(len(whole), start + 40)))
     return whole[:start] + data.draw(pieces) + whole[stop:]
-
-
-def outputs(run: Path) -> dict[str, bytes]:
-    """Everything that a run says, by file; times and paths of images are in none of them."""
-    names = ["results.json", "results.md", "influences.safetensors"]
-    files = [*(run / name for name in names), *sorted((run / "samples").glob("*.jsonl"))]
-    return {file.name: file.read_bytes() for file in files}

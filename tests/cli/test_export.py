@@ -16,6 +16,7 @@ from PIL import Image
 
 from t2ibench import evaluate
 from t2ibench.reports.exports import export
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -129,13 +130,13 @@ def test_an_exported_geneval_folder_is_as_geneval_reads_it(run: Path, cli: Cli) 
 
 def test_prompts_are_never_names(tmp_path: Path) -> None:
     hostile = ["../../up", "/etc/passwd", "a\0b", "x" * 300, "con", "half \ud83d", "", "-rf"]
-    store = ImageStore(tmp_path / "images", "f")
+    store = ImageStore(Database(tmp_path), "f")
     for suffix, prompts in ((".png", hostile), (".jpeg", ["a photograph"])):
         buffer = io.BytesIO()
         Image.new("RGB", (4, 4), (9, 9, 9)).save(buffer, format=suffix[1:])
         store.record(store.add_image(prompt, 0, 1, buffer.getvalue(), suffix) for prompt in prompts)
     for form in ("imagefolder", "geneval", "datasets", "webdataset"):
-        images = ImageStore(tmp_path / "images", "f")
+        images = ImageStore(Database(tmp_path), "f")
         assert export(images, "m", form, tmp_path / "out" / form) == (9, [])
     names = {path.name for path in tmp_path.rglob("*")} - {"images", "out"}
     assert all(re.fullmatch(r"[0-9a-z.-]+|README\.md", name) for name in names), names

@@ -25,6 +25,7 @@ from t2ibench.models.protocols import Charges, Drawn, Generator, ImageRequest
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
 from tests.models.chat import without_waiting
 from tests.models.images_api import Faults, Said, images_server, json_reply, running, speaking
@@ -75,8 +76,8 @@ def test_a_served_model_gives_the_images_of_the_same_model_here(
     toyland: str, tmp_path: Path
 ) -> None:
     wanted = requests(PROMPTS, 5)
-    here = ImageStore(tmp_path / "here", "f")
-    there = ImageStore(tmp_path / "there", "f")
+    here = ImageStore(Database(tmp_path / "here"), "f")
+    there = ImageStore(Database(tmp_path / "there"), "f")
     generate_images(wanted, create_generator("toyland"), here)
     generate_images(wanted, served(toyland), there)
     files = [[store.get(r.prompt, r.index) for r in wanted] for store in (here, there)]
@@ -174,7 +175,7 @@ def test_a_refusal_is_a_row_with_the_words_of_the_server(how: str, tmp_path: Pat
     def speak(body: dict[str, Any], _: Any) -> Said:
         return REFUSALS[how] if "nurse" in body["prompt"] else one()
 
-    store = ImageStore(tmp_path, "f")
+    store = ImageStore(Database(tmp_path), "f")
     with speaking(speak) as (url, posted):
         generate_images(requests(PROMPTS, 2), served(url), store)
         assert len(posted) == 8
@@ -209,8 +210,10 @@ def test_revised_prompts_are_stored_with_their_images(tmp_path: Path) -> None:
         )
 
     with speaking(speak) as (url, _):
-        generate_images(requests(PROMPTS[:3], 1), served(url), ImageStore(tmp_path, "f"))
-    told = {one.prompt: one.revised_prompt for one in ImageStore(tmp_path, "f").attempts()}
+        generate_images(requests(PROMPTS[:3], 1), served(url), ImageStore(Database(tmp_path), "f"))
+    told = {
+        one.prompt: one.revised_prompt for one in ImageStore(Database(tmp_path), "f").attempts()
+    }
     assert told == {
         PROMPTS[0]: PROMPTS[0] + ", diverse",
         PROMPTS[1]: None,  # it does not say
@@ -359,7 +362,7 @@ def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     def speak(*_: Any) -> Said:
         return one() if next(left, None) is not None else wrong("down", 503)
 
-    store = ImageStore(tmp_path, "f")
+    store = ImageStore(Database(tmp_path), "f")
     with speaking(speak) as (url, _), pytest.raises(T2IBenchError, match="status 503"):
         generate_images(requests(PROMPTS, 10), served(url, workers=4), store)
     assert sum(one.status == "ok" for one in store.attempts()) == 20
@@ -554,11 +557,11 @@ def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -
     with running(api) as url:
         with pytest.raises(KeyboardInterrupt):
             model = served(url, workers=workers)
-            generate_images(wanted, model, ImageStore(tmp_path, "f"), on_batch=interrupt)
-        stored_now = len(ImageStore(tmp_path, "f").attempts())
+            generate_images(wanted, model, ImageStore(Database(tmp_path), "f"), on_batch=interrupt)
+        stored_now = len(ImageStore(Database(tmp_path), "f").attempts())
         assert stored_now >= 30
-        generate_images(wanted, served(url), ImageStore(tmp_path, "f"))
-    assert len(ImageStore(tmp_path, "f").attempts()) == len(wanted)
+        generate_images(wanted, served(url), ImageStore(Database(tmp_path), "f"))
+    assert len(ImageStore(Database(tmp_path), "f").attempts()) == len(wanted)
     assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
 
 
@@ -572,14 +575,14 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
         f"a photo of a {word} {number}" for word in ("nurse", "rose") for number in range(100)
     ]
     wanted = requests(prompts, 10)
-    store = ImageStore(tmp_path / "there", "f")
+    store = ImageStore(Database(tmp_path / "there"), "f")
     with running(app) as url:
         model = served(url, timeout=1)
         for _ in range(3):
             generate_images(wanted, model, store)
             if all(store.is_done(r.prompt, r.index) for r in wanted):
                 break
-    here = ImageStore(tmp_path / "here", "f")
+    here = ImageStore(Database(tmp_path / "here"), "f")
     generate_images(wanted, create_generator("toyland"), here)
     for request in wanted:
         there, expected = (s.get(request.prompt, request.index) for s in (store, here))

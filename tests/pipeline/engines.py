@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from t2ibench.results.run import open_run
-from t2ibench.store.jsonl import read_rows
+from t2ibench.store.database import Database
+from tests import hand
 from tests.processes import MAIN, Process
 
 ROOT = Path(__file__).parents[2]
@@ -64,18 +65,14 @@ class Runs:
         """Processes that have left a mark: here-, embeds- or asks- and their number."""
         return {int(path.name.split("-")[1]) for path in self.folder.glob(f"{what}-*")}
 
-    def attempts(self) -> Counter[str]:
-        rows = [row for path in self.run.glob("images/*.jsonl") for row in read_rows(path)]
-        return Counter(row["key"] for row in rows)
+    def attempts(self) -> Counter[tuple[int, int]]:
+        return Counter(Database(self.run).read("SELECT text, number FROM attempts"))
 
-    def answers(self) -> Counter[tuple[str, str]]:
-        rows = [row for path in self.run.glob("evidence/*/*.jsonl") for row in read_rows(path)]
-        return Counter((row["image"], row["question"]) for row in rows)
+    def answers(self) -> Counter[tuple[str, int]]:
+        return Counter(Database(self.run).read("SELECT image, question FROM answers"))
 
     def outputs(self) -> dict[str, bytes]:
-        samples = sorted((self.run / "samples").iterdir())
-        files = ["results.json", "results.md", *(f"samples/{path.name}" for path in samples)]
-        return {name: (self.run / name).read_bytes() for name in files}
+        return hand.outputs(self.run)
 
     def equals(self, other: Runs) -> None:
         """Nothing is lost, nothing is there twice, and every number is the same."""

@@ -27,7 +27,9 @@ from t2ibench.models.protocols import Answer, Query
 from t2ibench.pipeline.observers import JudgeRun, Question, open_judge
 from t2ibench.pipeline.work import ask
 from t2ibench.store.answers import StoredAnswer
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage, image_seed
+from tests import hand
 from tests.models.chat import (
     Wire,
     bomb,
@@ -46,7 +48,7 @@ LATER = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), useg
 
 
 def images(folder: Path, count: int) -> list[StoredImage]:
-    store = ImageStore(folder / "images", "0" * 64)
+    store = ImageStore(Database(folder), "0" * 64)
     for number in range(count):
         buffer = io.BytesIO()
         Image.new("RGB", (8, 8), (number + 1, 0, 0)).save(buffer, format="PNG")
@@ -68,12 +70,11 @@ def asked_of(
 
 def judge_on(url: str, folder: Path, **more: Any) -> JudgeRun:
     args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", **more)
-    return open_judge(OpenAiJudge("openai:eye", ChatServer("eye", args), args), folder / "evidence")
+    return open_judge(OpenAiJudge("openai:eye", ChatServer("eye", args), args), Database(folder))
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    files = (folder / "evidence").rglob("answers-*.jsonl")
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    return hand.stored(folder, "answers") if (folder / "run.db").exists() else []
 
 
 # What a server does to a question the first time it is asked. Some are asked again at once, some
@@ -232,7 +233,7 @@ def test_answers_given_before_a_judge_fails_are_kept(
     happens: Callable[[int], object], stopped: str, tmp_path: Path
 ) -> None:
     judge = Parts(happens)
-    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, tmp_path / "evidence"))
+    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path)))
     assert stopped in (report.stopped or "") and judge.closed
     kept = {row["question"]: row["answer"] for row in rows(tmp_path)}
     assert len(kept) == report.answered >= 3 and set(kept.values()) == {"red"}
@@ -241,7 +242,7 @@ def test_answers_given_before_a_judge_fails_are_kept(
 @pytest.mark.parametrize("bad", ["no Answer", Answer(3), Answer("red", None)])  # type: ignore[arg-type]
 def test_one_thing_that_is_no_answer_costs_one_answer(bad: Any, tmp_path: Path) -> None:
     judge = Parts(lambda n: [(n, bad)] if n == 4 else None)
-    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, tmp_path / "evidence"))
+    report = ask(asked_of(images(tmp_path, 1), 8), open_judge(judge, Database(tmp_path)))
     assert (report.answered, report.failed, report.stopped) == (7, 1, None)
     assert len(rows(tmp_path)) == 7
 
@@ -252,10 +253,10 @@ def test_an_interruption_and_a_full_disk_end_the_requests(
     questions = asked_of(images(tmp_path, 1), 8)
     judge = Parts(fails(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        ask(questions, open_judge(judge, tmp_path / "evidence"))
+        ask(questions, open_judge(judge, Database(tmp_path)))
     assert judge.closed and len(rows(tmp_path)) == 3
     full = Parts(lambda _: None)
-    run = open_judge(full, tmp_path / "evidence")
+    run = open_judge(full, Database(tmp_path))
 
     def add(answers: Sequence[StoredAnswer]) -> None:
         raise T2IBenchError("The disk is full.")
@@ -372,5 +373,4 @@ def test_answers_survive_a_kill(tmp_path: Path, cli: Cli) -> None:
 
 
 def _lines(folder: Path) -> Iterator[str]:
-    for file in (folder / "runs").rglob("evidence/answers-*/answers-*.jsonl"):
-        yield from file.read_text().splitlines()
+    yield from (str(row) for row in hand.stored(folder / "runs" / "toyland", "answers"))

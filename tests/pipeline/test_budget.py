@@ -14,8 +14,8 @@ from t2ibench.pipeline.plan import images_at, make_plan
 from t2ibench.results.files import read_results
 from t2ibench.results.record import RunRecord
 from t2ibench.settings import Settings
-from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import load_tasks
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_science_arts,openbias_winobias"
@@ -24,8 +24,7 @@ QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "6")
 
 def images_of(run: Path) -> int:
     """Attempts at distinct images."""
-    rows = [row for file in (run / "images").glob("*.jsonl") for row in read_rows(file)]
-    return len({(row["prompt"], row["index"]) for row in rows})
+    return len({(row["prompt"], row["index"]) for row in hand.stored(run, "attempts")})
 
 
 @pytest.mark.slow

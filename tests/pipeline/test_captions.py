@@ -20,8 +20,9 @@ from t2ibench.apps.papers.reproduction import build
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.reports.files import samples_of
 from t2ibench.results.files import read_results
+from t2ibench.results.run import open_run
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index
@@ -90,8 +91,7 @@ def test_what_a_run_records(planted: Path, pool: Path) -> None:
     assert drawn is not None and drawn.drawn is not None
     assert (drawn.name, drawn.drawn.source) == ("coco", "captions_val2017.json")
     assert drawn.drawn.sha256 == hashlib.sha256(pool.read_bytes()).hexdigest()
-    record = json.loads((planted / "run.json").read_text(encoding="utf-8"))
-    assert record["pools"][TASK] == json.loads(drawn.model_dump_json())
+    assert open_run(planted).record.pools[TASK] == drawn
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: 
     assert set(settings.tasks) == {"openbias_examples", "openbias_winobias"}
     given = {"model": "toyland", "output_dir": tmp_path, "captions": {"coco": str(pool)}}
     assert with_preset(paper, given, ["table-1"]).tasks == ("openbias_examples", TASK)
-    rows = samples_of(planted, TASK)
+    rows = read_samples(planted, TASK)
     answers = tmp_path / "faces.csv"
     lines = [f"{one['prompt']},{one['index']},{one['bias']},{one['answer']}" for one in rows]
     answers.write_text("\n".join(["prompt,index,bias,answer", *lines]), encoding="utf-8")

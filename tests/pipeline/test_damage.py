@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
@@ -21,7 +19,9 @@ from t2ibench.models.judges.toyland import ToylandJudge
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.results.files import BrokenResultsError, read_results
 from t2ibench.results.paired import read_paired
+from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_flowers_insects,openbias_examples"
@@ -35,16 +35,23 @@ FLAGS = [
 RUN = Path("runs/toyland")
 
 FILES = {
-    "record": "run.json",
-    "results": "results.json",
-    "report": "results.md",
-    "influences": "influences.safetensors",
-    "sample": "samples/*.jsonl",
-    "attempts": "images/*.jsonl",
+    "database": "run.db", "results": "results.json", "report": "results.md",
     "image": "images/*/*.png",
-    "image embeddings": "evidence/toyland-*/images-*.safetensors",
-    "text embeddings": "evidence/toyland-*/texts-*.safetensors",
-    "answers": "evidence/answers-*/*.jsonl",
+}  # fmt: skip
+# A row of each table, as a bad disk would change it.
+ROWS = {
+    "record": "UPDATE run SET value = '{' WHERE key = 'generator'",
+    "prompt": "UPDATE texts SET text = 'x' WHERE id = (SELECT max(id) FROM texts)",
+    "question": "UPDATE questions SET question = 'x'",
+    "model": "DELETE FROM models",
+    "attempt": "UPDATE attempts SET status = 'refused' WHERE number = 1",
+    "attempt of another image": "UPDATE attempts SET number = 99 WHERE number = 1",
+    "image embedding": "UPDATE embeddings SET rows = zeroblob(9) WHERE kind = 'images'",
+    "text embedding": "UPDATE embeddings SET keys = zeroblob(length(keys)) WHERE kind = 'texts'",
+    "answer": "UPDATE answers SET answer = 'x' WHERE image = (SELECT max(image) FROM answers)",
+    "score": "UPDATE scores SET result = replace(result, '0.', '9.')",
+    "influences": "UPDATE scores SET influences = zeroblob(length(influences))",
+    "scores that are gone": "DELETE FROM scores",
 }
 
 
@@ -91,7 +98,31 @@ def said(errors: str) -> list[str]:
     return [line for line in errors.splitlines() if line.startswith(("warning:", "t2ibench:"))]
 
 
-QUICK = {"flip in the middle"}
+QUICK = {"flip in the middle", "deleted", "half zeros"}
+# One number of the first three rows of a part.
+THREE_NUMBERS = """UPDATE embeddings SET rows = CAST(
+    substr(rows, 1, 4) || x'99' || substr(rows, 6, 4 * width - 1) || x'99' ||
+    substr(rows, 6 + 4 * width, 4 * width - 1) || x'99' || substr(rows, 6 + 8 * width) AS BLOB)
+    WHERE part = (SELECT min(part) FROM embeddings WHERE kind = 'images')"""
+
+
+def recovers(run: Path, results: bytes, cli: Cli) -> None:
+    """`score` changes nothing that is right; the original command makes the rest again."""
+    status, _, errors = cli("score", run)
+    assert "Traceback" not in errors
+    if status == 0:
+        assert (run / "results.json").read_bytes() == results
+    else:
+        assert status in {1, 3} and said(errors)
+        if (run / "results.json").exists():
+            assert (run / "results.json").read_bytes() == results
+    status, _, errors = cli(*FLAGS)
+    assert status == 0, errors
+    assert (run / "results.json").read_bytes() == results
+    status, _, errors = cli("score", run)
+    assert (status, said(errors)) == (0, [])
+    assert (run / "results.json").read_bytes() == results
+    assert read_paired(run).keys() == set(TASKS.split(","))
 
 
 @pytest.mark.parametrize(
@@ -106,32 +137,23 @@ def test_a_damaged_file_costs_nothing_or_is_said(
     file = one(run, kind)
     data = DAMAGE[damage](file.read_bytes())
     file.unlink() if data is None else file.write_bytes(data)
-    status, _, errors = cli("score", run)
-    assert "Traceback" not in errors
-    if status == 0:
-        assert (run / "results.json").read_bytes() == results
-    else:
-        assert status == (1 if kind == "record" else 3) and said(errors)
-        if kind != "results":  # what is there stays
-            assert (run / "results.json").read_bytes() == results
-    status, _, errors = cli(*FLAGS)
-    assert status == 0, errors
-    assert (run / "results.json").read_bytes() == results
-    status, _, errors = cli("score", run)
-    assert (status, said(errors)) == (0, [])
-    assert (run / "results.json").read_bytes() == results
-    assert read_paired(run / "influences.safetensors").keys() == set(TASKS.split(","))
+    if kind == "results":
+        status, _, errors = cli("score", run)
+        assert status == 0, errors
+    recovers(run, results, cli)
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_a_damaged_row_costs_nothing_or_is_said(kind: str, run: Path, cli: Cli) -> None:
+    results = (run / "results.json").read_bytes()
+    hand.damage(run, ROWS[kind])
+    recovers(run, results, cli)
 
 
 def test_a_damaged_embedding_costs_itself_alone(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = one(run, "image embeddings")
-    tensors = load_file(file)
-    rows = len(tensors["keys"])
-    for row, value in ((0, 0.5), (1, np.nan), (2, np.inf)):
-        tensors["embeddings"][row, 3] = value
-    save_file(tensors, file)
+    hand.damage(run, THREE_NUMBERS)
     status, _, errors = cli("score", run)
     assert status == 3
     assert (
@@ -149,17 +171,13 @@ def test_a_damaged_embedding_costs_itself_alone(
     status, _, errors = cli(*FLAGS)
     assert status == 0 and sum(embedded) == 3
     assert said(errors) == ["warning: 3 embeddings by toyland were damaged and are made again."]
-    assert len(load_file(file)["keys"]) == rows - 3
 
 
 @pytest.mark.slow
 def test_one_damaged_answer_is_asked_again(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = one(run, "answers")
-    text = file.read_text()
-    assert '"answer": "' in text
-    file.write_text(re.sub('"answer": "(.)', '"answer": "X', text, count=1))
+    hand.damage(run, ROWS["answer"])
     status, _, errors = cli("score", run)
     assert status == 3 and "1 line of answers by toyland is damaged and left out" in errors
     asked: list[int] = []
@@ -203,26 +221,11 @@ def test_results_without_a_checksum_are_read(run: Path) -> None:
     assert read_results(file) == read_results(run)
 
 
-def test_influences_that_were_changed_are_not_read(run: Path, cli: Cli) -> None:
-    file = run / "influences.safetensors"
-    data = bytearray(file.read_bytes())
-    data[-9] ^= 1  # in the last number
-    file.write_bytes(data)
-    status, _, errors = cli("compare", run, run)
-    assert status == 1 and "does not match its checksum" in errors
-
-
 def remove_images(run: Path) -> int:
     paths = list((run / "images").rglob("*.png"))
     for path in paths:
         path.unlink()
     return len(paths)
-
-
-def outputs(run: Path) -> dict[str, bytes]:
-    names = ["results.json", "results.md", "influences.safetensors"]
-    files = [*(run / name for name in names), *sorted((run / "samples").iterdir())]
-    return {file.name: file.read_bytes() for file in files}
 
 
 def never(*_: object) -> Any:
@@ -231,12 +234,12 @@ def never(*_: object) -> Any:
 
 @pytest.mark.slow
 def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = outputs(run)
+    before = hand.outputs(run)
     removed = remove_images(run)
-    for path in (run, run / "results.json", run / "run.json"):
+    for path in (run, run / "results.json", run / "run.db"):
         status, _, errors = cli("score", path)
         assert (status, said(errors)) == (0, [])
-        assert outputs(run) == before
+        assert hand.outputs(run) == before
     monkeypatch.setattr(ToylandGenerator, "generate", never)
     status, out, _ = cli(*FLAGS, "--dry-run")
     assert status == 0
@@ -244,7 +247,7 @@ def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.Mon
     assert f"{removed} of the stored images have no file any more" in out
     assert "0 have to be generated" in out and "Nothing has to be generated." in out
     status, _, errors = cli(*FLAGS)
-    assert status == 0 and outputs(run) == before
+    assert status == 0 and hand.outputs(run) == before
     assert f"{removed} of them have no file any more; --generate-only" in errors
     status, out, _ = cli(*FLAGS, "--dry-run", "--generate-only")
     assert f"{removed} have to be generated" in " ".join(out.split())
@@ -254,20 +257,17 @@ def test_files_are_made_again_where_pixels_are_needed(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashes = {path.name: path.read_bytes() for path in (run / "images").rglob("*.png")}
-    before = outputs(run)
+    before = hand.outputs(run)
     remove_images(run)
-    file = one(run, "image embeddings")
-    tensors = load_file(file)
-    tensors["embeddings"][:3] = 0
-    save_file(tensors, file)
-    assert cli(*FLAGS)[0] == 0 and outputs(run) == before
+    hand.damage(run, THREE_NUMBERS)
+    assert cli(*FLAGS)[0] == 0 and hand.outputs(run) == before
     again = {path.name: path.read_bytes() for path in (run / "images").rglob("*.png")}
     assert len(again) == 3 and again.items() <= hashes.items()
     next((run / "images").rglob("*.png")).unlink()
     status, _, errors = cli(*FLAGS, "--generate-only")
     assert status == 0 and f"Generated now: {len(hashes) - 2} ok" in errors
     again = {path.name: path.read_bytes() for path in (run / "images").rglob("*.png")}
-    assert again == hashes and outputs(run) == before
+    assert again == hashes and hand.outputs(run) == before
 
 
 @pytest.mark.slow
@@ -294,25 +294,26 @@ def test_an_image_that_comes_out_otherwise_is_said(
 def test_a_worse_result_does_not_replace_a_better_one(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = outputs(run)
+    before = hand.outputs(run)
     shutil.rmtree(run / "images")
+    hand.damage(run, "DELETE FROM attempts")
     status, _, errors = cli("score", run)
-    assert status == 3 and outputs(run) == before
+    assert status == 3 and hand.outputs(run) == before
     (line,) = said(errors)
     assert "The earlier results of openbias_examples, t2iat_flowers_insects are kept" in line
-    shutil.rmtree(next((run / "evidence").glob("toyland-*")))
+    hand.damage(run, "DELETE FROM embeddings")
 
     def fails(*_: object) -> Any:
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(ToylandEncoder, "encode_images", fails)
     status, _, errors = cli(*FLAGS)
-    assert status == 3 and outputs(run) == before
+    assert status == 3 and hand.outputs(run) == before
     assert "The earlier result of t2iat_flowers_insects is kept" in errors
     assert "toyland was stopped" in errors
     monkeypatch.undo()
     monkeypatch.chdir(run.resolve().parents[1])
-    assert cli(*FLAGS)[0] == 0 and outputs(run) == before
+    assert cli(*FLAGS)[0] == 0 and hand.outputs(run) == before
 
 
 def test_other_settings_replace_a_result_though_images_are_fewer(run: Path) -> None:
@@ -323,36 +324,23 @@ def test_other_settings_replace_a_result_though_images_are_fewer(run: Path) -> N
 
 @pytest.mark.slow
 def test_labels_that_are_lost_are_said(run: Path, cli: Cli) -> None:
-    store = LabelStore(run / "evidence")
-    store.add(Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4))
-    assert len(LabelStore(run / "evidence")) == 4 and not LabelStore(run / "evidence").damage
-    data = store.file.read_bytes()
+    labels = [Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)]
+    store = LabelStore(Database(run))
+    store.add(labels)
+    assert len(LabelStore(Database(run))) == 4 and not LabelStore(Database(run)).damage
+    store.database.close()
     line = "is damaged and left out. Import the filled sheets again with `t2ibench label import`."
-    for damaged in (
-        data[:-1].rpartition(b"\n")[0] + b"\n",
-        data.replace(b'"a", "crc', b'"b", "crc', 1),
+    for statement in (
+        "DELETE FROM labels WHERE image LIKE '%3'",
+        "UPDATE labels SET answer = 'b' WHERE image LIKE '%3'",
     ):
-        store.file.write_bytes(damaged)
+        hand.damage(run, statement)
         for command in (("score", run), FLAGS):
             status, _, errors = cli(*command)
             assert status == 3 and f"1 label {line}" in errors
-    again = LabelStore(run / "evidence")
-    again.add(store.all())
-    assert again.file.read_bytes() == data
-    assert again.file.with_name("labels.jsonl.broken").read_bytes() == damaged
-    assert cli("score", run)[0] == 0
-
-
-def test_a_stored_row_that_is_not_of_unit_length_is_not_scored(run: Path, cli: Cli) -> None:
-    for file in run.glob(FILES["image embeddings"]):  # as an older version wrote it
-        tensors = load_file(file)
-        del tensors["checksums"]
-        save_file(tensors, file)
-    assert cli("score", run)[0] == 0
-    tensors["embeddings"][0] *= 3
-    save_file(tensors, file)
-    status, _, errors = cli("score", run)
-    assert status == 3 and "1 embedding by toyland is damaged" in errors
+        LabelStore(Database(run)).add(labels)
+        assert cli("score", run)[0] == 0
+    assert len(LabelStore(Database(run))) == 4
 
 
 def test_an_encoder_whose_rows_are_not_of_unit_length_says_so(

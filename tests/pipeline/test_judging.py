@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate, score
+from t2ibench.results.samples import read_samples
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, serving, without_waiting
@@ -136,8 +137,7 @@ def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> N
     assert (run / "results.json").read_bytes() == before
     command = json.loads(before)["command"]
     assert command[command.index("--judge") + 1] == "toyland" and "--encoder" not in command
-    (sample, *_) = (run / "samples" / "hand.jsonl").read_text().splitlines()
-    assert {"answer", "question", "file", "sha256"} <= set(json.loads(sample))
+    assert {"answer", "question", "file", "sha256"} <= read_samples(run, "hand")[0].keys()
 
 
 def test_a_server_that_dies_loses_nothing(
@@ -231,7 +231,7 @@ def test_a_key_in_the_wrong_place_is_refused_before_anything_is_written(
 def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
     assert cli(*flags(tasks))[0] == 0
     run = tasks.parent / "runs" / "toyland"
-    rows = [json.loads(row) for row in (run / "samples/hand.jsonl").read_text().splitlines()]
+    rows = read_samples(run, "hand")
     people = tasks.parent / "people.jsonl"
     lines = [
         json.dumps({"image": row["sha256"], "question": "Which?", "answer": answer})

@@ -21,12 +21,13 @@ from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
 from t2ibench.results.comparison import compare, rewriting_line
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import read_paired_run
+from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
-from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks.index import load_tasks
+from tests import hand
 from tests.apps.explorer.api import explore, opened
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.pipeline.engines import environment
@@ -78,13 +79,13 @@ def run(folder: Path, rewriter: Any, **more: Any) -> Any:
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    return list(read_rows(folder / "rewrites.jsonl"))
+    return hand.stored(folder, "rewrites")
 
 
 def attempts(folder: Path) -> list[Any]:
     generator = open_run(folder).record.generator
     assert generator is not None
-    return list(ImageStore(folder / "images", generator.fingerprint).all_attempts())
+    return list(ImageStore(Database(folder), generator.fingerprint).all_attempts())
 
 
 @pytest.mark.slow
@@ -113,7 +114,7 @@ def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     assert (shares["no group named"], shares["male"], shares["female"]) == (1.0, 0.0, 0.0)
     folders = without.folder, behind.folder
     assert folders[0] is not None and folders[1] is not None
-    (headline, *_) = compare(without, behind, *map(read_paired_run, folders))
+    (headline, *_) = compare(without, behind, *map(read_paired, folders))
     assert (headline.verdict, headline.paired) == ("second", True)
     line = rewriting_line(without, behind)
     assert line is not None and line.startswith("Only the rewriter differs: none in the first run")
@@ -156,19 +157,21 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
 def test_lost_rewritings_are_those_of_the_images(tmp_path: Path) -> None:
     results = run(tmp_path, Counts())
     before = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
-    (results.folder / "rewrites.jsonl").unlink()
+    hand.damage(results.folder, "DELETE FROM rewrites")
     again = Counts()
     run(tmp_path, again, images_per_prompt=3)
     assert not again.asked
     assert {row["prompt"]: row["rewritten"] for row in rows(results.folder)} == before
 
 
-def test_a_damaged_line_is_named_and_made_good(tmp_path: Path) -> None:
+def test_a_damaged_rewriting_is_named_and_made_good(tmp_path: Path) -> None:
     results = run(tmp_path, Counts())
-    file = results.folder / "rewrites.jsonl"
-    file.write_bytes(file.read_bytes().replace(b", joy", b", JOY", 1))
+    hand.damage(
+        results.folder,
+        "UPDATE rewrites SET rewritten = 'x' WHERE text = (SELECT min(text) FROM rewrites)",
+    )
     again = Counts()
-    with pytest.warns(UserWarning, match=r"1 line of rewrites\.jsonl was damaged"):
+    with pytest.warns(UserWarning, match="1 rewriting was damaged"):
         run(tmp_path, again, images_per_prompt=3)
     assert not again.asked  # the images say how it was
     assert all(row["rewritten"].endswith(", joy") for row in rows(results.folder))
@@ -292,9 +295,7 @@ def test_a_server_rewrites_and_score_needs_it_no_more(
     assert cli("score", folder)[0] == 0
     assert (folder / "results.json").read_bytes() == results
     # Another generator takes the rewritings over.
-    status, _, said = cli(
-        *FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder / 'rewrites.jsonl'}"
-    )
+    status, _, said = cli(*FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder}")
     assert status == 0, said
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,8 @@ from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
-from t2ibench.store.jsonl import read_rows
+from t2ibench.results.run import open_run
+from tests import hand
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
@@ -28,9 +28,8 @@ TASK = "openbias_winobias"
 def images_of(run: Path) -> dict[str, int]:
     """Prompt to the images that were generated, each attempt once."""
     counts: dict[str, int] = {}
-    for file in (run / "images").glob("*.jsonl"):
-        for row in read_rows(file):
-            counts[row["prompt"]] = counts.get(row["prompt"], 0) + 1
+    for row in hand.stored(run, "attempts"):
+        counts[row["prompt"]] = counts.get(row["prompt"], 0) + 1
     return counts
 
 
@@ -93,8 +92,7 @@ def test_tasks_that_are_precise_do_not_grow(tmp_path: Path) -> None:
     grown = t2ibench.evaluate("toyland", tasks, until_precise=limit, **settings)
     assert grown.tasks[narrow] == plain.tasks[narrow]
     assert grown.tasks[wide].n_images > plain.tasks[wide].n_images
-    record = json.loads((tmp_path / "toyland" / "run.json").read_text(encoding="utf-8"))
-    assert record["measurement"]["times"] > 1
+    assert open_run(tmp_path / "toyland").record.measurement.times > 1
 
 
 def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:

@@ -27,10 +27,13 @@ from t2ibench.pipeline import preparation as pipeline_prepare
 from t2ibench.pipeline import setup
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.work import generate_images
+from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
+from tests import hand
 
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
 TASKS = "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
@@ -59,16 +62,15 @@ def image_hashes(folder: Path) -> dict[str, str]:
 
 def outputs(folder: Path) -> dict[str, bytes]:
     run = folder / "toyland"
-    files = [run / "results.json", run / "results.md", *sorted((run / "samples").iterdir())]
     # The command names the folder; everything else must be the same in every folder.
     where = f"--output-dir {folder}".encode(), f'"{folder}"'.encode()
     return {
-        file.name: re.sub(
+        name: re.sub(
             rb',\n "checksum": "[0-9a-f]{8}"',
             b"",
-            file.read_bytes().replace(where[0], b"").replace(where[1], b'"runs"'),
+            data.replace(where[0], b"").replace(where[1], b'"runs"'),
         )
-        for file in files
+        for name, data in hand.outputs(run).items()
     }
 
 
@@ -350,7 +352,8 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     assert status == 0, err
     assert out.count("t2iat_") >= 8
     run = next((tmp_path / "runs").iterdir())
-    assert json.loads((run / "run.json").read_text())["generator"]["settings"]["steps"] == 1
+    generator = open_run(run).record.generator
+    assert generator is not None and generator.settings["steps"] == 1
 
 
 @pytest.mark.slow
@@ -421,12 +424,12 @@ def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
     requests = [request for k in range(plan.n_shards) for request in plan.shard(k)]
     assert tuple(requests) == plan.requests
     generator = ToylandGenerator({})
-    store = ImageStore(tmp_path, generator.fingerprint)
+    store = ImageStore(Database(tmp_path), generator.fingerprint)
     seen: list[int] = []
     for k in (1, *reversed(range(plan.n_shards)), 1):  # in any order, and again
         seen.append(len(generate_images(plan.shard(k), generator, store)))
     assert sum(seen) == len(plan.requests)
-    other = ImageStore(tmp_path, generator.fingerprint)  # another worker sees them all
+    other = ImageStore(Database(tmp_path), generator.fingerprint)  # another worker sees them all
     seen.append(len(generate_images(plan.shard(0), generator, other)))
     assert sum(seen) == len(plan.requests)
 

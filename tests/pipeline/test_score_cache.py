@@ -15,7 +15,9 @@ from t2ibench import evaluate, worker_pool
 from t2ibench.pipeline import scoring
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.run import open_run
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
@@ -40,7 +42,7 @@ class Silent:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kept")
     evaluate("toyland", TASKS, encoder="toyland", limit=4, n_bootstrap=200, output_dir=folder)
-    return next(path.parent for path in folder.rglob("run.json"))
+    return next(path.parent for path in folder.rglob("run.db"))
 
 
 @pytest.fixture
@@ -61,13 +63,10 @@ def scored(run: Path, monkeypatch: pytest.MonkeyPatch | None = None, **how: Any)
         monkeypatch.setattr(scoring, "score_task", counted)
     record = folder.record
     assert record.generator is not None
-    images = ImageStore(folder.images, record.generator.fingerprint)
-    stores = scoring.open_stores(folder.evidence, record.encoders, record.judges, record.controls)
+    images = ImageStore(folder.database, record.generator.fingerprint)
+    stores = scoring.open_stores(folder.database, record.encoders, record.judges, record.controls)
     found = scoring.score_plan(stored_plan(folder), images, stores, Silent(), **how)
-    text = json.dumps(
-        {name: [one.model_dump(mode="json"), found.samples[name]] for name, one in
-         found.results.items()}
-    )  # fmt: skip
+    text = json.dumps({name: one.model_dump(mode="json") for name, one in found.results.items()})
     (run / "said.json").write_text(text)
     return sorted(computed)
 
@@ -92,38 +91,29 @@ def test_what_has_not_changed_is_read_and_is_what_would_be_computed(
 ) -> None:
     scored(run, workers=1)
     computed = said(run)
-    store = score_cache.ScoreCache(run)
+    store = score_cache.ScoreCache(Database(run))
     assert scored(run, monkeypatch, workers=1, kept=store) == []
     assert said(run) == computed
-    anew = score_cache.ScoreCache(run, reuse=False)
+    anew = score_cache.ScoreCache(Database(run), reuse=False)
     assert scored(run, monkeypatch, workers=1, kept=anew) == sorted(TASKS)
 
 
-def damage_a_result(run: Path) -> None:
-    file = run / score_cache.FOLDER / "mcas_objects.json"
-    content = json.loads(file.read_text())
-    content["result"]["headline"]["value"] = 0.99
-    file.write_text(json.dumps(content))
+DAMAGES = {
+    "a result": "UPDATE scores SET result = replace(result, '0.', '9.')",
+    "influences of another task": "UPDATE scores SET influences = (SELECT influences FROM scores "
+    "WHERE task <> 'mcas_objects')",
+    "samples cut short": "UPDATE scores SET samples = substr(samples, 20)",
+}
 
 
-def swap_the_influences(run: Path) -> None:
-    folder = run / score_cache.FOLDER
-    shutil.copy(folder / f"{TASKS[0]}.safetensors", folder / "mcas_objects.safetensors")
-
-
-def cut_it_short(run: Path) -> None:
-    file = run / score_cache.FOLDER / "mcas_objects.json"
-    file.write_bytes(file.read_bytes()[:-20])
-
-
-@pytest.mark.parametrize("damage", [damage_a_result, swap_the_influences, cut_it_short])
-def test_damaged_kept_scores_are_computed_again(
-    damage: Callable[[Path], None], run: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_damaged_scores_are_computed_again(
+    kind: str, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scored(run, workers=1)
     computed = said(run)
-    damage(run)
-    store = score_cache.ScoreCache(run)
+    hand.damage(run, f"{DAMAGES[kind]} WHERE task = 'mcas_objects'")
+    store = score_cache.ScoreCache(Database(run))
     assert scored(run, monkeypatch, workers=1, kept=store) == ["mcas_objects"]
     assert said(run) == computed
 
@@ -131,27 +121,21 @@ def test_damaged_kept_scores_are_computed_again(
 def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_same(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = score_cache.ScoreCache(run)
-    part = max((run / "evidence").rglob("images-*.safetensors"), key=lambda path: path.name)
-    gone = part.read_bytes()
-    part.unlink()
+    store = score_cache.ScoreCache(Database(run))
+    whole = (run / "run.db").read_bytes()
+    hand.damage(run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)")
     assert scored(run, monkeypatch, workers=1, kept=store)  # fewer embeddings
-    part.write_bytes(gone)
+    store = score_cache.ScoreCache(Database(run))
+    (run / "run.db").write_bytes(whole)
     assert scored(run, monkeypatch, workers=1, kept=store) == []  # what lacks some is not kept
     monkeypatch.setattr(score_cache, "_code", lambda: "another version")
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
-    record = json.loads((run / "run.json").read_text())
-    record.pop("checksum", None)
-    record["measurement"]["level"] = 0.9
-    (run / "run.json").write_text(json.dumps(record))
+    hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
 
 
 def test_a_second_run_writes_the_same_files(whole: Path, run: Path, cli: Cli) -> None:
-    before = {
-        path.name: path.read_bytes()
-        for path in (run / "results.json", *sorted((run / "samples").iterdir()))
-    }
+    before = hand.outputs(run)
     status, _, errors = cli("score", run)
     assert status == 0, errors
-    assert {name: next(run.rglob(name)).read_bytes() for name in before} == before
+    assert hand.outputs(run) == before

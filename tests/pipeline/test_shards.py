@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +16,10 @@ import pytest
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.jsonl import read_rows
+from t2ibench.store.database import Database
+from t2ibench.store.labels import LabelStore
 from t2ibench.tasks import load_tasks
+from tests import hand
 from tests.pipeline.engines import WAIT
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -44,7 +47,7 @@ def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     run = Path("runs/toyland")
     merged = {name: (run / name).read_bytes() for name in ("results.json", "results.md")}
     assert cli("merge", *parts)[0] == 0  # again: nothing is there twice
-    rows = [row["key"] for path in run.glob("images/*.jsonl") for row in read_rows(path)]
+    rows = [(row["prompt"], row["index"]) for row in hand.stored(run, "attempts")]
     assert len(rows) == len(set(rows)) == len(list(run.glob("images/*/*.png")))
     assert len(open_run(run).record.history) == 3
     status, _, said = cli(*FLAGS)
@@ -109,22 +112,19 @@ def test_pieces_suit_the_plan() -> None:
 @pytest.mark.slow
 def test_labels_imported_at_once_are_all_kept(tmp_path: Path) -> None:
     program = """
-    import sys, time
+    import sys
     from pathlib import Path
-    import t2ibench.store.labels as labels
-    rows = labels.write_rows
-    def late(*args, **keywords):
-        time.sleep(0.3)
-        rows(*args, **keywords)
-    labels.write_rows = late
-    who = sys.argv[1]
-    store = labels.LabelStore(Path("evidence"))
-    store.add([labels.Label("Who?", ("a", "b"), "0" * 64, who, "a")])
+    from t2ibench.store.database import Database
+    from t2ibench.store.labels import Label, LabelStore
+    store = LabelStore(Database(Path()))
+    for number in range(20):
+        store.add([Label("Who?", ("a", "b"), f"{number:064x}", sys.argv[1], "a")])
     """
     processes = [
         subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), who], cwd=tmp_path)
         for who in ("anna", "ben", "cleo")
     ]
     assert [process.wait(WAIT) for process in processes] == [0, 0, 0]
-    rows = read_rows(tmp_path / "evidence" / "labels.jsonl")
-    assert {row["labeller"] for row in rows if "labeller" in row} == {"anna", "ben", "cleo"}
+    store = LabelStore(Database(tmp_path))
+    who = Counter(label.labeller for label in store.all())
+    assert who == {"anna": 20, "ben": 20, "cleo": 20} and not store.damage

@@ -12,6 +12,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.skin_tones import Reading, by_group, chosen, compare
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 TASK = """
@@ -78,10 +79,9 @@ def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path)
     assert all(bool(row["ita"]) != bool(row["reason"]) for row in rows)
     assert (run / "results.json").read_bytes() == before
     # Asked again: the same, from what is stored.
-    stored = sorted((run / "evidence").glob("answers-skin-*/*.jsonl"))
-    content = [path.read_bytes() for path in stored]
+    stored = hand.stored(run, "answers")
     assert cli(*words, "--json")[1] == out
-    assert stored and [path.read_bytes() for path in stored] == content
+    assert stored and hand.stored(run, "answers") == stored
 
 
 def test_what_is_printed(run: Path, cli: Cli) -> None:

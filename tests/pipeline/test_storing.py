@@ -19,6 +19,7 @@ from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate_images
+from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
@@ -57,7 +58,7 @@ def keys(attempts: Sequence[Attempt]) -> list[int]:
 
 
 def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
-    store = SlowStore(tmp_path, Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), Painter.fingerprint)
     told: list[int] = []
     caller = threading.current_thread()
 
@@ -68,7 +69,9 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
 
     attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
-    stored = [ImageStore(tmp_path, Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS]
+    stored = [
+        ImageStore(Database(tmp_path), Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS
+    ]
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
 
 
@@ -87,7 +90,7 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
             return super().generate(requests)
 
     generator = Growing()
-    store = ImageStore(tmp_path, Painter.fingerprint)
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
     assert generator.expected == [[f"prompt {number}" for number in range(6)]]
@@ -101,7 +104,7 @@ def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
                 drawn[0] = Drawn("ok", Image.new("F", (8, 8), 200.0))
             return drawn
 
-    store = ImageStore(tmp_path, Painter.fingerprint)
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     attempts = generate_images(REQUESTS, Odd(), store)
     assert [one.seed for one in attempts if one.status != "ok"] == [4]
     assert "could not be stored" in (attempts[4].reason or "")
@@ -115,10 +118,10 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
                 raise T2IBenchError("no more")
             return super().generate(requests)
 
-    store = SlowStore(tmp_path, Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), Painter.fingerprint)
     with pytest.raises(T2IBenchError, match="no more"):
         generate_images(REQUESTS, Ending(), store)
-    again = ImageStore(tmp_path, Painter.fingerprint)
+    again = ImageStore(Database(tmp_path), Painter.fingerprint)
     assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
@@ -131,8 +134,8 @@ def test_a_full_disk_stops_and_what_was_written_is_kept(seed: int, tmp_path: Pat
             return super().add_image(prompt, index, number, *file)
 
     with pytest.raises(T2IBenchError, match="disk is full"):
-        generate_images(REQUESTS, Painter(), Full(tmp_path, Painter.fingerprint))
-    again = ImageStore(tmp_path, Painter.fingerprint)
+        generate_images(REQUESTS, Painter(), Full(Database(tmp_path), Painter.fingerprint))
+    again = ImageStore(Database(tmp_path), Painter.fingerprint)
     left = keys(generate_images(REQUESTS, Painter(), again))
     assert seed in left and not set(left) & set(range(seed))
     assert seed - 1 not in left  # of the same batch
@@ -148,9 +151,9 @@ def test_stopping_in_the_middle_keeps_what_was_generated(tmp_path: Path) -> None
 
     with pytest.raises(Stop):
         generate_images(
-            REQUESTS, Painter(), SlowStore(tmp_path, Painter.fingerprint), on_batch=stop
+            REQUESTS, Painter(), SlowStore(Database(tmp_path), Painter.fingerprint), on_batch=stop
         )
-    assert len(ImageStore(tmp_path, Painter.fingerprint)) >= 6
+    assert len(ImageStore(Database(tmp_path), Painter.fingerprint)) >= 6
 
 
 def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
@@ -161,7 +164,7 @@ def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
                 picture(request.seed).save(path)
             return [Drawn("ok", path=path) for path in paths]
 
-    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     attempts = generate_images(REQUESTS, Reusing(), store)
     for attempt in attempts:
         found = np.asarray(store.image(attempt).read())
@@ -194,10 +197,12 @@ class Colours:
 
 
 def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
-    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
     encoders = [Colours(5), Colours(1), Colours(100)]
-    runs = [open_encoder(encoder, tmp_path / str(encoder.batch_size)) for encoder in encoders]
+    runs = [
+        open_encoder(encoder, Database(tmp_path / str(encoder.batch_size))) for encoder in encoders
+    ]
     told: list[int] = []
     report = embed(images, runs, told.append)
     assert report.embedded == sum(told) == 12 and not report.failures
@@ -210,9 +215,9 @@ def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
 
 
 def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -> None:
-    store = ImageStore(tmp_path / "images", Painter.fingerprint)
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
-    runs = [open_encoder(one, tmp_path / "e") for one in (Colours(5, fails_at=2), Colours(4))]
+    runs = [open_encoder(one, Database(tmp_path)) for one in (Colours(5, fails_at=2), Colours(4))]
     report = embed(images, runs)
     assert "no memory" in report.failures["colours 5"]
     kept = [run.store.missing("images", [image.sha256 for image in images]) for run in runs]

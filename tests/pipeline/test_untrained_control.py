@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.pipeline.plan import make_plan
+from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
 
 TASK = "weat_8_science_arts"
@@ -110,10 +110,10 @@ def test_it_is_a_control_and_never_an_encoder_of_the_results(tmp_path: Path) -> 
     assert task.inconclusive is None
     assert task.headline.value == pytest.approx(0.5, abs=0.1)
     assert list(task.settings.encoders) == ["learnt"] and not task.by_encoder
-    record = json.loads((tmp_path / "toyland" / "run.json").read_text())
-    assert list(record["encoders"]) == ["learnt"]
-    assert record["controls"]["learnt"]["name"] == "random:learnt"
-    assert len(list((tmp_path / "toyland" / "evidence").iterdir())) == 2
+    folder = open_run(tmp_path / "toyland")
+    assert list(folder.record.encoders) == ["learnt"]
+    assert folder.record.controls["learnt"].name == "random:learnt"
+    assert folder.database.read("SELECT count(DISTINCT model) FROM embeddings") == [(2,)]
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,11 @@ from t2ibench.pipeline.pieces import Part
 from t2ibench.pipeline.work import ask, embed, generate_images
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
+from t2ibench.results.samples import read_samples
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
-from tests.hand import edit
+from tests.hand import damage, edit, edit_record
 from tests.tasks.files import TEA
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -62,7 +64,7 @@ def requests(*prompts: str) -> list[ImageRequest]:
 
 
 def stored(folder: Path, *prompts: str) -> ImageStore:
-    store = ImageStore(folder / "images", Grey.fingerprint)
+    store = ImageStore(Database(folder), Grey.fingerprint)
     generate_images(requests(*prompts), Grey(), store)
     return store
 
@@ -87,7 +89,7 @@ def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_pa
                 return [Drawn("ok", path=tmp_path / "black.png") for _ in requests]
             return [Drawn("ok", black) for _ in requests]
 
-    store = ImageStore(tmp_path / "images", Grey.fingerprint)
+    store = ImageStore(Database(tmp_path), Grey.fingerprint)
     (attempt,) = generate_images(requests("a"), Black(), store)
     assert attempt.status == "filtered" and attempt.reason == "the image is all black"
     assert not generate_images(requests("a"), Black(), store)  # not tried again
@@ -100,7 +102,7 @@ def test_a_file_that_is_no_image_is_a_failed_attempt(tmp_path: Path) -> None:
         def generate(self, requests: Sequence[ImageRequest]) -> list[Drawn]:
             return [Drawn("ok", path=tmp_path / "x.png") for _ in requests]
 
-    store = ImageStore(tmp_path / "images", Grey.fingerprint)
+    store = ImageStore(Database(tmp_path), Grey.fingerprint)
     (attempt,) = generate_images(requests("a"), Broken(), store)
     assert attempt.status == "failed" and "cannot be read as an image" in (attempt.reason or "")
 
@@ -109,8 +111,8 @@ def test_observing_never_removes_what_was_generated(tmp_path: Path) -> None:
     store = stored(tmp_path, "a nurse", "a rose")
     images = [store.image(attempt) for attempt in store.attempts()]
     images[0].path.write_bytes(b"damaged")
-    encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
-    judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
+    encoder = open_encoder(create_encoder("toyland"), Database(tmp_path))
+    judge = open_judge(create_judges(["toyland"], {})[0], Database(tmp_path))
     embedded = embed(images, [encoder])
     report = ask([(image, [("Which?", ("male", "female"))]) for image in images], judge)
     assert embedded.embedded == 1 and report.answered == 1
@@ -128,8 +130,8 @@ def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
     images = [store.image(attempt) for attempt in store.attempts()]
     question = [(image, [("Which?", ("male", "female"))]) for image in images]
     for number in range(2):
-        encoder = open_encoder(create_encoder("toyland"), tmp_path / "evidence")
-        judge = open_judge(create_judges(["toyland"], {})[0], tmp_path / "evidence")
+        encoder = open_encoder(create_encoder("toyland"), Database(tmp_path))
+        judge = open_judge(create_judges(["toyland"], {})[0], Database(tmp_path))
         assert embed([*images, *images], [encoder]).embedded == (2 if number == 0 else 0)
         assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
     assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
@@ -147,7 +149,7 @@ def test_a_judge_that_never_answers_is_not_asked_for_ever(tmp_path: Path) -> Non
     store = stored(tmp_path, *(f"a nurse {number}" for number in range(30)))
     judge = Silent()
     questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
-    report = ask(questions, open_judge(judge, tmp_path / "evidence"))
+    report = ask(questions, open_judge(judge, Database(tmp_path)))
     assert judge.asked == 20 == report.failed and report.reasons == {"no idea": 20}
 
 
@@ -160,7 +162,7 @@ def test_a_defect_of_a_judge_is_one_line(tmp_path: Path) -> None:
 
     store = stored(tmp_path, "a nurse")
     questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
-    report = ask(questions, open_judge(Defect(), tmp_path / "evidence"))
+    report = ask(questions, open_judge(Defect(), Database(tmp_path)))
     assert report.answered == 0 and "failed with KeyError" in (report.stopped or "")
 
 
@@ -300,18 +302,20 @@ def test_scores_that_cannot_be_written_down_cost_their_own_task_only(
     lost = results.tasks["occupations_t2iat"]
     assert "failed with KeyError: 'prompt'" in (lost.reason or "") and lost.headline.value is None
     assert results.tasks[TASK].headline.value is not None
-    assert not (tmp_path / "toyland" / "samples" / "occupations_t2iat.jsonl").exists()
+    assert not read_samples(tmp_path / "toyland", "occupations_t2iat")
 
 
 def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, cli: Cli) -> None:
     flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "1")
     flags += ("--permutations", "200", "--bootstrap", "100")
     assert cli(*flags, "--images-per-prompt", "1")[0] == 0
-    file = tmp_path / "toyland" / "run.json"
-    record = json.loads(file.read_text())
-    assert {"numpy", "pillow"} <= set(record["generator"]["libraries"])
-    assert record["status"] == "complete"
-    edit(file, lambda data: data["generator"]["libraries"].update(pillow="1.0"))
+    record = open_run(tmp_path / "toyland").record
+    assert record.generator is not None
+    assert {"numpy", "pillow"} <= set(record.generator.libraries)
+    assert record.status == "complete"
+    edit_record(
+        tmp_path / "toyland", lambda data: data["generator"]["libraries"].update(pillow="1.0")
+    )
     status, _, errors = cli(*flags, "--images-per-prompt", "2")
     assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
     errors = cli(*flags, "--images-per-prompt", "2")[2]
@@ -330,11 +334,11 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     run = tmp_path / "toyland"
     whole = (run / "results.json").read_bytes()
     (run / "results.json").write_text("{")
-    (run / "run.json").write_text("{")
+    damage(run, "UPDATE run SET value = '{' WHERE key = 'generator'")
     status, _, errors = cli(*flags)
     assert status == 0
     assert errors.count("It is kept as results.json.broken") == 1
-    assert errors.count("It is kept as run.json.broken") == 1
+    assert errors.count("its record lacks generator, which is begun anew") == 1
     # What was effective when the images were generated is gone with the record, and only that.
     again = json.loads((run / "results.json").read_text())
     assert again["model"].pop("effective_settings") == {}
@@ -400,9 +404,6 @@ def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
     status, _, errors = cli(*flags, *other)
     assert status == 0, errors
     assert "It is generated again" in errors
-    # The rows of writers are read in the order of their names, which is that of process ids.
-    for number, path in enumerate(sorted((run / "images").glob("*.jsonl"), reverse=True)):
-        path.rename(path.with_name(f"attempts-{number}.jsonl"))
     status, _, errors = cli(*flags, *other)
     assert status == 0 and "Nothing to do" in errors
 

@@ -1,4 +1,4 @@
-"""influences.safetensors: what goes in comes out, and a damaged file is one line."""
+"""Influences: what goes in comes out, and damaged ones are one line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load, save
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.paired import FILE, paired_task, read_paired, read_paired_run, write_paired
+from t2ibench.results.paired import dump_paired, load_paired, paired_task, read_paired
+from t2ibench.store.database import Database
+from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
 
 IMAGES = {"a nurse é": [1.0, -1.0, 1.0], "a chef": [1.0, 1.0, -1.0, -1.0, 0.5]}
@@ -23,9 +25,8 @@ TASKS = {
 
 
 def test_it_round_trips(tmp_path: Path) -> None:
-    file = tmp_path / FILE
-    write_paired(file, TASKS)
-    found = read_paired(file)
+    hand.store_pairs(tmp_path, TASKS)
+    found = read_paired(tmp_path)
     assert sorted(found) == sorted(TASKS)
     for name, task in TASKS.items():
         read = found[name]
@@ -40,11 +41,10 @@ def test_it_round_trips(tmp_path: Path) -> None:
             assert ours.influence.covariance(theirs.influence) == ours.influence.variance
     assert found["one"].headline[0].influence.df == TASKS["one"].headline[0].influence.df
     assert found["none"].headline == () and found["none"].scale == "lean"
-    assert read_paired_run(tmp_path).keys() == found.keys()
-    assert read_paired_run(tmp_path / "results.json").keys() == found.keys()
+    assert read_paired(tmp_path / "results.json").keys() == found.keys()
 
 
-def test_floors_and_unknown_variances_are_kept(tmp_path: Path) -> None:
+def test_floors_and_unknown_variances_are_kept() -> None:
     floored = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
     single = Influence.of_mean("a", [3], [1.0])
     part = TASKS["one"].headline[0]
@@ -54,29 +54,25 @@ def test_floors_and_unknown_variances_are_kept(tmp_path: Path) -> None:
         )
         for name, influence in (("floored", floored), ("single", single))
     }
-    write_paired(tmp_path / FILE, tasks)
-    found = read_paired(tmp_path / FILE)
+    found = load_paired(dump_paired(tasks))
     assert found["floored"].headline[0].influence.same(floored)
     assert np.isnan(found["single"].headline[0].influence.variance)
 
 
-def test_the_bytes_do_not_depend_on_the_order_of_tasks(tmp_path: Path) -> None:
-    write_paired(tmp_path / "a", TASKS)
-    write_paired(tmp_path / "b", dict(reversed(TASKS.items())))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    write_paired(tmp_path / "c", read_paired(tmp_path / "a"))
-    assert (tmp_path / "c").read_bytes() == (tmp_path / "a").read_bytes()
+def test_the_bytes_do_not_depend_on_the_order_of_tasks() -> None:
+    data = dump_paired(TASKS)
+    assert dump_paired(dict(reversed(TASKS.items()))) == data
+    assert dump_paired(load_paired(data)) == data
 
 
 def test_without_a_file_there_are_no_influences(tmp_path: Path) -> None:
-    assert read_paired(tmp_path / FILE) == {}
+    assert read_paired(tmp_path) == {}
 
 
 @pytest.mark.parametrize("kind", ["short", "long", "no table", "bad table", "cut", "text"])
-def test_a_damaged_file_is_one_line(kind: str, tmp_path: Path) -> None:
-    file = tmp_path / FILE
-    write_paired(file, TASKS)
-    tensors = {name: array.copy() for name, array in load_file(file).items()}
+def test_damaged_ones_are_one_line(kind: str, tmp_path: Path) -> None:
+    data = dump_paired(TASKS)
+    tensors = {name: array.copy() for name, array in load(data).items()}
     if kind == "short":
         tensors["value"] = tensors["value"][:-1].copy()
     elif kind == "long":
@@ -85,11 +81,12 @@ def test_a_damaged_file_is_one_line(kind: str, tmp_path: Path) -> None:
         tensors.pop("table")
     elif kind == "bad table":
         tensors["table"] = np.frombuffer(b'{"strata": [], "tasks": [1]}', np.uint8)
-    save_file(tensors, file)
-    if kind == "cut":
-        file.write_bytes(file.read_bytes()[:-5])
-    elif kind == "text":
-        file.write_text("no tensors")
-    with pytest.raises(T2IBenchError, match=r"influences\.safetensors cannot be read") as caught:
-        read_paired(file)
+    broken = {"cut": data[:-5], "text": b"no tensors"}.get(kind, save(tensors))
+    with pytest.raises(ValueError):
+        load_paired(broken)
+    scores = ScoreStore(Database(tmp_path))
+    scores.add("one", "1", StoredScore("{}", "[]", broken))
+    scores.publish({"one": "1"}, {"one"})
+    with pytest.raises(T2IBenchError, match="the influences of one cannot be read") as caught:
+        read_paired(tmp_path)
     assert "\n" not in caught.value.message

@@ -17,9 +17,11 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import FILE, read_paired
+from t2ibench.results.paired import read_paired
 from t2ibench.results.prompt_agreement import CHANGED, agreement_sentence, compare_agreement
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
+from tests import hand
 
 TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"
 SMALL: dict[str, Any] = {
@@ -82,15 +84,11 @@ def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None
     """The cosine of image and prompt, from the store's own rows."""
     results = read_results(runs[0])
     store = EvidenceStore(
-        runs[0] / "evidence", "toyland", results.tasks["mcas_sports"].settings.encoders["toyland"]
+        Database(runs[0]), "toyland", results.tasks["mcas_sports"].settings.encoders["toyland"]
     )
-    found = read_paired(runs[0] / FILE)["mcas_sports"].agreement["toyland"]
-    attempts = [
-        json.loads(line)
-        for file in (runs[0] / "images").glob("*.jsonl")
-        for line in file.read_text().splitlines()
-    ]
-    sha = {(row["prompt"], row["index"]): row["sha256"] for row in attempts if "prompt" in row}
+    found = read_paired(runs[0])["mcas_sports"].agreement["toyland"]
+    attempts = hand.stored(runs[0], "attempts")
+    sha = {(row["prompt"], row["index"]): row["sha256"] for row in attempts}
     one = found[0]
     text = store.get("texts", text_key(one.prompt)).astype(float)
     images = [store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()]
@@ -108,7 +106,7 @@ def test_worse_images_are_said_beside_less_bias(
     said = " ".join(capsys.readouterr().out.split())
     assert "the images of off-topic agree less with their prompts than those of toyland (-" in said
     assert "of prompts whose images changed: 'arts' of t2iat_science_arts (-0.1" in said
-    results, paired = [read_results(run) for run in runs], [read_paired(run / FILE) for run in runs]
+    results, paired = [read_results(run) for run in runs], [read_paired(run) for run in runs]
     whole, changed, *others = compare_agreement(*results, *paired)
     assert whole.overall and whole.value > 0 and whole.low is not None and whole.low > 0
     assert changed.group == CHANGED and changed.n_prompts == 17 < whole.n_prompts
@@ -135,9 +133,9 @@ def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
 
 @pytest.mark.slow
 def test_scored_again_it_is_the_same(runs: tuple[Path, Path]) -> None:
-    before = [(runs[0] / name).read_bytes() for name in ("results.json", FILE)]
+    before = hand.outputs(runs[0])
     assert main(["score", str(runs[0])]) == 0
-    assert [(runs[0] / name).read_bytes() for name in ("results.json", FILE)] == before
+    assert hand.outputs(runs[0]) == before
 
 
 @pytest.mark.slow

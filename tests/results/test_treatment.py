@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,8 +11,9 @@ import t2ibench
 from t2ibench.models.protocols import Drawn, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import revised_line, treatment
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import Attempt
 from t2ibench.toyland import draw
+from tests import hand
 
 
 def attempt(prompt: str, index: int, status: str = "ok", revised: str | None = None) -> Attempt:
@@ -98,13 +98,8 @@ def test_a_run_says_what_was_rewritten_by_group(tmp_path: Path) -> None:
         output_dir=tmp_path,
     )
     task = results.tasks["t2iat_flowers_insects"]
-    rows = [
-        row
-        for file in (tmp_path / "rewriter" / "images").glob("*.jsonl")
-        for row in map(json.loads, file.read_text().splitlines())
-        if "prompt" in row
-    ]
-    told = [row for row in rows if "revised_prompt" in row]
+    rows = hand.stored(tmp_path / "rewriter", "attempts")
+    told = [row for row in rows if row["revised_prompt"] is not None]
     rewritten = [row for row in told if row["revised_prompt"] != row["prompt"]]
     whole = task.treatment[0]
     assert whole.revised is not None and len(rewritten) > 0
@@ -116,12 +111,3 @@ def test_a_run_says_what_was_rewritten_by_group(tmp_path: Path) -> None:
     assert any(says in warning for warning in task.warnings)
     again = read_results(tmp_path / "rewriter" / "results.json")
     assert again.tasks["t2iat_flowers_insects"].treatment == task.treatment
-
-
-def test_records_of_images_without_a_revised_prompt_are_read(tmp_path: Path) -> None:
-    store = ImageStore(tmp_path, "f")
-    store.record([store.add_missing("a", 0, 1, "refused", "no")])
-    (file,) = tmp_path.glob("*.jsonl")
-    assert "revised_prompt" not in file.read_text()
-    found = ImageStore(tmp_path, "f").get("a", 0)
-    assert found is not None and found.revised_prompt is None

@@ -253,7 +253,7 @@ def _yaml(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _run(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     database = Database(path)
     for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
-        for one in RewriteStore(database, "", made_by):
+        for one in RewriteStore(database, "", str(made_by)):
             row = {key: getattr(one, key) for key in (*_KEYS, *_ALSO)}
             yield shown(path, 400), {key: value for key, value in row.items() if value is not None}
 

@@ -15,6 +15,7 @@ from scipy import stats
 from t2ibench import evaluate
 from t2ibench.apps.explorer.card import CAVEAT
 from t2ibench.apps.explorer.pairing import Pair, difference
+from t2ibench.results.samples import read_samples
 from t2ibench.store.images import image_seed
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures
 
@@ -63,8 +64,7 @@ def test_every_task_is_there_as_the_report_shows_it(
 
 def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) -> None:
     found = client.get("/api/scores/t2iat_science_arts")
-    lines = (runs[0] / "samples" / "t2iat_science_arts.jsonl").read_text().splitlines()
-    samples = [json.loads(line) for line in lines]
+    samples = read_samples(runs[0], "t2iat_science_arts")
     leans = {(one["prompt"], one["index"]): one for one in samples if one.get("lean") is not None}
     assert len(found["ids"]) == len(leans) > 0
     for number, value, label in zip(found["ids"], found["values"], found["labels"], strict=True):

@@ -396,7 +396,7 @@ def test_a_black_image_is_filtered_and_ends_nothing(
     assert jobs["images"] == before + 1
     folder = open_run(run)
     assert folder.record.generator is not None
-    store = ImageStore(folder.images, folder.record.generator.fingerprint)
+    store = ImageStore(folder.database, folder.record.generator.fingerprint)
     attempts = [store.get("a violinist at night", index) for index in range(3)]
     assert [one.status if one else None for one in attempts] == ["filtered", "failed", "ok"]
 

@@ -1,0 +1,417 @@
+"""run.db: what goes in comes out, and damage costs its own rows alone."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.run import mend_run
+from t2ibench.store import database as module
+from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.database import BrokenDatabaseError, Database, is_on_network
+from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.images import ImageStore
+from t2ibench.store.labels import Label, LabelStore
+from t2ibench.store.locks import SILENT
+from t2ibench.store.rewrites import RewriteStore, StoredRewriting
+from t2ibench.store.schema import TABLES
+from t2ibench.store.scores import ScoreStore, StoredScore
+from tests import hand
+
+ODD = "é \ud800 \x00 \u2028 end"
+KEYS = [text_key(text) for text in "abcd"]
+
+
+def unit(n: int, width: int = 8) -> Float32Array:
+    rows = np.random.default_rng(n).normal(size=(n, width))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def answer(number: int) -> StoredAnswer:
+    return StoredAnswer(f"{number:064x}", "Which?", ("a", "b"), "a", ODD)
+
+
+def embeddings(folder: Path) -> EvidenceStore:
+    return EvidenceStore(Database(folder), "e", "f" * 64)
+
+
+def filled(folder: Path) -> Database:
+    """A database with rows in every table."""
+    database = Database(folder)
+    images = ImageStore(database, "f")
+    images.record(
+        [images.add_missing(f"a nurse {n}", n, 2**63 - 1, "refused", ODD) for n in range(4)]
+    )
+    EvidenceStore(database, "e", "f" * 64).add("images", KEYS, unit(4))
+    AnswerStore(database, "j", "f" * 64).add([answer(number) for number in range(3)])
+    LabelStore(database).add(
+        [Label("Which?", ("a", "b"), f"{n:064x}", "me", "a") for n in range(3)]
+    )
+    RewriteStore(database, "r", "f").add([StoredRewriting(ODD, 3, "ok", ODD, None, "r", "f")])
+    ScoreStore(database).add("task", "inputs", StoredScore("{}", "[]", b"\x00\xff"))
+    database.write("run", [("status", '"complete"')])
+    return database
+
+
+def content(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of all tables."""
+    order = {table: ", ".join(names) for table, (names, _) in TABLES.items()}
+    return {
+        table: database.read(f"SELECT * FROM {table} ORDER BY {names}")
+        for table, names in order.items()
+    }
+
+
+def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    assert all(content(database).values())
+    for again in (Database(tmp_path), pickle.loads(pickle.dumps(database))):
+        attempt = ImageStore(again, "f").get("a nurse 2", 2)
+        assert attempt is not None
+        assert (attempt.status, attempt.reason, attempt.seed) == ("refused", ODD, 2**63 - 1)
+        rows = EvidenceStore(again, "e", "f" * 64)
+        assert np.array_equal(rows.rows("images", KEYS), unit(4).astype(np.float64))
+        assert list(AnswerStore(again, "j", "f" * 64)) == [answer(n) for n in range(3)]
+        assert len(LabelStore(again)) == 3 and not LabelStore(again).damage
+        (one,) = RewriteStore(again, "r", "f")
+        assert one == StoredRewriting(ODD, 3, "ok", ODD, None, "r", "f")
+        assert ScoreStore(again).find("task", "inputs") == StoredScore("{}", "[]", b"\x00\xff")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
+
+
+def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
+    assert not any(content(Database(tmp_path / "none")).values())
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_of_a_batch_is_stored_or_nothing(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    before = content(database)
+    with pytest.raises(ZeroDivisionError), database.writing():
+        AnswerStore(database, "j", "f" * 64).add([answer(9)])
+        EvidenceStore(database, "e", "f" * 64).add("texts", KEYS[:1], unit(1))
+        raise ZeroDivisionError
+    assert content(database) == before
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Database], object]]] = {
+    "an image": (
+        "UPDATE attempts SET status = 'ok' WHERE number = 1", lambda found: ImageStore(found, "f")
+    ),
+    "a prompt": ("UPDATE texts SET text = text || 'x' WHERE id = (SELECT text FROM attempts)",
+                 lambda found: ImageStore(found, "f")),
+    "a checksum": ("UPDATE attempts SET crc = crc + 1 WHERE number = 1",
+                   lambda found: ImageStore(found, "f")),
+    "an answer": ("UPDATE answers SET answer = 'b' WHERE image LIKE '%1'",
+                  lambda found: AnswerStore(found, "j", "f" * 64)),
+    "a rewriting": ("UPDATE rewrites SET rewritten = 'other'",
+                    lambda found: RewriteStore(found, "r", "f")),
+    "a label": ("UPDATE labels SET answer = 'b' WHERE image LIKE '%1'", LabelStore),
+    "a label that is gone": ("DELETE FROM labels WHERE image LIKE '%1'", LabelStore),
+    "a number": ("UPDATE embeddings SET rows = CAST(x'00' || substr(rows, 2) AS BLOB)",
+                 lambda found: EvidenceStore(found, "e", "f" * 64)),
+    "a key": ("UPDATE embeddings SET keys = CAST(x'00' || substr(keys, 2) AS BLOB)",
+              lambda found: EvidenceStore(found, "e", "f" * 64)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DAMAGES)
+def test_a_damaged_row_counts_as_missing_and_is_said_once(kind: str, tmp_path: Path) -> None:
+    statement, opened = DAMAGES[kind]
+    filled(tmp_path).close()
+    hand.damage(tmp_path, statement)
+    store = opened(Database(tmp_path))
+    assert store.damage.pieces == 1 and str(store.damage).startswith("1 ")
+    if kind == "a label that is gone":  # it is known that there was one more
+        store.add([])
+    store.mend()
+    again = opened(Database(tmp_path))
+    assert bool(again.damage) == (kind == "a label")  # until it is imported again
+    if kind == "a label":
+        again.add([Label("Which?", ("a", "b"), f"{1:064x}", "me", "a")])
+        assert not LabelStore(Database(tmp_path)).damage
+
+
+def test_a_damaged_embedding_costs_itself_alone(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    hand.damage(tmp_path, DAMAGES["a number"][0])
+    store = embeddings(tmp_path)
+    assert store.missing("images", KEYS) == KEYS[:1]
+    store.mend()
+    for found in (store, embeddings(tmp_path)):
+        assert found.missing("images", KEYS) == KEYS[:1] and not found.damage
+        assert np.array_equal(found.get("images", KEYS[2]), unit(4)[2])
+    store.add("images", KEYS[:1], unit(4)[:1])
+    assert np.array_equal(embeddings(tmp_path).rows("images", KEYS), unit(4).astype(np.float64))
+
+
+def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(tmp_path: Path) -> None:
+    nothing = np.full((1, 8), np.nan, np.float32)
+    embeddings(tmp_path).add("images", KEYS, unit(4))
+    embeddings(tmp_path).add("images", [text_key("wide")], unit(1, 9))
+    embeddings(tmp_path).add("texts", [text_key("no vector")], nothing)
+    embeddings(tmp_path).add("images", [text_key("nan")], nothing)
+    embeddings(tmp_path).add("images", [text_key("long")], 3 * unit(1))
+    store = embeddings(tmp_path)
+    wrong = [text_key("wide"), text_key("nan"), text_key("long")]
+    assert store.missing("images", [*KEYS, *wrong]) == wrong
+    assert store.has("texts", text_key("no vector"))
+    assert str(store.damage) == "3 embeddings by e" and store.width == 8
+    store.mend()
+    assert not embeddings(tmp_path).damage
+
+
+def test_embeddings_in_half_precision_are_read(tmp_path: Path) -> None:
+    embeddings(tmp_path).add("images", KEYS, unit(4), "float16")
+    store = embeddings(tmp_path)
+    assert not store.damage
+    assert np.array_equal(store.rows("images", KEYS), unit(4).astype(np.float16).astype(float))
+
+
+def test_rows_that_are_not_held_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("t2ibench.store.evidence._HELD_BYTES", 100)  # three rows
+    store, rows = embeddings(tmp_path), unit(4)
+    for key, row in zip(KEYS, rows, strict=True):
+        store.add("images", [key], row[None])
+    for one in (store, embeddings(tmp_path)):
+        for _ in range(2):
+            assert all(
+                np.array_equal(one.get("images", k), r) for k, r in zip(KEYS, rows, strict=True)
+            )
+        assert one.width == 8 and len({one.checksum("images", key) for key in KEYS}) == 4
+    again = embeddings(tmp_path)
+    hand.damage(tmp_path, "UPDATE embeddings SET rows = zeroblob(32)")
+    with pytest.raises(T2IBenchError, match="was changed while it was in use"):
+        for key in KEYS:
+            again.get("images", key)
+
+
+@pytest.mark.slow
+def test_a_bit_flipped_anywhere_never_changes_what_is_read(tmp_path: Path) -> None:
+    whole = content(filled(tmp_path))
+    file = tmp_path / "run.db"
+    data = file.read_bytes()
+    used = [at for at in range(0, len(data), 7) if any(data[max(at - 64, 0) : at + 64])]
+    assert len(used) > 200
+    for at in used:
+        file.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
+        try:
+            database = Database(tmp_path)
+            damaged: list[tuple[object, ...]] = []
+            for table in ("attempts", "answers", "labels", "texts"):
+                found = database.read_checked(table, damaged)
+                assert set(found) <= {row[:-1] for row in whole[table]}, at
+        except T2IBenchError as error:  # a page, or the first one: the next run mends it
+            assert "run.db" in error.message
+        finally:
+            database.close()
+
+
+@pytest.mark.parametrize("page", range(1, 12))
+def test_a_page_of_zeros_is_mended_and_costs_its_own_table(page: int, tmp_path: Path) -> None:
+    whole = content(filled(tmp_path))
+    file = tmp_path / "run.db"
+    data = file.read_bytes()
+    size = int.from_bytes(data[16:18], "big")
+    file.write_bytes(data[: page * size] + bytes(size) + data[(page + 1) * size :])
+    database = Database(tmp_path)
+    lost = []
+    for table in TABLES:
+        try:
+            assert database.read(f"SELECT * FROM {table}") == whole[table]
+        except BrokenDatabaseError as error:
+            lost.append(table)
+            broken = error
+    database.close()
+    assert len(lost) <= 1
+    if lost:
+        line = mend_run(broken, SILENT)
+        assert "run.db.broken" in line and (tmp_path / "run.db.broken").exists()
+        assert content(Database(tmp_path)) == whole | {lost[0]: []}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9])
+def test_a_file_that_was_cut_off_keeps_what_is_before(share: float, tmp_path: Path) -> None:
+    whole = content(filled(tmp_path))
+    file = tmp_path / "run.db"
+    with file.open("r+b") as stream:
+        stream.truncate(int(file.stat().st_size * share))
+    with pytest.raises(BrokenDatabaseError) as raised:
+        content(Database(tmp_path))
+    mend_run(raised.value, SILENT)
+    found = content(Database(tmp_path))
+    assert all(set(found[table]) <= set(whole[table]) for table in TABLES)
+    assert any(found.values()) == (share >= 0.3)
+
+
+def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "run.db")) as other, other:
+        other.execute("CREATE TABLE mine(x)")
+    with pytest.raises(BrokenDatabaseError, match="not a database of t2ibench"):
+        Database(tmp_path).read("SELECT 1")
+    newer = tmp_path / "newer"
+    change_version = filled(newer)
+    change_version.close()
+    with closing(sqlite3.connect(change_version.path)) as other:
+        other.execute("PRAGMA user_version = 99")
+    with pytest.raises(T2IBenchError, match=r"is of version 99; this t2ibench reads 1\. Use"):
+        Database(newer).read("SELECT 1")
+    (tmp_path / "folder" / "run.db").mkdir(parents=True)
+    with pytest.raises(T2IBenchError, match="it is a folder, where a file is expected"):
+        Database(tmp_path / "folder").read("SELECT 1")
+        filled(tmp_path / "folder")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    database.close()
+    database.path.chmod(0o400)
+    assert content(Database(tmp_path))["attempts"]
+    with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
+        Database(tmp_path).execute("DELETE FROM run")
+
+
+def test_a_read_only_database_is_read(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    database.close()
+    with closing(sqlite3.connect(database.path)) as other:  # a run that was killed left this
+        other.execute("PRAGMA journal_mode = WAL")
+    whole = content(Database(tmp_path))
+    failing = module._connection
+
+    def read_only(path: Path, how: str) -> sqlite3.Connection:
+        if "immutable" not in how:
+            raise sqlite3.OperationalError("unable to open database file")
+        return failing(path, how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_connection", read_only)
+        with pytest.raises(sqlite3.OperationalError):
+            read_only(database.path, "mode=rw")
+        assert content(Database(tmp_path)) == whole
+
+
+def test_a_run_has_a_log_on_a_local_disk_and_one_file_at_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for network, journal in ((False, "wal"), (True, "delete")):
+        monkeypatch.setattr(module, "is_on_network", lambda _, found=network: found)
+        database = Database(tmp_path / journal)
+        database.begin_run()
+        AnswerStore(database, "j", "f").add([answer(1)])
+        assert database.read("PRAGMA journal_mode") == [(journal,)]
+        other = Database(tmp_path / journal)  # whoever reads meanwhile sees it
+        assert len(list(AnswerStore(other, "j", "f"))) == 1
+        other.close()
+        database.end_run()
+        assert database.read("PRAGMA journal_mode") == [("delete",)]
+        database.close()
+        assert [path.name for path in (tmp_path / journal).iterdir()] == ["run.db"]
+
+
+def test_disks_of_several_machines_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (
+        "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 21 0:50 / /home rw - nfs4 host:/home rw\n"
+        "31 30 0:51 / /home/my\\040data rw - fuse.s3fs s3fs rw\n"
+        "32 21 8:2 / /home/local rw - xfs /dev/sdb rw\n"
+    )
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: lines)
+    folders = ["/", "/home/a/run", "/home/my data/x", "/home/local/run", "/homeless"]
+    assert [is_on_network(Path(one)) for one in folders] == [False, True, True, False, False]
+
+
+def test_threads_share_a_database(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    errors: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for step in range(20):
+                AnswerStore(database, f"j{number}", "f").add([answer(step)])
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert all(len(list(AnswerStore(database, f"j{n}", "f"))) == 20 for n in range(4))
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from t2ibench.store.answers import AnswerStore, StoredAnswer
+from t2ibench.store.database import Database
+database = Database(Path(sys.argv[1]))
+database.begin_run()
+store = AnswerStore(database, "j", "f")
+for number in range(int(sys.argv[2])):
+    store.add([StoredAnswer(f"{number:064x}", "Which?", ("a", "b"), "a", "")])
+with database.writing():
+    store.add([StoredAnswer("e" * 64, "Which?", ("a", "b"), "a", "")])
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("stored", [0, 7])
+def test_a_kill_loses_nothing_that_was_stored(stored: int, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path, str(stored)], check=False)
+    assert done.returncode == -9
+    found = AnswerStore(Database(tmp_path), "j", "f")
+    assert sorted(one.image for one in found) == [f"{number:064x}" for number in range(stored)]
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    before = content(database)
+    ((pages,),) = database.read("PRAGMA page_count")
+    database.read(f"PRAGMA max_page_count = {pages}")
+    store = EvidenceStore(database, "e", "f" * 64)
+    with pytest.raises(T2IBenchError, match=r"The disk is full: .*run\.db.*kept; free"):
+        for _ in range(9):
+            store.add("images", [text_key("more")], unit(1, 8).repeat(1000, axis=1)[:, :8000])
+    assert content(database) == before
+
+
+def test_a_locked_database_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WAIT", 0.1)
+    database = filled(tmp_path)
+    database.close()
+    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(T2IBenchError, match="is in use by another program"):
+            Database(tmp_path).execute("DELETE FROM run")
+
+
+def test_scores_of_results_are_kept_until_others_take_their_place(tmp_path: Path) -> None:
+    store = ScoreStore(Database(tmp_path))
+    score = StoredScore("{}", "[]", b"x")
+    for task, inputs in (("a", "1"), ("b", "1"), ("c", "once 3")):
+        store.add(task, inputs, score)
+    assert not store.current()
+    store.publish({"a": "1", "b": "1", "c": "once 3"}, {"a", "b", "c"})
+    assert store.current().keys() == {"a", "b", "c"}
+    store.add("a", "2", score)
+    store.add("c", "once 4", score)
+    assert store.find("a", "1") and store.find("a", "2")
+    store.publish({"a": "2"}, {"a", "c"})
+    assert store.current().keys() == {"a", "c"} and not store.find("a", "1")
+    assert store.find("c", "once 3") and not store.find("c", "once 4") and not store.find("b", "1")
