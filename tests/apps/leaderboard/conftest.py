@@ -19,7 +19,7 @@ from t2ibench.apps.leaderboard.verdicts import Verifier
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.paired import dump_paired, load_paired
+from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore, image_key
@@ -54,7 +54,6 @@ PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": 
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 
 MODELS = {"toyland-fair": "toyland"}
-PAIRED = "influences"  # what recomputing would give
 
 
 def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str, MethodResult]:
@@ -115,7 +114,7 @@ def write_submission(
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
-    (folder / PAIRED).write_bytes(dump_paired(hand.pairs(found)))
+    hand.store_pairs(folder, hand.pairs(found))
     keys = [image_key(fingerprint, "a rose", k) for k in range(2)]
     images = ImageStore(Database(folder, "evidence.db"), fingerprint)
     images.record(Attempt(key, "a rose", k, k, "ok", sha256="0" * 64) for k, key in enumerate(keys))
@@ -135,8 +134,7 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
     def judge(folder: Path) -> Verdict:
         name = folder.name.rpartition("-")[0].replace("-", "_")
         found = others.get(name, level)
-        paired = load_paired((folder / PAIRED).read_bytes()) if found in VERIFIED else {}
-        return Verdict(found, paired=paired)
+        return Verdict(found, paired=read_paired(folder) if found in VERIFIED else {})
 
     return judge
 

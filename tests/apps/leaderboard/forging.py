@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.leaderboard.verify import verify
-from t2ibench.results.record import RunRecord
-from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.schema import blob_checksum, content_id, row_checksum
+from tests.hand import edit_record
 
 Rows = list[dict[str, Any]]
 
@@ -47,16 +46,6 @@ def edit(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
     edit_json(folder / name, change)
     if name != "submission.json":
         seal(folder)
-
-
-def edit_record(run: Path, change: Callable[[Any], Any]) -> None:
-    """Change what is recorded of a run."""
-    folder = open_run(run)
-    record = folder.record.model_dump(mode="json")
-    change(record)
-    folder.record = RunRecord.model_validate(record)
-    folder.save()
-    folder.database.close()
 
 
 def database(folder: Path) -> Path:

@@ -33,7 +33,6 @@ from tests.apps.leaderboard.forging import (
     call,
     edit,
     edit_embeddings,
-    edit_record,
     random_embeddings,
     refusal,
     rename_judge,
@@ -41,6 +40,7 @@ from tests.apps.leaderboard.forging import (
     seal,
     set_in,
 )
+from tests.hand import edit_record
 
 Cli = Callable[..., tuple[int, str, str]]
 pytestmark = pytest.mark.slow  # each test draws, embeds and scores again
