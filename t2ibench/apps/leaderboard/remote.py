@@ -112,7 +112,8 @@ def _small(folder: Path) -> Manifest:
     """The manifest of a folder that holds little."""
     files, problems = plain_files(folder)
     size = sum(path.stat().st_size for path in (folder / "submission.json", *files.values()))
-    problems += [f"{name} belongs elsewhere" for name in ("results.json", NAME) if name in files]
+    twice = [name for name in ("results.json", NAME) if name in files]
+    problems += [f"{name} lies elsewhere, and is there too" for name in twice]
     if size > LARGEST_IN_GIT:
         problems.append(
             f"it has {size / 1e3:.0f} kB beside its evidence; {LARGEST_IN_GIT / 1e3:.0f} are "
