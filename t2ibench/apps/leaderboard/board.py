@@ -25,12 +25,11 @@ from t2ibench.apps.leaderboard.thumbs import thumbnails
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import TaskResult
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_LARGEST = 2.0  # of numbers that nobody recomputed: a lean lies between -1 and 1
 # A file of verdicts among the submissions would be the submitter's own; none is ever read.
 STRAY = "verdicts.json"
 
@@ -92,7 +91,7 @@ def read_board(
             tell(f"{where}: {admitted.level}")
     _leave_twins_out(board, tell)
     board.entries.sort(key=lambda entry: (not entry.verified, entry.id))
-    _measure(board, tell)
+    _measure(board)
     return board
 
 
@@ -143,26 +142,10 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
-    problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
-    if problem:
+    if problem := next(wrong, None):
         return Refused(folder.name, problem)
     entry.pictures = _pictures(folder, manifest) if entry.verified else {}
     return entry
-
-
-def _unlikely(results: Results) -> Iterator[str]:
-    """What cannot be, of results that nobody recomputed."""
-    shipped = build_index()[0].tasks
-    for name, task in results.tasks.items():
-        head = task.headline
-        numbers = [head.value, head.square, head.ci_low, head.ci_high, head.fair_low]
-        numbers += [head.fair_high, head.p_holm]
-        if name not in shipped or shipped[name].spec.method != task.family:
-            yield f"{name} is not a task of the family {task.family}"
-        if any(one is not None and not abs(one) <= _LARGEST for one in numbers):
-            yield f"{name} has a headline that cannot be: {head.value}, {head.ci_low} …"
-        if task.n_images < 0 or any(count < 0 for count in task.excluded.values()):
-            yield f"{name} has a negative number of images"
 
 
 def _leave_twins_out(board: Board, tell: Callable[[str], object]) -> None:
@@ -222,7 +205,7 @@ def folder_problems(root: Path) -> Iterator[str]:
             yield f"{folder}: {problem}"
 
 
-def _measure(board: Board, tell: Callable[[str], object]) -> None:
+def _measure(board: Board) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
     # No model is ranked by what few models ran.
     extended = {name for name, task in build_index()[0].tasks.items() if task.spec.extended}
@@ -232,22 +215,12 @@ def _measure(board: Board, tell: Callable[[str], object]) -> None:
     }
     sizes = _family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
     asked = asked_images()
-    broken: dict[str, str] = {}
     for entry in board.entries:
         found = _family_sizes([ranked[entry.id]])
         own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
-        try:
-            of = dict(sorted((sizes | own).items()))
-            entry.families = families(ranked[entry.id], of, entry.paired, asked)
-            entry.departures = departures(entry.results.tasks, asked)
-        except Exception as error:  # as above: one submission ends nothing
-            broken[entry.id] = names.visible(f"{type(error).__name__}: {first_line(error)}")
-    if broken:
-        board.entries = [entry for entry in board.entries if entry.id not in broken]
-        for name, problem in broken.items():
-            board.refused.append(Refused(name, problem))
-            tell(f"{name}: left out: {problem}")
-        _measure(board, tell)
+        of = dict(sorted((sizes | own).items()))
+        entry.families = families(ranked[entry.id], of, entry.paired, asked)
+        entry.departures = departures(entry.results.tasks, asked)
 
 
 def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.leaderboard.names import printable
+from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
@@ -32,6 +32,7 @@ from t2ibench.version import __version__
 ALWAYS_STATED = ("environment", "t2ibench")
 OF_THE_MODEL = ("revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
+_LARGEST = 2.0  # of numbers that nobody recomputed: a lean lies between -1 and 1
 _SHOWN = 5
 # Ten times and more of what was seen between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
@@ -169,6 +170,12 @@ def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator
         said = (task.method, task.family, task.title, task.notes, task.published)
         if said != (spec.method, spec.method, spec.title, list(spec.notes), published):
             yield f"{name} is described otherwise than its task file does"
+        head = task.headline
+        ends = (head.ci_low, head.ci_high, head.fair_low, head.fair_high)
+        if any(end is not None and abs(end) > _LARGEST for end in ends):
+            yield f"{name} has an interval that cannot be: from {head.ci_low} to {head.ci_high}"
+        if task.n_images < 0 or any(count < 0 for count in task.excluded.values()):
+            yield f"{name} has a negative number of images"
 
 
 def model_problems(results: Results, generator: Generator) -> Iterator[str]:
@@ -192,7 +199,7 @@ def effective_problems(stated: Mapping[str, Any], effective: Mapping[str, Any]) 
 
 
 def _short(value: Any) -> str:
-    return printable(value if isinstance(value, str) else json.dumps(value), 120)
+    return visible(value if isinstance(value, str) else json.dumps(value), 120)
 
 
 def model_row_problems(database: Database, manifest: Manifest) -> Iterator[str]:

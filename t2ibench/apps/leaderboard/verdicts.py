@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
 _INFLUENCES = "influences.safetensors"
+_KEPT = ("level", "notes", "tasks", "parts", "lacking", "stated")
 
 
 class Verifier:
@@ -60,16 +60,15 @@ class Verifier:
         """Verify a submission, or recall what was found."""
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
-        if isinstance(known, Mapping) and _drawn(known) >= self._draw:
-            scores = self._scores(str(key))
-            if known.get("level") in VERIFIED and (scores / _INFLUENCES).is_file():
-                found = Verdict.recall(known)
-                with suppress(T2IBenchError, ValueError, OSError):  # damaged: it is verified again
-                    return replace(
-                        found,
-                        results=read_results(scores),
-                        paired=load_paired((scores / _INFLUENCES).read_bytes()),
-                    )
+        # What is damaged is verified again.
+        with suppress(T2IBenchError, ValueError, OSError, TypeError, LookupError):
+            if known is not None and known["drawn"] >= self._draw:
+                scores = self._scores(str(key))
+                return Verdict(
+                    **{name: known[name] for name in _KEPT},
+                    results=read_results(scores),
+                    paired=load_paired((scores / _INFLUENCES).read_bytes()),
+                )
         return self.keep(folder, verify(folder, self._draw), key)
 
     def _scores(self, key: str) -> Path:
@@ -79,21 +78,19 @@ class Verifier:
 
     def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Verdict:
         """Remember a verdict that was made just now."""
-        record = verdict.record()
-        found = replace(Verdict.recall(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
         if key is None:
-            return found  # nothing is kept, or the folder cannot be read twice alike
-        drawn = self._draw if found.level == "reproduced" else 0
-        if found.level not in VERIFIED:
+            return verdict  # nothing is kept, or the folder cannot be read twice alike
+        drawn = self._draw if verdict.level == "reproduced" else 0
+        if verdict.results is None or verdict.level not in VERIFIED:
             self._known.pop(key, None)
-        elif drawn >= _drawn(self._known.get(key)):
-            self._known[key] = {**record, "drawn": drawn}
-            if verdict.results is not None:
-                write_text(self._scores(key) / "results.json", verdict.results.to_json())
-                write_bytes(self._scores(key) / _INFLUENCES, dump_paired(verdict.paired))
+        elif key not in self._known or drawn >= self._known[key]["drawn"]:
+            said = {name: getattr(verdict, name) for name in _KEPT}
+            self._known[key] = {**said, "drawn": drawn}
+            write_text(self._scores(key) / "results.json", verdict.results.to_json())
+            write_bytes(self._scores(key) / _INFLUENCES, dump_paired(verdict.paired))
         self._changed = True
-        return found
+        return verdict
 
     def save(self) -> None:
         """Write what is new to the file, if there is one."""
@@ -114,11 +111,6 @@ class Verifier:
         kept = set_aside(file)
         self.remark = f"{file} holds no verdicts and is now {kept.name}; everything is verified."
         return {}
-
-
-def _drawn(record: Any) -> int:
-    drawn = record.get("drawn") if isinstance(record, Mapping) else 0
-    return drawn if isinstance(drawn, int) else 0
 
 
 def key_of(folder: Path) -> str | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.bounds import (
@@ -33,7 +32,6 @@ from t2ibench.apps.leaderboard.claims import (
     with_captions,
 )
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
-from t2ibench.apps.leaderboard.names import printable
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
 from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
@@ -52,7 +50,6 @@ from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-UNVERIFIED = "not verified"
 # What each level means, from the best to the worst.
 LEVELS = {
     "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
@@ -64,7 +61,6 @@ LEVELS = {
     "that the evidence comes from the model that the submission names was not checked.",
     "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
     "not verified, and take no part in ranks.",
-    UNVERIFIED: "Nothing is known of how the numbers came about: they take no part in ranks.",
 }
 VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
 REFUSED = "refused"
@@ -111,26 +107,6 @@ class Verdict:
     results: Results | None = None
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
-    def record(self) -> dict[str, Any]:
-        """What is remembered of it."""
-        kept = ("level", "problems", "notes", "tasks", "parts", "lacking", "stated")
-        return {name: getattr(self, name) for name in kept}
-
-    @classmethod
-    def recall(cls, record: Mapping[str, Any]) -> Verdict:
-        """Read a verdict as it is shown: what a stranger wrote in it is made visible."""
-        level, parts = record.get("level"), record.get("parts")
-        counts = parts.items() if isinstance(parts, Mapping) else ()
-        known = isinstance(level, str) and level in {*LEVELS, REFUSED}
-        found = cls(level if isinstance(level, str) and known else UNVERIFIED)
-        found.parts = {names.visible(str(key)): n for key, n in counts if isinstance(n, int)}
-        for name in ("problems", "notes", "stated"):
-            lines = record.get(name)
-            if isinstance(lines, list | tuple):
-                shown = [names.visible(line, 600) for line in lines if isinstance(line, str)]
-                setattr(found, name, shown)
-        return found
-
 
 def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
@@ -154,7 +130,9 @@ def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
 
 def _bounded(lines: list[str]) -> list[str]:
     """Lines fit for a terminal: not too many or too long, and without control characters."""
-    shown = [printable(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    shown = [
+        names.visible(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]
+    ]
     more = len(lines) - _MOST_LINES
     return [*shown, f"and {more} more"] if more > 0 else shown
 

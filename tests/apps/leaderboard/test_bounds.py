@@ -134,6 +134,12 @@ HEADLINE = ("tasks", "occupations_t2iat", "headline")
 SELF_REPORTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a value beyond its scale": (set_in(*HEADLINE, "value", value=1e300), "its scale ends at 1"),
     "a square beyond its scale": (set_in(*HEADLINE, "square", value=-9.0), "its scale ends at 1"),
+    "an interval beyond its scale": (
+        set_in(*HEADLINE, "ci_low", value=-1e9), "has an interval that cannot be",
+    ),
+    "less than no image": (
+        set_in("tasks", "occupations_t2iat", "n_images", value=-1), "negative number of images",
+    ),
     "infinity": (set_in(*HEADLINE, "ci_high", value=float("inf")), "is not a finite number"),
     "not a number": (set_in(*HEADLINE, "fair_low", value=float("nan")), "not a finite number"),
     "infinity among the details": (
