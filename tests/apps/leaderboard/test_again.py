@@ -29,10 +29,12 @@ from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import (
+    Rows,
     balanced_answers,
     call,
     edit,
     edit_embeddings,
+    edit_table,
     random_embeddings,
     refusal,
     rename_judge,
@@ -118,8 +120,14 @@ def nudge_texts(run: Path) -> None:
 
 def widen(run: Path) -> None:
     """Embeddings of another width than the encoder's."""
-    for kind in ("images", "texts"):
-        edit_embeddings(run, kind, lambda _, rows: np.pad(rows, ((0, 0), (0, 3))))
+
+    def change(parts: Rows) -> None:
+        for part in parts:
+            rows = np.frombuffer(part["rows"], "<f4").reshape(-1, part["width"])
+            wide = np.pad(rows, ((0, 0), (0, 3)))
+            part |= {"rows": wide.tobytes(), "width": wide.shape[1]}
+
+    edit_table(run, "embeddings", change)
 
 
 FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {

@@ -195,7 +195,7 @@ def test_a_small_folder_holds_nothing_else(small: Path) -> None:
     path.write_bytes(kept[:-9])
     assert "damaged" in verify(small).problems[0] or "too large" in verify(small).problems[0]
     path.write_bytes(os.urandom(remote.LARGEST_IN_GIT + 1))
-    assert "200 are accepted" in verify(small).problems[0]
+    assert "500 are accepted" in verify(small).problems[0]
     path.write_bytes(kept)
     edit_json(small / "submission.json", set_in("evidence", "bytes", value=10**9))
     assert "are accepted" in verify(small).problems[0]
