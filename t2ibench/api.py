@@ -140,7 +140,7 @@ def score(run: str | Path) -> Results:
     """Score a run folder again from its stored evidence, without loading a model.
 
     Args:
-        run: The run folder, or the run.json or results.json in it.
+        run: The run folder, or the run.db or results.json in it.
 
     Returns:
         What results.json holds now.

@@ -65,7 +65,7 @@ def _listener(port: int) -> socket.socket:
 
 def _latest() -> list[Path]:
     """The run that was written last."""
-    runs = [path.parent for path in Path("runs").glob("*/run.json")]
+    runs = [path.parent for path in Path("runs").glob("*/run.db")]
     if not runs:
         raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
-    return [max(runs, key=lambda path: (path / "run.json").stat().st_mtime)]
+    return [max(runs, key=lambda path: (path / "run.db").stat().st_mtime)]

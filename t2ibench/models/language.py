@@ -79,7 +79,7 @@ class Rewriter(Protocol):
         name: What a person calls it; it becomes a part of the run's name.
         fingerprint: SHA-256 hex over everything that decides a rewriting: the model and its
             revision, the instruction, the temperature.
-        settings: The same as JSON values, for run.json.
+        settings: The same as JSON values, for the record of a run.
         per: 'prompt' where all images of a prompt share a rewriting, 'image' where each has its
             own.
     """

@@ -66,7 +66,7 @@ class Generator(Protocol):
         name: What a person calls it; also the name of the run's folder.
         fingerprint: SHA-256 hex over everything that decides an image besides prompt, index and
             seed: weights or revision, settings, dtype, adapter version. Never device or batch size.
-        settings: The settings as JSON values, for run.json.
+        settings: The settings as JSON values, for the record of a run.
         revision: The exact version of the weights, where there is one.
         images_per_prompt: How many images of a prompt this model generates by default; None leaves
             it to the task.

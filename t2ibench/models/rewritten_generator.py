@@ -106,7 +106,7 @@ class Rewritten:
         self.images_per_prompt = generator.images_per_prompt
         self.guided_images_per_prompt = generator.guided_images_per_prompt
         # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
-        # decides it, rewrites.jsonl holds what it was, and every image's row the text it got.
+        # decides it, run.db holds what it was, and every image's row the text it got.
         self.fingerprint = fingerprint(
             {
                 "adapter": "rewritten 1",

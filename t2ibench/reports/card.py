@@ -130,7 +130,7 @@ class AuditWriter(MarkdownTables):
             f"without a clear lean, {unsure} cannot tell. Tables 1 and 2 have the numbers."
         )
         weak = " ".join(f"{title} {text}" for title, text in limits(run))
-        again = shlex.join(results.command) if results.command else "see run.json"
+        again = shlex.join(results.command) if results.command else "see run.db"
         proof = f"{again}; SHA-256 of results.json {digest(results)}"
         rows = [
             [

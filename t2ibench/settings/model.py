@@ -1,7 +1,7 @@
 """All settings of a run, in one model.
 
 The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
-run.json and results.json and the stored command are all derived from `RunSettings`. A new setting
+The record in run.db, results.json and the stored command are all derived from `RunSettings`. A new setting
 is one field here.
 """
 

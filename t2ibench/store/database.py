@@ -8,6 +8,7 @@ and on network disks, where such a log loses data, it is a rollback journal and 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import sys
 import threading
@@ -21,6 +22,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
+from t2ibench.store.files import write_atomically
 from t2ibench.store.schema import (
     APPLICATION,
     TABLES,
@@ -120,11 +122,12 @@ class Database:
         query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
         places = [names.index(name) for name in TABLES[table][0]]
         whole = []
-        for *row, crc, typed in self.read(query, *values):
-            if typed and row_checksum(row) == crc:
-                whole.append(tuple(row))
+        for row in self.read(query, *values):
+            found = row[:-2]
+            if row[-1] and row_checksum(found) == row[-2]:
+                whole.append(found)
             else:
-                damaged.append(tuple(row[place] for place in places))
+                damaged.append(tuple(found[place] for place in places))
         return whole
 
     @contextmanager
@@ -316,23 +319,20 @@ def _connection(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty database; nobody sees half of one, and one that is there stays."""
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
-        try:
-            with closing(_connection(temporary, "mode=rwc")) as connection:
-                connection.execute(f"PRAGMA page_size = {_PAGE}")
-                connection.execute("BEGIN")
-                for _, sql in TABLES.values():
-                    connection.execute(sql)
-                connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
-                connection.execute("COMMIT")
-            if not path.exists():
-                temporary.rename(path)
-        finally:
-            _unlink(temporary)
+    """Make an empty database; nobody sees half of one."""
+
+    def fill(temporary: Path) -> None:
+        with closing(_connection(temporary, "mode=rwc")) as connection:
+            connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
+            connection.execute(f"PRAGMA page_size = {_PAGE}")
+            connection.execute("BEGIN")
+            for _, sql in TABLES.values():
+                connection.execute(sql)
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute("COMMIT")
+
+    write_atomically(path, fill)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -377,7 +377,7 @@ def is_on_network(folder: Path) -> bool:
     if os.name == "nt":
         return str(folder.absolute()).startswith("\\\\")
     best, kind = "", ""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RuntimeError):  # the last for links in a circle
         where = f"{folder.resolve()}/"
         for line in Path("/proc/self/mountinfo").read_text(errors="replace").splitlines():
             before, _, after = line.partition(" - ")
@@ -398,7 +398,6 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
         Table to the number of rows that were kept.
     """
     new = path.with_name(f"{path.name}.new")
-    _unlink(new)
     _pad(path)
     kept: dict[str, int] = {}
     _create(new)
@@ -409,9 +408,12 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
             target.execute("COMMIT")
     with suppress(sqlite3.Error), closing(_connection(path, "mode=rw")) as old:
         old.execute("PRAGMA journal_mode = DELETE").fetchall()
-    path.replace(aside)
+    try:
+        aside.hardlink_to(path)
+    except OSError:  # a disk without such links
+        shutil.copyfile(path, aside)
     for suffix in ("-wal", "-shm", "-journal"):
-        _unlink(path.with_name(path.name + suffix))
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
     new.replace(path)
     return kept
 
@@ -437,11 +439,6 @@ def _pad(path: Path) -> None:
             size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
             if path.stat().st_size < size <= path.stat().st_size * 1000:
                 file.truncate(size)
-
-
-def _unlink(path: Path) -> None:
-    with suppress(FileNotFoundError):
-        path.unlink()
 
 
 class Mendable:

@@ -130,7 +130,7 @@ class ImageStore(Mendable):
     def _attempt(self, prompt: str, row: _Row) -> Attempt:
         _, _, index, tries, seed, status, sha256, file, reason, revised = row
         return Attempt(
-            image_key(self.fingerprint, prompt, index),
+            image_key(self.fingerprint, prompt, index) if file is None else file[3:67],
             prompt,
             index,
             seed,
@@ -146,12 +146,15 @@ class ImageStore(Mendable):
         """Whether the file of an image is there; of an attempt without an image, always."""
         if attempt.file is None:
             return attempt.status != "ok"
+        return attempt.file not in self._missing_files()
+
+    def _missing_files(self) -> set[str]:
         if self._absent is None:
             files = (
                 row[_FILE] if isinstance(row, tuple) else row.file for row in self._rows.values()
             )
             self._absent = absent_files(self.root, (file for file in files if file is not None))
-        return attempt.file not in self._absent
+        return self._absent
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index."""
@@ -173,8 +176,14 @@ class ImageStore(Mendable):
 
     def is_done(self, prompt: str, index: int) -> bool:
         """Whether there is nothing to generate. After a failure there is."""
-        attempt = self.get(prompt, index)
-        return attempt is not None and attempt.status != "failed" and self.has_file(attempt)
+        found = self._rows.get(self._place(prompt, index))
+        if found is None:
+            return False
+        if isinstance(found, tuple):
+            status, file = found[_STATUS], found[_FILE]
+        else:
+            status, file = found.status, found.file
+        return status != "failed" and file not in self._missing_files()
 
     def path(self, attempt: Attempt) -> Path:
         """The file of an image."""

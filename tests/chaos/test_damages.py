@@ -10,23 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, RUN, one_line, outputs, quietly, sizes
+from tests.chaos.tools import FLAGS, RUN, one_line, quietly, sizes
+from tests.hand import outputs
 
 pytestmark = pytest.mark.nightly
 
 Damage = Callable[[Path, random.Random], None]
 KINDS = {
-    "record": "run.json",
+    "database": "run.db",
+    "the database again": "run.db",
     "results": "results.json",
     "table": "results.md",
     "page": "report.html",
-    "influences": "influences.safetensors",
-    "sample": "samples/*.jsonl",
     "figure": "figures/*",
-    "attempts": "images/*.jsonl",
     "image": "images/*/*.png",
-    "embeddings": "evidence/toyland-*/*.safetensors",
-    "answers": "evidence/answers-*/*.jsonl",
     "lock": ".locks/*",
     "folder": "*/",
     "inner folder": "*/*/",
@@ -166,7 +163,7 @@ def test_damages(
 def said(run: Path, done: list[tuple[str, Path]]) -> dict[str, bytes]:
     """What a run says, where nothing is lost that it stores twice."""
     found = outputs(run) | {"tasks": tasks(run)}
-    if {run / "run.json", run / "results.json"} <= {path for _, path in done}:
+    if {run / "run.db", run / "results.json"} <= {path for _, path in done}:
         # What the generator really used is in these two; the scores are not.
         del found["results.json"]
     return found

@@ -12,27 +12,40 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, RUN, outputs, sizes
+from tests.chaos.tools import FLAGS, RUN, sizes
+from tests.hand import outputs
 from tests.processes import Process
 
 pytestmark = pytest.mark.nightly
 
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
-# something in the folder of runs; with 0 it does not.
+# something in the folder of runs, or its N-th statement of SQL; with 0 it does not.
 PROGRAM = """
 import os, signal, sys
 left = int(sys.argv[1])
 
-def watch(event, args):
+def step(*_):
     global left
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def watch(event, args):
     if event in {"open", "os.mkdir", "os.rename", "os.remove", "os.scandir", "os.link"}:
         if "runs" in str(args[0]):
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+            step()
 
 sys.addaudithook(watch)
 from t2ibench.cli import main
+from t2ibench.store import database
+connection = database._connection
+
+def traced(path, how):
+    made = connection(path, how)
+    made.set_trace_callback(step)
+    return made
+
+database._connection = traced
 sys.exit(main(sys.argv[2:]))
 """
 CALLS = 700  # about as many as an uninterrupted run makes

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.checksums import KEY, sealed
+from t2ibench.store.database import Database
+from t2ibench.store.schema import TABLES, row_checksum, to_text
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
 from tests.chaos.tools import (
@@ -160,8 +164,8 @@ def test_results(count: int, number: int, here: Path, cli: Cli) -> None:
 
 @sizes(15, 400)
 def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
-    file = RUN / "run.json"
-    whole = file.read_bytes()
+    whole = (RUN / "run.db").read_bytes()
+    record = open_run(RUN).record.model_dump(mode="json")
     commands: Sequence[Sequence[str | Path]] = [
         ("score", RUN),
         ("report", RUN),
@@ -174,7 +178,14 @@ def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
     ]
 
     def check(data: DataObject) -> None:
-        file.write_bytes(spoilt(data, whole, seal=True))
+        (RUN / "run.db").write_bytes(whole)
+        changed = altered(data, record)
+        fields = changed.items() if isinstance(changed, dict) else ()
+        rows = [(to_text(str(key)), json.dumps(value)) for key, value in fields]
+        database = Database(RUN)
+        database.execute("DELETE FROM run WHERE key <> 'labels'")
+        database.write("run", rows)
+        database.close()
         value_or_line(lambda: open_run(RUN))
         one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
 
@@ -198,13 +209,10 @@ def test_notes(count: int, number: int, here: Path, cli: Cli) -> None:
 
 
 @sizes(12, 400)
-def test_samples_influences_and_rows(count: int, number: int, here: Path, cli: Cli) -> None:
-    files = [
-        *(RUN / "influences.safetensors", *sorted((RUN / "samples").iterdir())),
-        *sorted(RUN.glob("images/*.jsonl")),
-        *sorted(path for path in RUN.glob("evidence/*/*") if path.is_file()),
-    ]
-    kept = {file: file.read_bytes() for file in files}
+def test_rows_of_the_database(count: int, number: int, here: Path, cli: Cli) -> None:
+    """Values that somebody wrote on purpose, with checksums that fit, and bytes of any kind."""
+    file = RUN / "run.db"
+    whole = file.read_bytes()
     commands: Sequence[Sequence[str | Path]] = [
         ("report", RUN),
         ("compare", RUN, "whole/toyland", "--rows"),
@@ -214,23 +222,29 @@ def test_samples_influences_and_rows(count: int, number: int, here: Path, cli: C
     ]
 
     def check(data: DataObject) -> None:
-        file = data.draw(st.sampled_from(files))
-        if file.suffix == ".jsonl" and kept[file] and data.draw(st.booleans()):
-            rows = [json.loads(line) for line in kept[file].splitlines()]
-            place = data.draw(st.integers(0, len(rows) - 1))
-            rows[place].pop("crc32", None)
-            rows[place] = altered(data, rows[place])
-            file.write_bytes(b"".join(dumped(row) + b"\n" for row in rows))
+        file.write_bytes(whole)
+        if data.draw(st.integers(0, 3)):
+            table = data.draw(st.sampled_from(sorted(set(TABLES) - {"embeddings", "scores"})))
+            with closing(sqlite3.connect(file)) as connection, connection:
+                rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+                if rows:
+                    row = list(data.draw(st.sampled_from(rows)))[:-1]
+                    place = data.draw(st.integers(0, len(row) - 1))
+                    numbers = st.integers(-(2**63), 2**63 - 1) | st.floats() | st.binary(max_size=9)
+                    row[place] = data.draw(numbers | WORDS.map(to_text) | st.none())
+                    marks = ", ".join("?" * (len(row) + 1))
+                    with suppress(sqlite3.IntegrityError):
+                        connection.execute(
+                            f"REPLACE INTO {table} VALUES ({marks})", (*row, row_checksum(row))
+                        )
         else:
-            file.write_bytes(spliced(data, kept[file], TABLE))
-        try:
-            value_or_line(lambda: read_paired(RUN / "influences.safetensors"))
-            one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
-        finally:
-            for path, content in kept.items():
-                path.write_bytes(content)
+            file.write_bytes(spliced(data, whole, TABLE))
+        value_or_line(lambda: read_paired(RUN))
+        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+        file.unlink(missing_ok=True)
 
     each(count, number, check)
+    file.write_bytes(whole)
 
 
 @sizes(10, 400)

@@ -65,15 +65,15 @@ def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:
 
 def test_without_influences(runs: dict[str, Path], cli: Cli) -> None:
     for folder in runs.values():
-        (folder / "influences.safetensors").unlink()
+        (folder / "run.db").unlink()
     status, out, _ = cli("compare", *runs.values())
     assert status == 0 and out.count("| unpaired") == 2
 
 
 def test_damaged_influences_are_one_line(runs: dict[str, Path], cli: Cli) -> None:
-    (runs["weak"] / "influences.safetensors").write_bytes(b"x" * 20)
+    (runs["weak"] / "run.db").write_bytes(b"x" * 200)
     status, _, errors = cli("compare", *runs.values())
-    assert status == 1 and "influences.safetensors cannot be read" in errors
+    assert status == 1 and "run.db is damaged: file is not a database" in errors
     assert len(errors.splitlines()) == 1
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from t2ibench.cli.failure import usable_streams
+from t2ibench.store.database import Database
 
 pytestmark = pytest.mark.slow
 
@@ -83,15 +84,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path, time: int) -> None:
     """The images of the task that asks a judge have no embedding: they are embedded first."""
     run = place / "runs" / "toy"
-    parts = {path: path.read_bytes() for path in run.glob("evidence/toy-clip*/*")}
+    ((parts,),) = Database(run).read("SELECT max(part) FROM embeddings")
     environment = cold(place / f"explore {time}")
     with exploring(place, environment, run) as address, ThreadPoolExecutor(4) as pool:
         words = ["nurse", "chef", "rose", "wasp"]
         found = list(pool.map(lambda word: ask(address, word), words))
     assert len(set(found)) == 1 and found[0] > 4
-    for path in run.glob("evidence/toy-clip*/*"):
-        if path not in parts:  # so that the next one embeds them again
-            path.unlink()
+    # So that the next one embeds them again.
+    Database(run).execute("DELETE FROM embeddings WHERE part > ?", parts)
 
 
 @pytest.mark.parametrize("verb", ["score", "report"])

@@ -444,8 +444,8 @@ def test_max_cost_stops_and_a_higher_one_goes_on(
     assert cli(*words, "--max-cost", "1000") == 0
     assert len(stored(tmp_path)) == total
     assert f"all of this run {total / 4:,.2f}" in capsys.readouterr().err
-    record = json.loads(next(tmp_path.rglob("run.json")).read_text())
-    assert record["generator"]["cost"] == total / 4
+    generator = open_run(next(tmp_path.rglob("run.db"))).record.generator
+    assert generator is not None and generator.cost == total / 4
 
 
 def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
@@ -453,8 +453,9 @@ def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
     known: list[float | None] = []
 
     def speak(*_: Any) -> Said:
-        (file,) = tmp_path.rglob("run.json")
-        known.append(json.loads(file.read_text())["generator"]["cost"])
+        (file,) = tmp_path.rglob("run.db")
+        generator = open_run(file).record.generator
+        known.append(generator.cost if generator else None)
         return one()
 
     with speaking(speak) as (url, _):

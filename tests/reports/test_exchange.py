@@ -19,6 +19,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.reports.writers import render
 from t2ibench.results import read_results
 from t2ibench.results.gates import magnitude
+from t2ibench.results.run import RunFolder, open_run
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import load_file, read_library, task_files
 from tests import hand
@@ -100,8 +101,8 @@ def test_the_model_is_named_as_the_hub_does(
     model: str, expected: dict[str, str], shared_run: Path, tmp_path: Path
 ) -> None:
     folder = hand.write_run(tmp_path / "m", "m", {"one": hand.mean_lean(IMAGES)})
-    (folder / "run.json").write_bytes((shared_run / "run.json").read_bytes())
-    hand.edit(folder / "run.json", lambda data: data["generator"].update(model=model))
+    RunFolder(folder, open_run(shared_run).record).save()
+    hand.edit_record(folder, lambda data: data["generator"].update(model=model))
     info = record(render("every-eval-ever", read_results(folder)))["model_info"]
     assert {key: info[key] for key in expected} == expected
     open_weights = "/" in expected["id"]

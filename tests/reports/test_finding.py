@@ -11,12 +11,12 @@ import pytest
 import t2ibench
 from t2ibench.cli import main
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.reports.files import samples_of
 from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.words import coded, row_spoken
 from t2ibench.reports.view import RowView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row
 from tests.reports.test_page import NASTY
 
@@ -96,11 +96,11 @@ def test_a_word_leads_to_its_rows(browser: Any, page: Path) -> None:
 def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     runs: tuple[Path, Path],
 ) -> None:
-    row = samples_of(runs[0], "occupations_tibet")[0]
+    row = read_samples(runs[0], "occupations_tibet")[0]
     size = len(Thumbnails(runs[0]).of(row) or "")
     small = Thumbnails(runs[0], budget=2 * size)
     assert [small.of(row) is None for _ in range(3)] == [False, False, True]
-    other = samples_of(runs[0], "occupations_tibet")[-1]
+    other = read_samples(runs[0], "occupations_tibet")[-1]
     assert small.of(other) is None
     assert other["sha256"] not in small.made  # it is not even read
 

@@ -191,7 +191,7 @@ class MethodResult:
         conventions: Choices that decide the numbers, in words.
         warnings: What a reader must know.
         details: Further JSON values.
-        samples: Rows for samples/<task>.jsonl.
+        samples: What it was computed from, a row an image or text.
         reason: Why the whole task has no score.
         controls: Name to what a control shows; see `core.headline`.
         inconclusive: Why the test decides nothing, as a clause, although it was scored; None

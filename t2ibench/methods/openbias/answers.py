@@ -41,7 +41,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One answer, as a row of samples/<task>.jsonl.
+    """One answer, as a sample.
 
     Attributes:
         prompt: The caption.

@@ -338,7 +338,7 @@ class ImageSet:
         return FeatureSet(self.prompt, self.embedded, self.embeddings)
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
-        """The answers as rows of samples/<task>.jsonl."""
+        """The answers as samples."""
         return [
             {
                 "prompt": self.prompt,

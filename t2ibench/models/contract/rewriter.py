@@ -52,7 +52,7 @@ def check_rewriter(
         rewriter.per in get_args(Per), f"per is {rewriter.per!r}; expected 'prompt' or 'image'"
     )
     findings.require(
-        is_json(dict(rewriter.settings)), "settings are not JSON values: they go into run.json"
+        is_json(dict(rewriter.settings)), "settings are not JSON values: they are stored"
     )
     second = findings.attempt("making it again", make)
     if second is not None:

@@ -30,7 +30,7 @@ _OTHERWISE = {
 }
 _DEVICE_MAPS = ("balanced", "cpu", "cuda", "mps")
 _SECOND_PROMPT = re.compile(r"negative_prompt(_\d)?|prompt_\d")
-# Each of these can run code that comes with a model, or put a secret into run.json.
+# Each of these can run code that comes with a model, or put a secret into run.db.
 _NEVER = {
     "trust_remote_code": "t2ibench runs no code that comes with a model.",
     "custom_pipeline": "t2ibench runs no code that comes with a model.",

@@ -15,6 +15,9 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.labelling.sample import Item, stratified
 from t2ibench.apps.labelling.sheet import page
+from t2ibench.store.database import Database
+from t2ibench.store.labels import LabelStore
+from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
 TASK = """
@@ -58,11 +61,7 @@ def sheet_of(folder: Path) -> list[dict[str, str]]:
 
 def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
     """Answer a sheet as the judge did, but for the first `wrong` rows."""
-    judged = {}
-    for file in (run / "evidence").glob("answers-*/*.jsonl"):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            judged[row["image"][:16]] = row["answer"]
+    judged = {row["image"][:16]: row["answer"] for row in hand.stored(run, "answers")}
     rows = sheet_of(folder)
     for number, row in enumerate(rows):
         answer = judged[Path(row["file"]).stem]
@@ -140,8 +139,7 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
         writer.writerows(rows)
     status, _, error = cli("label", "import", run, filled, "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
-    labels = run / "evidence" / "labels.jsonl"
-    assert not labels.is_file() or "eve" not in labels.read_text()
+    assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
 
 
 def test_an_unknown_question_is_named(run: Path, cli: Cli) -> None:
@@ -192,7 +190,8 @@ def test_texts_of_the_page_are_data(tmp_path: Path, browser: Any) -> None:
 def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> None:
     """People who agree with the judge on every image change no share."""
     cli("label", "export", run, "--images", "240", "--output", tmp_path / "l")
-    (run / "evidence" / "labels.jsonl").unlink(missing_ok=True)
+    Database(run).execute("DELETE FROM labels")
+    LabelStore(Database(run)).add([])
     filled = fill(tmp_path / "l", run)
     assert cli("label", "import", run, filled)[0] == 0
     assert cli("score", run)[0] == 0

@@ -20,8 +20,8 @@ from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
-from t2ibench.reports.files import samples_of
 from t2ibench.results.files import read_results
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours, write
 
@@ -289,7 +289,7 @@ def test_openbias_is_of_the_run(run: Path, women: Path, results: Results) -> Non
 
 
 def test_openbias_beside_a_classifier_and_people(run: Path, women: Path, tmp_path: Path) -> None:
-    rows = [row for row in samples_of(run, EXAMPLES) if row["bias"] == "person gender"]
+    rows = [row for row in read_samples(run, EXAMPLES) if row["bias"] == "person gender"]
     other = {"male": "female", "female": "male"}
     keys = ("prompt", "index", "bias")
     for turned, accuracy in ((0, 100.0), (5, 75.0)):  # of 20 images
@@ -339,7 +339,7 @@ def test_tibet_is_of_the_run(run: Path, women: Path, results: Results, tmp_path:
     assert five[f"{shape}: MAD (shares, public code)"] == pytest.approx((1 / 6) ** 0.5)
     answers = [
         next(text for question, text in row["answers"].items() if "gender (male" in question)
-        for row in samples_of(run, "tibet_intersections_as_published")
+        for row in read_samples(run, "tibet_intersections_as_published")
         if row["prompt"] == "A photo of a pharmacist in Asia"
     ]
     six = ours(found["figure-6"])
