@@ -55,7 +55,7 @@ def pack(
     so that recomputing them gives the same numbers.
     """
     folder = open_run(run)
-    _check(folder, run)
+    generator = _checked(folder)
     results, _ = stored_results(folder)
     others = sorted(results.earlier) if results else []
     if others:
@@ -63,17 +63,21 @@ def pack(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
             "those of the latest command are. Run all of them in one command first."
         )
-    record, generator = folder.record, _generator(folder)
+    record = folder.record
     plan = stored_plan(folder)
     images = ImageStore(folder.database, generator.fingerprint)
-    attempts = list(_attempts(plan, images))
-    shown = _thumbnails(attempts, images, thumbnails)
+    made = list(_attempts(plan, images))
+    shown = _thumbnails(made, images, thumbnails)
+    # In the order of their keys, which keeps the file small and the same.
+    made.sort(key=lambda one: (content_id(one.prompt), one.index))
+    attempts = [replace(attempt, file=None, tries=0) for attempt in made]
     target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
     for old in sorted(target.rglob("*"), reverse=True):
         if old.is_file():
             old.unlink()
     with closing(Database(target, EVIDENCE)) as packed:
         with packed.writing():
+            ImageStore(packed, generator.fingerprint).record(attempts)
             _pack_evidence(folder, plan, attempts, packed)
         stores = open_stores(packed, record.encoders, record.judges, record.controls)
         scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
@@ -87,7 +91,7 @@ def pack(
     keep(plan.tasks, target)
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
-    _write_manifest(folder, results, target, card or Card())
+    _write_manifest(folder, generator, results, target, card or Card())
     return target
 
 
@@ -110,37 +114,43 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
     return shown
 
 
-def _generator(folder: RunFolder) -> GeneratorRecord:
-    if folder.record.generator is None:
-        raise T2IBenchError(f"'{folder.path}' is a run on texts alone.", "Submit a run of a model.")
-    return folder.record.generator
-
-
-def _check(folder: RunFolder, run: Path) -> None:
-    record, generator = folder.record, _generator(folder)
-    if record.repeatable() is None:
-        raise T2IBenchError(
-            f"'{run}' measured a Python object, which others cannot load.",
-            "Give the model as package.module:factory and run it again.",
-        )
-    if not can_regenerate(generator.model):
-        raise T2IBenchError(
-            f"'{run}' holds images of unknown origin ({generator.model.partition(':')[0]}:).",
-            "The leaderboard compares models; run one by its name.",
-        )
-    if record.measurement.limit is not None:
-        raise T2IBenchError(
-            f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
-        )
+def _checked(folder: RunFolder) -> GeneratorRecord:
+    """The model of a run that the leaderboard takes."""
+    record, generator, run = folder.record, folder.record.generator, folder.path
+    if generator is None:
+        raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
     seed, default = record.measurement.seed, Measurement().seed
-    if seed != default:
-        raise T2IBenchError(
-            f"'{run}' was made with --seed {seed}; the leaderboard takes the default, {default}, "
-            "so that nobody chooses among seeds.",
+    for refused, why, hint in (
+        (
+            record.repeatable() is None,
+            "measured a Python object, which others cannot load",
+            "Give the model as package.module:factory and run it again.",
+        ),
+        (
+            not can_regenerate(generator.model),
+            f"holds images of unknown origin ({generator.model.partition(':')[0]}:)",
+            "The leaderboard compares models; run one by its name.",
+        ),
+        (
+            record.measurement.limit is not None,
+            "was made with --limit; such runs are not accepted",
+            "Run it without --limit.",
+        ),
+        (
+            seed != default,
+            f"was made with --seed {seed}; the leaderboard takes the default, {default}, so that "
+            "nobody chooses among seeds",
             "Run it without --seed.",
-        )
-    if not record.encoders and not record.judges:
-        raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
+        ),
+        (
+            not record.encoders and not record.judges,
+            "holds no evidence yet",
+            "Run it without --generate-only.",
+        ),
+    ):
+        if refused:
+            raise T2IBenchError(f"'{run}' {why}.", hint)
+    return generator
 
 
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
@@ -158,8 +168,9 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
         )
 
 
-def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Card) -> None:
-    generator = _generator(folder)
+def _write_manifest(
+    folder: RunFolder, generator: GeneratorRecord, results: Results, target: Path, card: Card
+) -> None:
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     files = {
         path.relative_to(target).as_posix(): sha256_of(path)
@@ -211,12 +222,8 @@ def _without_paths(settings: RunSettings, pools: Mapping[str, CaptionPool]) -> R
 def _pack_evidence(
     folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Database
 ) -> None:
-    """Pack what became of each image, and what encoders, their controls and judges observed."""
-    # In the order of their keys, which keeps the file small and the same.
-    rows = sorted(attempts, key=lambda one: (content_id(one.prompt), one.index))
-    images = ImageStore(target, _generator(folder).fingerprint)
-    images.record(replace(attempt, file=None, tries=0) for attempt in rows)
-    hashes = {(one.prompt, one.index): one.sha256 for one in rows if one.sha256}
+    """Pack what encoders, their controls and judges observed."""
+    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
     for name, encoder in folder.record.encoders.items():
         texts = _text_keys(plan.texts)
         store = EvidenceStore(folder.database, name, encoder.fingerprint)

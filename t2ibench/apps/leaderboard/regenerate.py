@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import random
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +21,7 @@ from t2ibench.models.protocols import Generator, ImageRequest, Releasable, Repor
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
-from t2ibench.pipeline.generation import generate_batch
+from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
@@ -298,14 +297,15 @@ def _generate(
         for start in range(0, len(chosen), size):
             batch = chosen[start : start + size]
             requests = [ImageRequest(one.prompt, one.index, one.seed) for one in batch]
-            outcomes = generate_batch(generator, requests)
+            outcomes = map(image_file, requests, generate_batch(generator, requests))
             for attempt, outcome in zip(batch, outcomes, strict=True):
                 where = f"image {attempt.index} of '{attempt.prompt}'"
                 reason = f" ({outcome.reason})" if outcome.reason else ""
                 if outcome.status == "failed":
                     failed.append(f"{where} ({outcome.reason})")
-                elif outcome.status == attempt.status == "ok":
-                    images.append(_as_stored(attempt, outcome.image, outcome.path))
+                elif outcome.status == attempt.status and outcome.data is not None:
+                    image = read_image(outcome.data)  # as a run reads it
+                    images.append(RegeneratedImage(attempt, outcome.data, image))
                 elif outcome.status == attempt.status:
                     refused += 1
                 elif outcome.status == "ok":
@@ -323,15 +323,3 @@ def _generate(
     found.differ(unlike, "images")
     found.count("refused", refused)
     return images
-
-
-def _as_stored(attempt: Attempt, image: Image | None, path: Path | None) -> RegeneratedImage:
-    """An image as a run stores and reads it."""
-    if image is None:
-        assert path is not None
-        data = path.read_bytes()
-    else:
-        buffer = io.BytesIO()
-        image.save(buffer, format="PNG", compress_level=4)
-        data = buffer.getvalue()
-    return RegeneratedImage(attempt, data, read_image(data))
