@@ -139,11 +139,8 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     results = results.model_copy(update={"tasks": shared})
     if not results.tasks:
         return Refused(folder.name, "it has tasks with captions of its own alone")
-    wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
-    if problem := next(wrong, None):
-        return Refused(folder.name, problem)
     entry.pictures = _pictures(folder, manifest) if entry.verified else {}
     return entry
 

@@ -43,6 +43,11 @@ _KINDS: dict[str, dict[str, tuple[type, ...]]] = {
 _Rows = list[tuple[Any, ...]]
 _BYTES = {"float16": 2, "float32": 4}
 _STATUSES = {"ok", "refused", "filtered"}
+_READER = (
+    "import json, pathlib, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from t2ibench.apps.leaderboard.evidence import bound, look; bound(); "
+    "print(json.dumps(look(pathlib.Path(sys.argv[2]))))"
+)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -56,12 +61,12 @@ def content_problem(folder: Path) -> str | None:
 
     Another process looks, with bounds on its memory and time: what ends it ends nothing here.
     """
-    command = [sys.executable, "-m", "t2ibench.apps.leaderboard.evidence", str(folder)]
-    given = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    given |= {"PYTHONUTF8": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # Isolated: nothing is imported from the folder that it runs in, which may be a stranger's.
+    command = [sys.executable, "-I", "-X", "utf8", "-c", _READER, json.dumps(sys.path), str(folder)]
+    threads = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
-            command, env=given, capture_output=True, timeout=_SECONDS, check=False
+            command, env=threads, capture_output=True, timeout=_SECONDS, check=False
         )
         found: str | None = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
@@ -72,13 +77,17 @@ def content_problem(folder: Path) -> str | None:
     return found and f"{NAME} {found}"
 
 
-def _look(folder: Path) -> str | None:
-    """What is wrong with a file; within the bounds."""
+def bound() -> None:
+    """Bound the memory and the time of this process, where the system can."""
     with suppress(ImportError, ValueError, OSError):  # Windows; lower bounds that are set already
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+
+
+def look(folder: Path) -> str | None:
+    """What is wrong with evidence.db, by its contents alone."""
     database = open_evidence(folder)
     try:
         _check(database)
@@ -171,7 +180,3 @@ def _classes(text: str) -> list[str]:
     if not isinstance(classes, list) or not all(isinstance(one, str) for one in classes):
         raise T2IBenchError(f"holds a question with no list of classes: {text[:60]}")
     return classes
-
-
-if __name__ == "__main__":
-    print(json.dumps(_look(Path(sys.argv[1]))))

@@ -222,14 +222,14 @@ def test_a_flipped_byte_on_any_page_is_seen(submission: Path) -> None:
             data[place] ^= 1 << rng.randrange(8)
             file.write_bytes(bytes(data))
             if content(submission) != honest:
-                assert evidence._look(submission), place
+                assert evidence.look(submission), place
                 noticed += 1
     assert noticed > 10
 
 
 def test_many_rows_are_not_read(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "_MOST_ROWS", 20)
-    assert evidence._look(submission) == "holds more than 20 rows in its table texts"
+    assert evidence.look(submission) == "holds more than 20 rows in its table texts"
 
 
 def test_a_walk_that_never_ends_is_not_begun(submission: Path) -> None:
@@ -258,7 +258,7 @@ def test_a_walk_that_never_ends_is_not_begun(submission: Path) -> None:
     started = Database(submission, "evidence.db", trusted=False)
     rows = started.read("SELECT id FROM texts LIMIT 100000")
     assert len(rows) == 100_000  # SQLite walks
-    found = evidence._look(submission)
+    found = evidence.look(submission)
     assert found and found.startswith("is damaged: ")
 
 
