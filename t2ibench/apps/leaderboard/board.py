@@ -5,28 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from t2ibench.apps.leaderboard import names
-from t2ibench.apps.leaderboard.evidence import NAME, open_evidence
-from t2ibench.apps.leaderboard.remote import gather, is_small
-from t2ibench.apps.leaderboard.submission import Manifest, read_manifest
+from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.table import (
     Entry,
     asked_images,
     departures,
     families,
 )
-from t2ibench.apps.leaderboard.thumbs import thumbnails
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import TaskResult
-from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -54,12 +48,10 @@ class Board:
     Attributes:
         entries: Models: those that were verified, then the others.
         refused: What is left out.
-        fetched: Folder of evidence that lay elsewhere; it is gone when the board is.
     """
 
     entries: list[Entry]
     refused: list[Refused] = field(default_factory=list)
-    fetched: TemporaryDirectory[str] | None = None
 
 
 def read_board(
@@ -72,7 +64,7 @@ def read_board(
     folders = submissions(root)
     for number, folder in enumerate(folders, 1):
         try:
-            admitted = _admitted(folder, board, judge)
+            admitted = _admit(folder, judge(folder))
         except T2IBenchError as error:
             admitted = Refused(folder.name, str(error))
         except Exception as error:  # whatever a stranger's files can do, the others are shown
@@ -81,8 +73,6 @@ def read_board(
         if isinstance(admitted, Refused):
             # The page does not tell where on the builder's machine the submissions are.
             problem = admitted.problem.replace(str(folder), folder.name)
-            if board.fetched:
-                problem = problem.replace(f"{board.fetched.name}/", "")
             admitted = Refused(names.visible(admitted.id), names.visible(problem))
             board.refused.append(admitted)
             tell(f"{where}: left out: {admitted.problem}")
@@ -102,32 +92,6 @@ def submissions(root: Path) -> list[Path]:
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
 
 
-def _admitted(folder: Path, board: Board, judge: Callable[[Path], Verdict]) -> Entry | Refused:
-    """A submission, verified; evidence that was fetched is not kept."""
-    if folder.is_symlink() or not is_small(folder):
-        return _admit(folder, judge(folder))
-    board.fetched = board.fetched or TemporaryDirectory(prefix="t2ibench-")
-    whole = Path(board.fetched.name) / folder.name
-    try:
-        gather(folder, whole)
-        return _admit(whole, judge(whole))
-    finally:
-        (whole / NAME).unlink(missing_ok=True)
-
-
-def _pictures(folder: Path, manifest: Manifest) -> dict[str, list[str]]:
-    """Prompt to the keys of its thumbnails."""
-    keys = {path.stem for path in thumbnails(folder)}
-    found: dict[str, list[str]] = {}
-    if keys:
-        with closing(open_evidence(folder)) as database:
-            images = ImageStore(database, manifest.fingerprint).all_attempts()
-            for one in sorted(images, key=lambda one: (one.prompt, one.index)):
-                if one.key in keys:
-                    found.setdefault(one.prompt, []).append(one.key)
-    return found
-
-
 def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     if found.level == REFUSED:
         return Refused(folder.name, next(iter(found.problems), "it was refused"))
@@ -141,7 +105,6 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
         return Refused(folder.name, "it has tasks with captions of its own alone")
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
-    entry.pictures = _pictures(folder, manifest) if entry.verified else {}
     return entry
 
 

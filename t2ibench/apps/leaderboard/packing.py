@@ -13,7 +13,7 @@ import numpy as np
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
 from t2ibench.apps.leaderboard.submission import Card, Manifest
-from t2ibench.apps.leaderboard.thumbs import QUALITY, SIZE
+from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.generators import can_regenerate
@@ -36,7 +36,6 @@ from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
-SHOWN_IMAGES = 2  # of a prompt
 _PART = 256  # embeddings stored together
 _Hashes = Mapping[tuple[str, int], str]
 

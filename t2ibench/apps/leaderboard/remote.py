@@ -79,33 +79,21 @@ def is_small(folder: Path) -> bool:
     return (folder / RESULTS).is_file()
 
 
-def stated_files(folder: Path) -> tuple[dict[str, str], bytes]:
-    """What a submission whose evidence lies elsewhere says of its files, without fetching any."""
-    manifest, results = _small(folder), _unpacked(folder / RESULTS)
-    return {**manifest.files, "results.json": hashlib.sha256(results).hexdigest()}, results
-
-
 @contextmanager
 def materialised(folder: Path) -> Iterator[Path]:
     """A submission with all of its files."""
     if not is_small(folder):
         yield folder
         return
+    manifest = _small(folder)
+    if manifest.evidence is None:
+        raise T2IBenchError(f"{RESULTS} is there, and submission.json names no evidence elsewhere")
     with tempfile.TemporaryDirectory(prefix="t2ibench-") as scratch:
         target = Path(scratch) / folder.name
-        gather(folder, target)
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns(RESULTS))
+        write_bytes(target / "results.json", unpacked(folder))
+        _fetch(manifest.evidence, folder, target / NAME)
         yield target
-
-
-def gather(folder: Path, target: Path) -> None:
-    """Put all files of a submission whose evidence lies elsewhere into a new folder."""
-    manifest = _small(folder)
-    evidence = manifest.evidence
-    if evidence is None:
-        raise T2IBenchError(f"{RESULTS} is there, and submission.json names no evidence elsewhere")
-    shutil.copytree(folder, target, ignore=shutil.ignore_patterns(RESULTS))
-    write_bytes(target / "results.json", _unpacked(folder / RESULTS))
-    _fetch(evidence, folder, target / NAME)
 
 
 def _small(folder: Path) -> Manifest:
@@ -124,11 +112,11 @@ def _small(folder: Path) -> Manifest:
     return read_manifest(folder)
 
 
-def _unpacked(path: Path) -> bytes:
-    """The results; never more than a results.json may have."""
+def unpacked(folder: Path) -> bytes:
+    """Compressed results; never more than a results.json may have."""
     reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=200_000_000)
     try:
-        data = reader.decompress(path.read_bytes(), max_length=LARGEST_JSON + 1)
+        data = reader.decompress((folder / RESULTS).read_bytes(), max_length=LARGEST_JSON + 1)
     except lzma.LZMAError as error:
         raise T2IBenchError(f"{RESULTS} is damaged ({first_line(error)})") from None
     if len(data) > LARGEST_JSON or not reader.eof or reader.unused_data:

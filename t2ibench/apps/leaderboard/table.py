@@ -90,7 +90,6 @@ class Entry:
         notes: Of the verdict.
         folder: Its path.
         families: Family to cell.
-        pictures: Prompt to the keys of its thumbnails.
         parts: Kind of evidence to how much of it was made again and is the same.
         stated: What nothing could compare, such as 'environment'.
         departures: What was not measured as the tasks ask, a clause each.
@@ -105,7 +104,6 @@ class Entry:
     notes: list[str]
     folder: Path = Path()
     families: dict[str, Cell] = field(default_factory=dict)
-    pictures: dict[str, list[str]] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
     stated: list[str] = field(default_factory=list)
     departures: list[str] = field(default_factory=list)

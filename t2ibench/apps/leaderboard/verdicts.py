@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
-from t2ibench.apps.leaderboard.remote import is_small, stated_files
+from t2ibench.apps.leaderboard.remote import is_small, unpacked
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
@@ -116,18 +116,14 @@ class Verifier:
 def key_of(folder: Path) -> str | None:
     """What decides the verdict on a submission, as a key."""
     try:
-        if is_small(folder):
-            # Declared hashes decide as much: only those that hold are verified, and so kept.
-            hashes, data = stated_files(folder)
-            hashes["submission.json"] = sha256_of(folder / "submission.json")
-            scored: Iterable[str] = json.loads(data)["tasks"]
-        else:
-            files, problems = plain_files(folder)
-            if problems:
-                return None
-            files["submission.json"] = folder / "submission.json"
-            hashes = {name: sha256_of(path) for name, path in files.items()}
-            scored = read_results(folder).tasks
+        files, problems = plain_files(folder)
+        if problems:
+            return None
+        files["submission.json"] = folder / "submission.json"
+        hashes = {name: sha256_of(path) for name, path in files.items()}
+        # Evidence that lies elsewhere has its hash in submission.json.
+        small = is_small(folder)
+        scored = json.loads(unpacked(folder))["tasks"] if small else read_results(folder).tasks
         shipped = build_index()[0].tasks
         tasks = {
             name: [shipped[name].spec.version, shipped[name].hash] if name in shipped else None

@@ -21,8 +21,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.store.database import Database
-from t2ibench.store.images import Attempt, ImageStore, image_key
+from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
 from tests import hand
 
@@ -53,6 +52,7 @@ PUBLISHED = {"model": "Stable Diffusion 2.1", "scores": {"mad": 0.4}, "source": 
 # Share of +1 images in each of three models: one that leans, and two that do not.
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 
+PROMPT = "A photo of a computer programmer"  # of occupations_t2iat
 MODELS = {"toyland-fair": "toyland"}
 
 
@@ -115,10 +115,8 @@ def write_submission(
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
     hand.store_pairs(folder, hand.pairs(found))
-    keys = [image_key(fingerprint, "a rose", k) for k in range(2)]
-    images = ImageStore(Database(folder, "evidence.db"), fingerprint)
-    images.record(Attempt(key, "a rose", k, k, "ok", sha256="0" * 64) for k, key in enumerate(keys))
-    for k, key in enumerate(keys):
+    for k in range(2):
+        key = image_key(fingerprint, PROMPT, k)
         Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
     manifest = Manifest(
         t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,

@@ -201,22 +201,22 @@ def test_a_small_folder_holds_nothing_else(small: Path) -> None:
     assert "are accepted" in verify(small).problems[0]
 
 
-def test_a_verdict_is_recalled_whole_or_small(small: Path, packed: Path, tmp_path: Path) -> None:
-    key = key_of(small)
-    assert key is not None
-    with remote.materialised(small) as whole:
-        assert key_of(whole) == key
+def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "verdicts.json"
     first = Verifier([small.parent], 0, file)
-    board = read_board(small.parent, first)
+    (entry,) = read_board(small.parent, first).entries
     first.save()
+    key = key_of(small)
+    (small.parents[1] / "evidence.db").unlink()
     again = Verifier([small.parent], 0, file)
-    again._draw = 0
-    assert again(small).level == "recomputed" and not again._changed
-    (entry,) = board.entries
-    assert entry.level == "recomputed" and not (entry.folder / "evidence.db").exists()
+    board = read_board(small.parent, again)
+    assert entry.level == board.entries[0].level == "recomputed" and not again._changed
     site.build(board, tmp_path / "site")
     assert (tmp_path / "site" / "model" / "toyland.html").is_file()
+    # Another evidence.db has another hash, which submission.json names.
+    edit_json(small / "submission.json", set_in("evidence", "sha256", value="0" * 64))
+    assert key_of(small) not in {key, None}
+    assert "cannot be fetched" in verify(small).problems[0]
 
 
 def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
