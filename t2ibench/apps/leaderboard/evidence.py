@@ -20,26 +20,11 @@ NAME = "evidence.db"
 _MOST_ROWS = 500_000  # of a table
 _WIDEST = 16_384  # numbers of an embedding
 _MEMORY, _SECONDS = 4 * 2**30, 120  # of the process that reads a stranger's file first
-# What a table's columns hold; a text may be bytes where `to_text` makes them. Other tables are
-# of runs alone.
-_KINDS: dict[str, dict[str, tuple[type, ...]]] = {
-    "models": {"id": (int,), "role": (str,), "name": (str,), "fingerprint": (str,)},
-    "texts": {"id": (int,), "text": (str, bytes)},
-    "questions": {"id": (int,), "question": (str, bytes), "classes": (str,)},
-    "attempts": {
-        "generator": (int,), "text": (int,), "number": (int,), "try": (int,), "seed": (int,),
-        "status": (str,), "sha256": (str, type(None)), "file": (type(None),),
-        "reason": (str, bytes, type(None)), "revised_prompt": (str, bytes, type(None)),
-    },
-    "answers": {
-        "judge": (int,), "question": (int,), "image": (str,), "answer": (str, bytes),
-        "raw": (str, bytes),
-    },
-    "embeddings": {
-        "part": (int,), "model": (int,), "kind": (str,), "width": (int,), "dtype": (str,),
-        "keys": (bytes,), "rows": (bytes,), "sums": (bytes,),
-    },
-}  # fmt: skip
+# Tables of a submission; all others are of runs alone.
+_TABLES = ("models", "texts", "questions", "attempts", "answers", "embeddings")
+_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "TEXT": (str,), "BLOB": (bytes,)}
+# What people or models wrote is bytes where it holds half a surrogate pair.
+_WRITTEN = {"text", "question", "answer", "raw", "reason", "revised_prompt"}
 _Rows = list[tuple[Any, ...]]
 _BYTES = {"float16": 2, "float32": 4}
 _STATUSES = {"ok", "refused", "filtered"}
@@ -106,7 +91,7 @@ def _check(database: Database) -> None:
     if found != "ok":
         raise T2IBenchError(f"is damaged: {found}")
     for table in TABLES:
-        most = _MOST_ROWS if table in _KINDS else 0
+        most = _MOST_ROWS if table in _TABLES else 0
         ((rows,),) = database.read(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})")
         if rows > most:
             said = f"more than {most} rows" if most else "rows, which no submission has"
@@ -136,12 +121,14 @@ def _check(database: Database) -> None:
 
 
 def _check_attempts(rows: _Rows, models: set[int], texts: set[int]) -> None:
-    for generator, text, number, tries, seed, status, sha256, *_ in rows:
+    for generator, text, number, tries, seed, status, sha256, file, *_ in rows:
         where = f"its row of image {number} of text {text}"
         if generator not in models or text not in texts or number < 0 or tries or seed < 0:
             raise T2IBenchError(f"holds no such image as {where} says")
         if status not in _STATUSES:
             raise T2IBenchError(f"has '{status}' in {where}; ok, refused or filtered are accepted")
+        if file is not None:
+            raise T2IBenchError(f"names a file in {where}")
         if (status == "ok") != bool(_SHA256.fullmatch(sha256 or "")):
             raise T2IBenchError(f"gives a SHA-256 for an image that is not there, or none: {where}")
 
@@ -157,17 +144,25 @@ def _check_embeddings(rows: _Rows, models: set[int]) -> None:
 
 def _rows(database: Database, table: str) -> _Rows:
     """The rows of a table, each of the types that t2ibench writes and with its checksum."""
-    kinds = _KINDS[table]
+    allowed = {
+        name: (
+            *_TYPES[declared],
+            *([bytes] if declared == "TEXT" and name in _WRITTEN else []),
+            *([] if needed or key else [type(None)]),
+        )
+        for _, name, declared, needed, _, key in database.read(f"PRAGMA table_info({table})")
+    }
     found = []
-    for *row, crc in database.read(f"SELECT {', '.join(kinds)}, crc FROM {table}"):
-        for (name, allowed), value in zip(kinds.items(), row, strict=True):
-            if type(value) not in allowed:
+    for row in database.read(f"SELECT * FROM {table}"):
+        for (name, types), value in zip(allowed.items(), row, strict=True):
+            if type(value) not in types:
                 raise T2IBenchError(f"holds a {type(value).__name__} as {table}.{name}")
-        blobs = [value for value in row if isinstance(value, bytes)]
-        own = blob_checksum(*blobs) if table == "embeddings" else row_checksum(row)
+        *values, crc = row
+        blobs = [value for value in values if isinstance(value, bytes)]
+        own = blob_checksum(*blobs) if table == "embeddings" else row_checksum(values)
         if crc != own:
             raise T2IBenchError(f"is damaged: a row of {table} does not match its checksum")
-        found.append(tuple(row))
+        found.append(tuple(values))
     return found
 
 

@@ -201,7 +201,7 @@ def content(folder: Path) -> list[Any] | None:
     """All that is read of a database; None where SQLite cannot read it."""
     try:
         database = Database(folder, "evidence.db", trusted=False)
-        return [database.read(f"SELECT * FROM {name}") for name in evidence._KINDS]
+        return [database.read(f"SELECT * FROM {name}") for name in evidence._TABLES]
     except Exception:
         return None
 

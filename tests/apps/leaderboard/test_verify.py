@@ -161,7 +161,7 @@ ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a hash without an image": (lambda rows: rows[0].update(status="refused"), "gives a SHA-256"),
     "a hash of another kind": (lambda rows: rows[0].update(sha256="G" * 64), "gives a SHA-256"),
     "a second try": (lambda rows: [*rows, {**rows[0], "try": 1}], "holds no such image"),
-    "a file": (lambda rows: rows[0].update(file="../x.png"), "holds a str as attempts.file"),
+    "a file": (lambda rows: rows[0].update(file="../x.png"), "names a file in its row of image"),
 }  # fmt: skip
 MANIFEST: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a newer version": (set_in("version", value=5), "version"),
