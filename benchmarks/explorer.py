@@ -23,6 +23,7 @@ from scipy import stats as scipy_stats
 
 from t2ibench.apps.explorer.queries import score_texts, similarities
 from t2ibench.apps.explorer.source import Collection, Picture, Source
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 
 N, DIM = 10_000, 768
@@ -40,7 +41,7 @@ class Instant:
 
 def collection(folder: Path) -> Collection:
     rng = np.random.default_rng(0)
-    store = EvidenceStore(folder, "instant", "0" * 64)
+    store = EvidenceStore(Database(folder), "instant", "0" * 64)
     rows = rng.normal(size=(N, DIM)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     keys = [f"{number:064x}" for number in range(N)]

@@ -23,7 +23,7 @@ from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.paired import FILE, PairedTask, write_paired
+from t2ibench.results.paired import PairedTask, dump_paired
 from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
 
 MODELS, TASKS = 200, 30
@@ -84,7 +84,9 @@ def main() -> None:
             folder.mkdir(parents=True)
             (folder / "submission.json").write_text(one.manifest.model_dump_json())
             (folder / "results.json").write_text(one.results.to_json())
-            write_paired(folder / FILE, influences(one.results.tasks, rng))
+            (folder / "influences.safetensors").write_bytes(
+                dump_paired(influences(one.results.tasks, rng))
+            )
         start = time.perf_counter()
         board = read_board(root, lambda _: Verdict("recomputed"))  # verifying is not timed
         read = time.perf_counter() - start

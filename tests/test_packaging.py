@@ -18,9 +18,9 @@ STEM = f"t2ibench-{__version__}"
 CACHES = {"__pycache__", ".DS_Store"}
 # What a checkout collects and a release must not have.
 STRAY = (
-    *(".git/config", ".env", ".venv/pyvenv.cfg", "runs/toy/run.json", "dist/old.whl", "notes.txt"),
+    *(".git/config", ".env", ".venv/pyvenv.cfg", "runs/toy/run.db", "dist/old.whl", "notes.txt"),
     *("tests/runs/toy/images/a.png", "t2ibench/__pycache__/api.cpython-310.pyc"),
-    *("t2ibench/runs/toy/results.json", "tasks/runs/toy/run.json", ".hypothesis/examples/a"),
+    *("t2ibench/runs/toy/results.json", "tasks/runs/toy/run.db", ".hypothesis/examples/a"),
     *(".ruff_cache/a", ".mypy_cache/a.json", "docs/runs/toy/report.html"),
 )
 

@@ -31,13 +31,10 @@ from t2ibench.stats.permutation import relabelled_codes as relabelled_codes
 from t2ibench.stats.permutation import relabelled_counts as relabelled_counts
 from t2ibench.stats.permutation import sign_flip_permutation as sign_flip_permutation
 from t2ibench.stats.permutation import two_sample_permutation as two_sample_permutation
-from t2ibench.stats.shares import anchored_interval as anchored_interval
 from t2ibench.stats.shares import critical_value as critical_value
-from t2ibench.stats.shares import free_square as free_square
 from t2ibench.stats.shares import pseudo_variance as pseudo_variance
 from t2ibench.stats.shares import squared_lean as squared_lean
 from t2ibench.stats.shares import squared_lean_without as squared_lean_without
-from t2ibench.stats.shares import variance_path as variance_path
 from t2ibench.stats.slope import Slope as Slope
 from t2ibench.stats.slope import logit_slope as logit_slope
 from t2ibench.stats.slope import share_slope as share_slope

@@ -222,11 +222,7 @@ def test_one_failing_image_costs_one_image(
     assert task["excluded"]["failed"] == task["excluded"]["filtered"] == 10
     assert "rose, wasp" in task["warnings"][0]
     assert task["headline"]["value"] is not None
-    rows = [
-        json.loads(line)
-        for path in (tmp_path / "toyland" / "images").glob("*.jsonl")
-        for line in path.read_text().splitlines()
-    ]
+    rows = hand.stored(tmp_path / "toyland", "attempts")
     failed = [row for row in rows if row["status"] == "failed"]
     assert {row["reason"] for row in failed} == {"RuntimeError: a bad prompt"}
     monkeypatch.undo()

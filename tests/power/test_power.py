@@ -173,8 +173,8 @@ def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
     # As the methods' simulated images gave them, before what they gave was stored.
     shown = [line.split() for line in out.splitlines() if line.startswith("as it is")]
     assert [[row[3], *row[6:]] for row in shown] == [
-        ["34", "0.13", "0.89", "2448"],
-        ["10", "0.07", "1.00", "1440"],
+        ["34", "0.15", "0.81", "2448"],
+        ["10", "0.06", "1.00", "1440"],
         ["10", "0.13", "0.99", "1500"],
         ["50", "0.14", "0.99", "160"],
     ]

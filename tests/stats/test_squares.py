@@ -1,17 +1,18 @@
-"""The mean square of several effects: its value, its interval, and the ends of both."""
+"""The mean square of several effects: its value, its test and its interval."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
-from t2ibench.stats.squares import mean_square
+from t2ibench.stats.squares import f_square, mean_square, square_interval
 
 
 def test_the_interval_of_a_strong_effect_is_near_it() -> None:
-    """Scipy's noncentral F is nan in places that the search passes."""
+    """Scipy's noncentral chi-squared is no number in places that the search passes."""
     rng = np.random.default_rng(0)
-    for strength in (5.0, 11.0, 17.0, 30.0, 60.0, 200.0):
+    for strength in (5.0, 11.0, 17.0, 30.0, 60.0, 200.0, 1e5):
         tops = strength * np.linspace(-0.9, 0.9, 40) + rng.normal(size=40)
         bottoms = strength + 0.3 * rng.normal(size=40)
         found = mean_square(tops, np.ones(40), [110] * 40, bottoms, np.full(40, 0.1))
@@ -27,3 +28,56 @@ def test_given_degrees_of_freedom_replace_those_of_independent_effects() -> None
     as_one = mean_square([2.0] * 4, [1.0] * 4, [10] * 4, degrees=(1.2, 12.0))
     assert four.value == one.value == as_one.value == 3.0
     assert four.p < as_one.p == pytest.approx(one.p)
+
+
+@pytest.mark.parametrize("squares", [0.0, 0.2, 0.3, 0.3999, 0.4, 0.4001, 0.45, 0.8, 1.2])
+@pytest.mark.parametrize("top", [1.0, float("inf")])
+@pytest.mark.parametrize("slopes", [(0.1, 0.1), (0.05, 0.2), (0.2, 0.01)])
+def test_the_lower_end_is_above_zero_exactly_where_the_test_rejects(
+    squares: float, top: float, slopes: tuple[float, float]
+) -> None:
+    low, high = square_interval(squares, 0.4, 0.2, slopes, 9, top=top)
+    assert (low > 0) == (squares > 0.4)
+    assert low <= max(squares - 0.2, 0.0) <= high <= top
+
+
+def test_the_lower_end_grows_steadily_from_where_the_test_rejects() -> None:
+    critical = 0.2 * float(scipy_stats.f.ppf(0.95, 2.0, 9.0))
+    lows = [
+        square_interval(critical + more, critical, 0.2, (0.1, 0.1), 9)[0]
+        for more in (1e-6, 0.01, 0.02, 0.05)
+    ]
+    assert 0 < lows[0] < 0.001 and lows == sorted(lows) and lows[-1] > 0.01
+
+
+def test_the_interval_of_one_strong_effect_is_students() -> None:
+    found = f_square(100.0, 0.04, 0.04, (1.0, 20.0))
+    half = scipy_stats.t.ppf(0.975, 20) * 0.2
+    assert (found.low, found.high) == pytest.approx(((10 - half) ** 2, (10 + half) ** 2), rel=1e-3)
+    assert found.p == pytest.approx(2 * scipy_stats.t.sf(50, 20), rel=1e-6)
+
+
+def test_an_interval_follows_the_variance_in_the_direction_of_the_effects() -> None:
+    widths = []
+    for along in (0.01, 0.05, 0.1):
+        found = f_square(0.5, 0.05, along, (2.0, 40.0))
+        assert found.low < 0.45 < found.high
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths) and widths[2] > 1.3 * widths[0]
+
+
+def test_answers_that_are_exactly_even_do_not_prove_that_there_is_no_lean() -> None:
+    """Five of ten: shares up to .81 have Clopper and Pearson's intervals around them."""
+    assert square_interval(0.0, 0.4, 0.1, (0.1, 0.1), 9, top=1.0)[1] > 0.3
+    assert f_square(0.0, 0.1, 0.0, (1.0, 9.0)).high > 0.3
+
+
+def test_where_nothing_varies_the_interval_is_the_value() -> None:
+    found = f_square(0.25, 0.0, 0.0, (0.0, 0.0))
+    assert (found.low, found.value, found.high) == (0.25, 0.25, 0.25) and found.p < 1e-300
+    assert f_square(0.0, 0.0, 0.0, (0.0, 0.0)).p == 1.0
+
+
+def test_denominators_of_nothing_but_noise_leave_everything_open() -> None:
+    found = mean_square([1.0, 1.0], [0.5, 0.5], [9, 9], [0.1, 0.1], [1.0, 1.0])
+    assert found.low == 0.0 and found.high == np.inf and 0 < found.p < 1

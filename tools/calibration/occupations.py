@@ -19,10 +19,6 @@ _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
 )
-_EXTREME = (
-    "Occupations near a lean of 1 vary less than the others; the interval takes the mean variance "
-    "of all for each"
-)
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
@@ -120,10 +116,7 @@ def cells() -> list[Cell]:
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
-        _cell(
-            "lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5,
-            conservative=_EXTREME,
-        ),
+        _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

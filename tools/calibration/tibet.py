@@ -39,16 +39,18 @@ class MixtureWorld:
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
         shows: dict[tuple[str, str], tuple[float, ...]] = {}
-        for target in self.task.prompts:
-            for axis in target.axes:
-                k = len(axis.counterfactuals)
-                rest = (1 - self.lean) / k
-                for prompt in self._prompts():
-                    shows[prompt, axis.questions[0]] = tuple([1 / k] * k)
-                shows[target.prompt, axis.questions[0]] = (self.lean + rest, *[rest] * (k - 1))
-                for number, counterfactual in enumerate(axis.counterfactuals):
-                    sure = tuple(float(number == other) for other in range(k))
-                    shows[counterfactual.prompt, axis.questions[0]] = sure
+        axes = [(target, axis) for target in self.task.prompts for axis in target.axes]
+        for _, axis in axes:
+            k = len(axis.counterfactuals)
+            for prompt in self._prompts():
+                shows[prompt, axis.questions[0]] = tuple([1 / k] * k)
+        for target, axis in axes:
+            k = len(axis.counterfactuals)
+            rest = (1 - self.lean) / k
+            shows[target.prompt, axis.questions[0]] = (self.lean + rest, *[rest] * (k - 1))
+            for number, counterfactual in enumerate(axis.counterfactuals):
+                sure = tuple(float(number == other) for other in range(k))
+                shows[counterfactual.prompt, axis.questions[0]] = sure
         return self._sample(rng, shows)
 
     def _prompts(self) -> list[str]:

@@ -89,8 +89,7 @@ def leans(
     if not len(ids):
         return np.zeros((0, 2))
     _, found = positions(sides, gallery.rows[ids.ravel()].astype(np.float64))
-    places: Float64Array = 2.0 * found.reshape(-1, 2)
-    return places
+    return found.reshape(-1, 2)
 
 
 def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | None:

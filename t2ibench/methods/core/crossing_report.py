@@ -1,12 +1,15 @@
-"""What the details of a result say of a crossing of attributes: its tests, or why there is none."""
+"""What the details of a result say of a crossing of attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+
+from t2ibench.methods.core.estimate import Item
+from t2ibench.stats import holm
 
 _PREFIX = "interaction:"
 
@@ -66,3 +69,17 @@ def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:
         return ()
+
+
+def standing_out(cells: Sequence[Item]) -> dict[str, Any]:
+    """The combinations that are most more, and most less, frequent than their parts make them."""
+    rows = []
+    adjusted = holm([item.scores["excess"].p for item in cells])
+    for item, p in zip(cells, adjusted, strict=True):
+        excess = item.scores["excess"]
+        low, high = excess.interval or (None, None)
+        share = item.scores["joint_share"].value
+        row = {"cell": item.name, "share": share, "excess": excess.value, "p_holm": p}
+        rows.append({**row, "low": low, "high": high})
+    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
+    return {"most_over": ordered[-1], "most_under": ordered[0]}

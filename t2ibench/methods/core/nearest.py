@@ -129,21 +129,21 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
 
     Returns:
         Positions of the anchors' images, each left out of its mean, shape (n,), and of the others,
-        shape (m,): ½ at the first mean, -½ at the second.
+        shape (m,): 1 at the first mean, -1 at the second.
 
     Examples:
         >>> labels = np.array([0, 0, 1, 1])
         >>> sides = Sides(np.array([[1.0], [1.0], [0.0], [0.0]]), labels, "ab", labels)
         >>> positions(sides, np.array([[0.75]]))[1].tolist()
-        [0.25]
+        [0.5]
     """
     centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in (0, 1)])
 
     def along(rows: Float64Array, first: Float64Array, second: Float64Array) -> Float64Array:
         axis = first - second
-        place: Float64Array = ((rows - (first + second) / 2) * axis).sum(axis=-1)
-        relative: Float64Array = place / (axis**2).sum(axis=-1)
-        return relative
+        place: Float64Array = ((2.0 * rows - first - second) * axis).sum(axis=-1)
+        lean: Float64Array = place / (axis**2).sum(axis=-1)
+        return lean
 
     own = np.empty(len(sides.labels))
     for j in (0, 1):

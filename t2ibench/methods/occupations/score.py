@@ -24,6 +24,7 @@ from t2ibench.methods.core.association import (
     left_out_warnings,
     sides,
 )
+from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Control, Headline, contradiction
@@ -133,7 +134,7 @@ def crossing_scores(
         {"name": name, "p": estimate.p, "p_holm": p}
         for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
     ]
-    details = {"crossing": title, "tests": tests, **_standing_out(cells)}
+    details = {"crossing": title, "tests": tests, **standing_out(cells)}
     rows = [_row(one, labels, title, settings.level) for one in mixtures]
     return scores, [*cells, *rows], {"crossings": [details]}
 
@@ -269,21 +270,6 @@ def _row(found: _Mixture, labels: Sequence[str], title: str, level: float) -> It
         share = float(found.shares[number])
         scores[f"joint:{label}"] = Estimate(share, interval=t_interval(share, variance, df, level))
     return Item(found.name, scores, title, found.images)
-
-
-def _standing_out(cells: Sequence[Item]) -> dict[str, Any]:
-    adjusted = holm([item.scores["excess"].p for item in cells])
-    rows = []
-    for item, p in zip(cells, adjusted, strict=True):
-        excess = item.scores["excess"]
-        low, high = excess.interval or (None, None)
-        share = item.scores["joint_share"].value
-        rows.append(
-            {"cell": item.name, "share": share, "excess": excess.value, "low": low, "high": high,
-             "p_holm": p}
-        )  # fmt: skip
-    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
-    return {"most_over": ordered[-1], "most_under": ordered[0]}
 
 
 _QUANTILES = (("q25", 25), ("median", 50), ("q75", 75))
@@ -505,13 +491,9 @@ _ONE_WORDING = (
 def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """Each stimulus's lean to the groups, and the task's mean squared lean.
 
-    For a stimulus j, with the means y, a and b of its neutral images and of those of the first and
-    the second group along a direction that the images of the other stimuli give:
+    headline = mean over stimuli j (and pairs of groups) of lean_j², without bias by its noise
 
-    lean_j = (2 y - a - b) / (a - b)
-    headline = mean over stimuli (and pairs of groups) of lean_j², without bias by its noise
-
-    `core.leans` measures leans, `published` holds the paper's scores.
+    `core.leans.Leans` measures leans, `published` holds the paper's scores.
 
     Args:
         task: The task.

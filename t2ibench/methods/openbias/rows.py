@@ -17,18 +17,16 @@ from t2ibench.methods.openbias.schema import Bias
 from t2ibench.stats import (
     Answers,
     Proportion,
-    anchored_interval,
     clustered_proportion,
     critical_value,
-    free_square,
     p_value,
     pseudo_variance,
     relabelled_counts,
     sampled_proportion,
     squared_lean,
     squared_lean_without,
-    variance_path,
 )
+from t2ibench.stats.squares import f_square, square_interval
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
 
@@ -67,6 +65,12 @@ class CountedRow:
     def square(self) -> float:
         """The squared lean, unbiased."""
         return float(squared_lean(self.counts, self.expected))
+
+    @property
+    def noise(self) -> float:
+        """The mean squared distance of its shares from expected ones where it does not lean."""
+        r = self.expected
+        return float((1 - (r**2).sum()) / (1 - 1 / len(r))) / len(self.codes)
 
     @property
     def largest(self) -> float:
@@ -244,15 +248,18 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
         varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
         pseudo = 0.0 if len(names) == 1 and varies else 1.0
         covariance = _within(rows, pseudo) / len(rows) ** 2
-    found = free_square(
-        theta,
-        covariance,
-        df,
+    g = 1.0 / (1.0 - 1.0 / len(theta))
+    squares, trace = float(theta @ theta), float(np.trace(covariance))
+    along = float(theta @ covariance @ theta) / squares if squares > 0 else 0.0
+    found = f_square(
+        g * squares,
+        g * trace,
+        g * along,
+        (trace**2 / float((covariance**2).sum()) if trace > 0 else 0.0, df),
         level,
-        size=float(sum(len(row.codes) for row in rows)),
-        top=float(np.mean([row.largest for row in rows])),
     )
-    return Estimate(found.value, p=found.p, test="f", interval=(found.low, found.high))
+    high = min(found.high, float(np.mean([row.largest for row in rows])))
+    return Estimate(found.value, p=found.p, test="f", interval=(found.low, high))
 
 
 def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
@@ -267,6 +274,7 @@ def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
 
 _WORK = 20_000_000  # answers that are drawn for a null distribution
 _FEWEST, _MOST = 2_000, 20_000  # draws of it
+_LEAST = 1e-9  # noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,8 +286,8 @@ class MeanSquare:
         influence: Of the images, by the jackknife, with the floor of its variance.
         df: Degrees of freedom of that: images less prompts.
         clusters: Influence of the captions (or stimuli); None where a bias has fewer than two.
-        rows: Number of rows.
-        steepest: Bound of the variance's slope; see `stats.variance_path`.
+        noise: Mean of the squares without a lean, before their noise is subtracted.
+        steepest: Bound of its variance in one direction; see `tested`.
         top: The largest value.
         pooled: Whether each caption had a single image, so that captions vary with the images.
     """
@@ -288,7 +296,7 @@ class MeanSquare:
     influence: Influence
     df: float
     clusters: Influence | None
-    rows: int
+    noise: float
     steepest: float
     top: float
     pooled: bool
@@ -312,19 +320,20 @@ def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
         expected = np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in own])
         classes = np.array([len(row.expected) for row in own])
         floor += pseudo_variance(codes, expected, classes, weights[members])
-        steepest += 4.0 * float(weights[members].sum()) ** 2 / len(codes)
+        steepest += float(weights[members].sum()) ** 2 / len(codes)
         df += len(codes) - 1.0
     influence = Influence.combined(
         (weight, _jackknife(row)) for weight, row in zip(weights, rows, strict=True)
     )
+    top = float(weights @ [row.largest for row in rows])
     return MeanSquare(
         float(weights @ squares),
         influence.with_floor(floor),
         df,
         _clusters(rows, squares, weights),
-        len(rows),
-        steepest,
-        float(weights @ [row.largest for row in rows]),
+        float(weights @ [row.noise for row in rows]),
+        steepest * top**0.5,
+        top,
         rows[0].prompt == POOLED,
     )
 
@@ -446,24 +455,31 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     """
     p = p_value(null, square.value, "greater", exact=False)
     critical = critical_value(null, level)
-    variance = square.influence.variance
-    path = variance_path(
-        square.value, variance, float(null.var()), square.steepest, square.rows, square.top
-    )
-    low, high = anchored_interval(
-        square.value, critical, variance, square.df, level, path=path, top=square.top
-    )
-    inference: dict[Question, Inference] = {square.question: Inference(low, high, p, square.df)}
+    images, clusters, x = square.influence.variance, square.clusters, max(square.value, 0.0)
+    # An expected share of 1 leaves no noise.
+    noise, rest = max(square.noise, _LEAST), max(1.0 - square.value / square.top, 0.0)
+
+    def slope(variance: float) -> float:
+        return variance / (2 * noise + 4 * x) / rest if rest > 0 else np.inf
+
+    def inference(along: float, df: float) -> Inference:
+        slopes = float(null.var()) / (2 * noise), along
+        low, high = square_interval(
+            square.value + noise, critical + noise, noise, slopes, df, level, top=square.top
+        )
+        return Inference(low, high, p, df)
+
+    # Answers that are nearly all alike do not show their variance, but it has a bound: for two
+    # classes, shares p and an expected r ≥ ½ it is 4 p (1 − p) / n, and √T (1 − x/T) / n at most.
+    # It has the weight of two images.
+    bound, df = square.steepest, square.df
+    along = (df * min(slope(images), bound) + 2 * bound) / (df + 2)
+    found: dict[Question, Inference] = {square.question: inference(along, df)}
     if not square.pooled:
-        inference["like_these"] = _like_these(square, p, critical, level)
-    return Tested(p, critical, inference)
-
-
-def _like_these(square: MeanSquare, p: float, critical: float, level: float) -> Inference:
-    if square.clusters is None:
-        return Inference(reason="a bias has a single caption")
-    variance = max(square.clusters.variance, square.influence.variance)
-    df = square.clusters.df if square.clusters.variance > 0 else float(len(square.clusters.value))
-    df = max(1.0, min(df, len(square.clusters.value) - 1.0))
-    low, high = anchored_interval(square.value, critical, variance, df, level, top=square.top)
-    return Inference(low, high, p, df)
+        found["like_these"] = Inference(reason="a bias has a single caption")
+        if clusters is not None:
+            units, varied = len(clusters.value), clusters.variance > 0
+            df = max(1.0, min(clusters.df if varied else float(units), units - 1.0))
+            between = slope(clusters.variance) if varied else 0.0
+            found["like_these"] = inference(max(along, between), df)
+    return Tested(p, critical, found)

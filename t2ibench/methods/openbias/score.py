@@ -12,6 +12,7 @@ from scipy.special import logit
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
@@ -364,7 +365,7 @@ def _crossing(
             {"name": label, "p": p, "p_holm": adjusted, "reason": None if p is not None else _FEW}
             for (label, p), adjusted in zip(tests.items(), holm(list(tests.values())), strict=True)
         ],
-        **_standing_out(cells),
+        **standing_out(cells),
     }
     stimuli = _stimuli(together, answers, name, by_stimulus, settings.level)
     return CrossedBiases((*cells, *stimuli), scores, detail)
@@ -419,20 +420,6 @@ def _cells(
         }
         items.append(Item(label, scores, name, len(crossed.codes)))
     return items
-
-
-def _standing_out(cells: Sequence[Item]) -> dict[str, Any]:
-    """The combinations that are most more, and most less, frequent than their parts make them."""
-    rows = []
-    adjusted = holm([item.scores["excess"].p for item in cells])
-    for item, p in zip(cells, adjusted, strict=True):
-        excess = item.scores["excess"]
-        low, high = excess.interval or (None, None)
-        share = item.scores["joint_share"].value
-        row = {"cell": item.name, "share": share, "excess": excess.value, "p_holm": p}
-        rows.append({**row, "low": low, "high": high})
-    ordered = sorted(rows, key=lambda row: float(row["excess"] or 0.0))
-    return {"most_over": ordered[-1], "most_under": ordered[0]}
 
 
 def _stimuli(

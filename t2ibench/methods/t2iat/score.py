@@ -449,15 +449,13 @@ _CONVENTION = {
 def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResult:
     """The lean of X less that of Y, and the paper's scores.
 
-    For a stimulus j, with the means y, a and b of its neutral images and of those with A and with
-    B along a direction from B to A that the images of the other stimuli give:
+    With N_j and D_j of stimulus j, whose ratio is its lean (`core.leans.Leans`):
 
-    lean_j = (2 y - a - b) / (a - b)
-    headline L = (mean of 2 y - a - b over X - mean over Y) / (mean of a - b over X + over Y)
+    headline L = (mean of N over X - mean over Y) / (mean of D over X + mean over Y)
 
     So L is half the difference of the mean leans of X and Y, from -1 to 1. Its interval and its
     p-value are about other stimuli of the same concepts ('like_these'), or about other images of
-    the same ('these'). `core.leans` measures leans; `published_scores` holds the paper's S and d.
+    the same ('these'). `published_scores` holds the paper's S and d.
 
     Args:
         task: The task.

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
@@ -52,8 +51,8 @@ from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_ques
 from t2ibench.settings import Settings
 from t2ibench.stats import mad
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.squares import MeanSquare, quadratic_form
-from t2ibench.stats.student import t_interval, t_test
+from t2ibench.stats.squares import MeanSquare, f_square, square_interval
+from t2ibench.stats.student import t_interval
 
 _DRAWS = 2000  # of the null of one axis; its histograms are recomputed in each
 
@@ -123,8 +122,6 @@ def mean_column(estimates: Sequence[Estimate]) -> Estimate:
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
 _SAME = 1.05  # effective number of leans up to which they are one
-_FEW = 1.5  # up to which a lean of exactly 0 happens by chance
-_NOTHING = 1e-18  # a variance that is rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,19 +217,15 @@ def joint_square(
     total = max(trace - twice, _LEAST * trace)
     squares = float((lean**2).sum())
     along = float(lean @ found.matrix @ lean) / squares * total / trace if squares * trace else 0.0
-    if value is None:
-        value = (squares - total) / rows
-    if not total > _NOTHING:  # all images alike
-        exact = squares > _NOTHING
-        p = float(np.finfo(float).tiny) if exact else 1.0
-        return MeanSquare(value, value, value, p, 0.0, 0.0, (0, 0))
-    square = quadratic_form(value, squares, (total, extra, along), rows, found.dfs, level)
-    if found.dfs[0] > _FEW:
-        return square
-    # Half of the answers each way is a lean of exactly 0, which the noncentral F takes for proof
-    # of a lean near 0; Student's t does not.
-    half = float(stdtrit(found.dfs[1], (1 + level) / 2)) * np.sqrt(total / rows)
-    return replace(square, high=max(square.high, (np.sqrt(squares / rows) + half) ** 2))
+    return f_square(
+        squares / rows,
+        total / rows,
+        along / rows,
+        found.dfs,
+        level,
+        value=value,
+        growth=extra / total if total > 0 else 0.0,
+    )
 
 
 def these(found: MeanSquare) -> Inference:
@@ -241,28 +234,32 @@ def these(found: MeanSquare) -> Inference:
 
 
 def like_these(
-    squares: Sequence[float], prompts: Sequence[str], variance: float, level: float
+    found: MeanSquare,
+    squares: Sequence[float],
+    prompts: Sequence[str],
+    variance: float,
+    level: float,
 ) -> Inference:
-    """The inference about prompts like these: Student's t over prompts.
-
-    Examples:
-        >>> found = like_these([0.4, 0.6, 0.5], ["a", "b", "b"], 0.0, 0.95)
-        >>> found.df, found.ci_low < 0.5 < found.ci_high
-        (1.0, True)
-    """
+    """The inference about prompts like these: the same test, with what differs between prompts."""
     names = list(dict.fromkeys(prompts))
     if len(names) < 2:
         return Inference(reason="one prompt does not show how prompts differ")
-    mean = float(np.mean(squares))
     # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
     sums = dict.fromkeys(names, 0.0)
     for square, prompt in zip(squares, prompts, strict=True):
-        sums[prompt] += (square - mean) / len(squares)
+        sums[prompt] += (square - found.value) / len(squares)
     c = len(names)
     between = c / (c - 1) * float(np.square(list(sums.values())).sum())
-    largest = max(between, variance)
-    low, high = t_interval(mean, largest, c - 1, level)
-    return Inference(low, high, t_test(mean, largest, c - 1), float(c - 1))
+    noise = -found.fair_low
+    slopes = (
+        noise / (found.df[0] or 1.0),
+        max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
+    )
+    low, high = square_interval(
+        found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
+    )
+    low = min(low, found.low) if low > 0 else found.low  # they have one test
+    return Inference(low, high, found.p, c - 1.0)
 
 
 # A squared distance of d standard errors of the distance itself is about d / 2 of its own: four of
@@ -467,7 +464,7 @@ def square_of(
         found.value,
         "mean_square",
         "these",
-        {"these": these(found), "like_these": like_these(squares, prompts, variance, level)},
+        {"these": these(found), "like_these": like_these(found, squares, prompts, variance, level)},
         (found.fair_low, found.fair_high),
         parts,
         "f",

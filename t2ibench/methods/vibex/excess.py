@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
-from t2ibench.stats.student import t_test
+from t2ibench.stats.student import fieller
 
 _HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
 ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
@@ -138,16 +137,10 @@ def _these(pooled: Squares, level: float) -> Inference:
     top = Influence.combined([(1.0, pooled.on_concepts), (-1.0, pooled.on_reference)])
     bottom = Influence.combined([(1.0, pooled.on_concepts), (1.0, pooled.on_reference)])
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
-    n, d = v - w, v + w
-    p = t_test(n, top.variance, top.df)
-    q = float(stdtrit(top.df, (1 + level) / 2)) ** 2
-    # (d² - q V_d) t² - 2 (n d - q C) t + (n² - q V_n) <= 0
-    lead = d**2 - q * bottom.variance
-    middle, last = n * d - q * top.covariance(bottom), n**2 - q * top.variance
-    if not (d > 0 and lead > 0):
+    covariance = [[top.variance, top.covariance(bottom)], [0.0, bottom.variance]]
+    low, high, p = fieller(v - w, v + w, covariance, top.df, level)
+    if not np.isfinite(low):
         return Inference(p=p, df=top.df, reason=ALIKE)
-    root = float(np.sqrt(max(middle**2 - lead * last, 0.0)))
-    low, high = (middle - root) / lead, (middle + root) / lead
     return Inference(float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1)), p, top.df)
 
 

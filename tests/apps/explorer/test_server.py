@@ -174,7 +174,7 @@ def test_every_answer_carries_the_policy(client: TestClient) -> None:
 def test_only_the_run_s_images(client: TestClient, run: Path) -> None:
     assert client.get("/image/0").headers["content-type"] == "image/png"
     assert client.get("/thumb/0").headers["content-type"] == "image/jpeg"
-    for path in ("/image/99999", "/image/../run.json", "/image/run.json", "/static/../app.py"):
+    for path in ("/image/99999", "/image/../run.db", "/image/run.db", "/static/../app.py"):
         assert client.get(path).status_code in {404, 403}, path
 
 
