@@ -31,13 +31,16 @@ _BLOCK = 1 << 20
 _STORES = ("hf", "s3", "gs", "az", "abfs")
 
 
-def send(folder: Path, to: str, url: str | None = None) -> Evidence:
-    """Move a submission's evidence.db elsewhere, and compress its results; the folder is small."""
+def send(folder: Path, to: str, url: str | None = None, home: Path | None = None) -> Evidence:
+    """Move a submission's evidence.db elsewhere, and compress its results; the folder is small.
+
+    `home` is where the folder will lie, if not where it is.
+    """
     if to.endswith("/") or Path(to).is_dir():
         to = f"{to.rstrip('/')}/{folder.name}.db"
     manifest, source = read_manifest(folder), folder / NAME
     _put(source, to)
-    seen = to if "://" in to else Path(os.path.relpath(to, folder)).as_posix()
+    seen = to if "://" in to else Path(os.path.relpath(to, home or folder)).as_posix()
     evidence = Evidence(url=url or seen, sha256=manifest.files[NAME], bytes=source.stat().st_size)
     source.unlink()
     results = (folder / "results.json").read_bytes()

@@ -241,6 +241,11 @@ def test_add_with_a_card_and_evidence_elsewhere(
     assert manifest.card.weights == "open" and manifest.card.parameters == "0.9B"
     assert manifest.evidence is not None and manifest.evidence.url == away.as_uri()
     assert verify(folder).problems == []
+    # A path is taken from where the submission lies, and not from where it was packed.
+    assert main([*words, "--evidence-to", str(tmp_path / "again.db")]) == 0
+    assert read_manifest(folder).evidence.url == "../../again.db"  # type: ignore[union-attr]
+    assert verify(folder).problems == []
+    assert main([*given, "--evidence-to", str(away), "--evidence-url", away.as_uri()]) == 0
     output = tmp_path / "site"
     build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output)]
     assert main([*build, "--date", "2026-05-02"]) == 0
