@@ -42,7 +42,8 @@ def add(arguments: argparse.Namespace) -> int:
                 f"The leaderboard would refuse this run, so nothing was written into {to}."
             )
         if arguments.evidence_to:
-            sent = send(packed, arguments.evidence_to, arguments.evidence_url)
+            home = to / packed.name
+            sent = send(packed, arguments.evidence_to, arguments.evidence_url, home)
             reporter.say(f"evidence: {sent.bytes / 1e6:.1f} MB, read from {sent.url}")
         folder = to / packed.name
         to.mkdir(parents=True, exist_ok=True)

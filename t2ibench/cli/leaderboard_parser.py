@@ -76,8 +76,8 @@ def _add_card(add: Any) -> None:
     add.add_argument(
         "--evidence-to",
         metavar="PATH",
-        help="put the evidence there, as one .tar: a file, a folder, or an address that fsspec "
-        "writes to (hf://, s3://, gs://); the submission itself stays below 200 kB",
+        help="put evidence.db there: a file, a folder, or an address that fsspec writes to "
+        "(hf://, s3://, gs://); the submission itself stays below 500 kB",
     )
     add.add_argument("--evidence-url", metavar="URL", help="where others read it, if not there")
 

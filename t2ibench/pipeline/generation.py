@@ -87,7 +87,7 @@ def generated(
                         drawn = _one_by_one(generator, batch, error)
                     parts = [list(zip(batch, drawn, strict=True))]
                 for part in parts:
-                    waiting.append([pool.submit(_file_of, *pair) for pair in part])
+                    waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
                     most = 0 if at_once or any(one.path for _, one in part) else _BATCHES
                     while waiting and (len(waiting) > most or all(f.done() for f in waiting[0])):
@@ -170,7 +170,7 @@ def _checked_one(outcome: GeneratedImage) -> GeneratedImage:
     return outcome
 
 
-def _file_of(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
+def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
     revised = outcome.revised_prompt
     status, reason = "failed", ""

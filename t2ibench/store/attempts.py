@@ -54,9 +54,10 @@ def image_key(fingerprint: str, prompt: str, index: int) -> str:
 def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
     """Whether a row says of an image what this program would say.
 
-    It may come from somebody else's run: the path must be one that `ImageStore` writes.
+    It may come from somebody else's run: the path must be one that `ImageStore` writes. A
+    submission has the hashes of its images without their files.
     """
-    if status not in RANK or (status == "ok" and not (file and sha256)):
+    if status not in RANK or (status == "ok" and not sha256):
         return False
     found = None if file is None else _FILE.fullmatch(file)
     return file is None or (found is not None and found[2] in SUFFIXES)

@@ -13,8 +13,9 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ _PAGE = 16384  # bytes; the rows of a batch of embeddings fill many
 _WAIT = 60  # seconds for somebody else's short transaction
 _EVERY = 1.0  # seconds of work that a loss of power may cost
 _LARGEST = 64 * 2**20  # bytes of one value in a database of somebody else
-_STEPS = 200_000_000  # of SQLite's machine in one question to such a database
+_STEPS = 200_000_000  # of SQLite's machine in all questions to such a database
 _NETWORK = {
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "lustre", "gpfs", "beegfs", "ceph", "9p", "virtiofs",
     "afs", "glusterfs", "pvfs2", "orangefs",
@@ -88,8 +89,8 @@ class Database:
         self._journal: str | None = None  # None: what the file has
         self._models: set[int] = set()
 
-    def __reduce__(self) -> tuple[type[Database], tuple[Path, str]]:
-        return Database, (self.folder, self.path.name)
+    def __reduce__(self) -> tuple[Callable[..., Database], tuple[Path, str]]:
+        return partial(Database, trusted=self._trusted), (self.folder, self.path.name)
 
     def exists(self) -> bool:
         """Whether anything is stored."""
@@ -260,6 +261,8 @@ class Database:
         if application != APPLICATION:
             raise sqlite3.DatabaseError("it is not a database of t2ibench")
         if version != VERSION:
+            if not self._trusted:
+                raise sqlite3.DatabaseError(f"it is of version {version}, not {VERSION}")
             raise T2IBenchError(
                 f"{shown(self.path, 400)} is of version {version}; this t2ibench reads {VERSION}.",
                 "Use the t2ibench that made it, or choose another --output-dir.",
@@ -269,10 +272,10 @@ class Database:
             connection.set_progress_handler(_Steps(_STEPS), 1_000_000)
             if sys.version_info >= (3, 11):
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
-            found = connection.execute(
-                "SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_autoindex_%'"
-            ).fetchall()
-            if sorted(str(sql) for (sql,) in found) != sorted(sql for _, sql in TABLES.values()):
+            known = [("table", name, name, sql) for name, (_, sql) in TABLES.items()]
+            query = "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?"
+            found = connection.execute(query, (len(known) + 1,)).fetchall()
+            if sorted(found, key=str) != sorted(known, key=str):
                 raise sqlite3.DatabaseError("it has other tables than a database of t2ibench")
 
     @contextmanager
@@ -281,13 +284,15 @@ class Database:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise _line(self.path, error) from error
+            if self._trusted:
+                raise _line(self.path, error) from error
+            raise BrokenDatabaseError(self.path, error) from error
         except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as error:
             raise BrokenDatabaseError(self.path, error) from error
 
 
 class _Steps:
-    """Ends a question to a stranger's database that takes too long."""
+    """Ends questions to a stranger's database that take too long."""
 
     def __init__(self, most: int) -> None:
         self._left = most // 1_000_000

@@ -144,6 +144,8 @@ class ImageStore(Mendable):
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
+        if attempt.file is None:
+            return attempt.status != "ok"
         return attempt.file not in self._missing_files()
 
     def _missing_files(self) -> set[str]:

@@ -210,8 +210,8 @@ def test_a_reader_that_has_enough(argv: str, tmp_path: Path) -> None:
 def test_a_config_from_a_shell(tmp_path: Path) -> None:
     done = shell(tmp_path, f"t2ibench {' '.join(SMALL)} --config <(echo 'seed: 3')")
     assert done.returncode == 0, done.stderr.decode()
-    (record,) = (tmp_path / "runs").glob("*/run.json")
-    assert json.loads(record.read_text())["settings"]["seed"] == 3
+    (record,) = (tmp_path / "runs").glob("*/run.db")
+    assert open_run(record).record.settings.seed == 3
 
 
 @pytest.mark.slow

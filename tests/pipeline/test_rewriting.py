@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -29,6 +28,7 @@ from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
+from tests.apps.leaderboard.forging import Rows, edit_attempts
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.pipeline.engines import environment
 
@@ -375,14 +375,13 @@ def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path
     assert cli("leaderboard", "build", "--submissions", folder.parent, "--output", site)[0] == 0
     pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
     assert any("prompts rewritten by file:words.yaml" in page for page in pages)
+
     # Other rewritings than those of the images are found out.
-    lines = (folder / "attempts.jsonl").read_text(encoding="utf-8")
-    forged = lines.replace(" at night", " at dawn, joy")
-    assert forged != lines
-    (folder / "attempts.jsonl").write_text(forged, encoding="utf-8")
-    manifest = json.loads((folder / "submission.json").read_text(encoding="utf-8"))
-    manifest["files"]["attempts.jsonl"] = hashlib.sha256(forged.encode()).hexdigest()
-    (folder / "submission.json").write_text(json.dumps(manifest), encoding="utf-8")
+    def at_dawn(rows: Rows) -> None:
+        for row in rows:
+            row["revised_prompt"] = row["revised_prompt"].replace(" at night", " at dawn, joy")
+
+    edit_attempts(folder, at_dawn)
     status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
     assert status != 0, out_text + said
 

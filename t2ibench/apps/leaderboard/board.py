@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from t2ibench.apps.leaderboard import names
-from t2ibench.apps.leaderboard.remote import gather, is_small
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.table import (
     Entry,
@@ -23,11 +20,10 @@ from t2ibench.apps.leaderboard.table import (
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import TaskResult
 from t2ibench.tasks.index import build_index
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_LARGEST = 2.0  # of numbers that nobody recomputed: a lean lies between -1 and 1
 # A file of verdicts among the submissions would be the submitter's own; none is ever read.
 STRAY = "verdicts.json"
 
@@ -52,12 +48,10 @@ class Board:
     Attributes:
         entries: Models: those that were verified, then the others.
         refused: What is left out.
-        fetched: Folder of evidence that lay elsewhere; it is gone when the board is.
     """
 
     entries: list[Entry]
     refused: list[Refused] = field(default_factory=list)
-    fetched: TemporaryDirectory[str] | None = None
 
 
 def read_board(
@@ -70,7 +64,7 @@ def read_board(
     folders = submissions(root)
     for number, folder in enumerate(folders, 1):
         try:
-            admitted = _admit(*_whole(folder, board, judge))
+            admitted = _admit(folder, judge(folder))
         except T2IBenchError as error:
             admitted = Refused(folder.name, str(error))
         except Exception as error:  # whatever a stranger's files can do, the others are shown
@@ -79,8 +73,6 @@ def read_board(
         if isinstance(admitted, Refused):
             # The page does not tell where on the builder's machine the submissions are.
             problem = admitted.problem.replace(str(folder), folder.name)
-            if board.fetched:
-                problem = problem.replace(f"{board.fetched.name}/", "")
             admitted = Refused(names.visible(admitted.id), names.visible(problem))
             board.refused.append(admitted)
             tell(f"{where}: left out: {admitted.problem}")
@@ -89,7 +81,7 @@ def read_board(
             tell(f"{where}: {admitted.level}")
     _leave_twins_out(board, tell)
     board.entries.sort(key=lambda entry: (not entry.verified, entry.id))
-    _measure(board, tell)
+    _measure(board)
     return board
 
 
@@ -98,18 +90,6 @@ def submissions(root: Path) -> list[Path]:
     if not root.is_dir():
         return []
     return sorted(path for path in root.iterdir() if path.is_dir() and path.name[0] != ".")
-
-
-def _whole(folder: Path, board: Board, judge: Callable[[Path], Verdict]) -> tuple[Path, Verdict]:
-    """A submission with what lies elsewhere, and the finding; embeddings are not kept."""
-    if folder.is_symlink() or not is_small(folder):
-        return folder, judge(folder)
-    board.fetched = board.fetched or TemporaryDirectory(prefix="t2ibench-")
-    whole = Path(board.fetched.name) / folder.name
-    gather(folder, whole)
-    found = judge(whole)
-    shutil.rmtree(whole / "evidence", ignore_errors=True)
-    return whole, found
 
 
 def _admit(folder: Path, found: Verdict) -> Entry | Refused:
@@ -123,26 +103,9 @@ def _admit(folder: Path, found: Verdict) -> Entry | Refused:
     results = results.model_copy(update={"tasks": shared})
     if not results.tasks:
         return Refused(folder.name, "it has tasks with captions of its own alone")
-    wrong = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
     entry = Entry(folder.name, manifest, results, found.level, list(found.notes), folder)
     entry.parts, entry.stated, entry.paired = dict(found.parts), list(found.stated), found.paired
-    problem = next(wrong, None) or (None if entry.verified else next(_unlikely(results), None))
-    return Refused(folder.name, problem) if problem else entry
-
-
-def _unlikely(results: Results) -> Iterator[str]:
-    """What cannot be, of results that nobody recomputed."""
-    shipped = build_index()[0].tasks
-    for name, task in results.tasks.items():
-        head = task.headline
-        numbers = [head.value, head.square, head.ci_low, head.ci_high, head.fair_low]
-        numbers += [head.fair_high, head.p_holm]
-        if name not in shipped or shipped[name].spec.method != task.family:
-            yield f"{name} is not a task of the family {task.family}"
-        if any(one is not None and not abs(one) <= _LARGEST for one in numbers):
-            yield f"{name} has a headline that cannot be: {head.value}, {head.ci_low} …"
-        if task.n_images < 0 or any(count < 0 for count in task.excluded.values()):
-            yield f"{name} has a negative number of images"
+    return entry
 
 
 def _leave_twins_out(board: Board, tell: Callable[[str], object]) -> None:
@@ -202,7 +165,7 @@ def folder_problems(root: Path) -> Iterator[str]:
             yield f"{folder}: {problem}"
 
 
-def _measure(board: Board, tell: Callable[[str], object]) -> None:
+def _measure(board: Board) -> None:
     """Compute the cells of all models; only what was verified says which tasks a family has."""
     # No model is ranked by what few models ran.
     extended = {name for name, task in build_index()[0].tasks.items() if task.spec.extended}
@@ -212,22 +175,12 @@ def _measure(board: Board, tell: Callable[[str], object]) -> None:
     }
     sizes = _family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
     asked = asked_images()
-    broken: dict[str, str] = {}
     for entry in board.entries:
         found = _family_sizes([ranked[entry.id]])
         own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
-        try:
-            of = dict(sorted((sizes | own).items()))
-            entry.families = families(ranked[entry.id], of, entry.paired, asked)
-            entry.departures = departures(entry.results.tasks, asked)
-        except Exception as error:  # as above: one submission ends nothing
-            broken[entry.id] = names.visible(f"{type(error).__name__}: {first_line(error)}")
-    if broken:
-        board.entries = [entry for entry in board.entries if entry.id not in broken]
-        for name, problem in broken.items():
-            board.refused.append(Refused(name, problem))
-            tell(f"{name}: left out: {problem}")
-        _measure(board, tell)
+        of = dict(sorted((sizes | own).items()))
+        entry.families = families(ranked[entry.id], of, entry.paired, asked)
+        entry.departures = departures(entry.results.tasks, asked)
 
 
 def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> dict[str, int]:

@@ -21,14 +21,9 @@ LARGEST_JSON = 20_000_000  # bytes of results.json
 LARGEST_MANIFEST = 4_000_000  # bytes of submission.json
 DEEPEST = 40  # JSON inside JSON
 MOST_FILES, _DEEPEST_FOLDER = 6000, 3
-_LONGEST_LINE, _MOST_ROWS = 1_000_000, 500_000  # bytes of a row of JSON Lines; rows of a file
-_WIDEST = 16_384  # numbers of an embedding
-_LONGEST_HEADER = 1_000_000  # bytes of a safetensors header
 _TIMES_DRAWS, _TIMES_IMAGES = 10, 4  # of the defaults; of the task's own number
 _ALWAYS_IMAGES = 100  # of a prompt, however few its task asks for
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
-_ITEM_BYTES = {"U8": 1, "F16": 2, "F32": 4}
-_ARRAYS = {"keys": ("U8",), "embeddings": ("F16", "F32")}
 
 
 def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
@@ -90,63 +85,6 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     raise ValueError("it is nested too deeply")
 
 
-def content_problems(files: dict[str, Path]) -> Iterator[str]:
-    """Files whose declared or real sizes are out of bounds. Nothing is decoded."""
-    for name, path in files.items():
-        if name == "results.json":
-            try:
-                read_json(path)
-            except (OSError, ValueError) as error:
-                yield f"{name} is not a results file: {error}"
-        elif name.endswith(".jsonl"):
-            yield from _row_problems(name, path)
-        elif name.endswith(".safetensors"):
-            yield from _array_problems(name, path)
-
-
-def _row_problems(name: str, path: Path) -> Iterator[str]:
-    with path.open("rb") as file:
-        for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE + 1), b""), start=1):
-            if len(line) > _LONGEST_LINE:
-                yield f"{name}:{number}: a row of more than {_LONGEST_LINE} bytes"
-                return
-            if number > _MOST_ROWS:
-                yield f"{name} has more than {_MOST_ROWS} rows"
-                return
-
-
-def _array_problems(name: str, path: Path) -> Iterator[str]:
-    """What a safetensors file declares and does not hold, or nothing here would write."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
-            yield f"{name} is damaged: its header cannot be read"
-            return
-        try:
-            header = json.loads(file.read(length))
-            shapes = {key: [int(side) for side in header[key]["shape"]] for key in _ARRAYS}
-            for key, kinds in _ARRAYS.items():
-                if header[key]["dtype"] not in kinds or any(side < 0 for side in shapes[key]):
-                    raise ValueError("another type, or a negative length")
-        except (ValueError, KeyError, TypeError, RecursionError):
-            yield f"{name} does not hold the arrays {', '.join(_ARRAYS)}"
-            return
-    if set(header) - set(_ARRAYS) - {"__metadata__"}:
-        yield f"{name} holds more than the arrays {', '.join(_ARRAYS)}"
-        return
-    held = sum(
-        math.prod(shape) * _ITEM_BYTES[header[key]["dtype"]] for key, shape in shapes.items()
-    )
-    if held != size - 8 - length:
-        yield f"{name} is damaged: its header declares {held} bytes, and it holds another number"
-        return
-    keys, rows = shapes["keys"], shapes["embeddings"]
-    fits = len(keys) == len(rows) == 2 and keys[1] == 32 and keys[0] == rows[0]
-    if not fits or not 1 <= rows[1] <= _WIDEST or rows[0] > _MOST_ROWS:
-        yield f"{name} does not hold one key and one embedding a row"
-
-
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
     """How a submission was measured, where the leaderboard accepts it."""
     found = list(dict.fromkeys(Settings.of(one) for one in recorded))
@@ -178,18 +116,16 @@ def _number(value: int) -> str:
     return str(value) if value < 10**15 else "far too many"
 
 
-def image_problems(tasks: Sequence[LoadedTask], settings: Settings, listed: int) -> Iterator[str]:
-    """Tasks measured with more images than the leaderboard takes, or than the submission lists."""
+def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[str]:
+    """Tasks measured with more images than the leaderboard takes."""
     highest = max(settings.images_per_prompt or 1, settings.guided_images_per_prompt or 1)
     if highest > 10**6:
         yield f"it was measured with {_number(highest)} images of a prompt"
         return
-    most: dict[str, int] = {}
     for task in tasks:
         own = needs(task.spec, Settings()).images_by_prompt
         made = needs(task.spec, settings).images_by_prompt
         for prompt, count in made.items():
-            most[prompt] = max(count, most.get(prompt, 0))
             if count > max(_ALWAYS_IMAGES, _TIMES_IMAGES * own.get(prompt, count)):
                 yield (
                     f"{task.id} was measured with {count} images of '{prompt}'; it asks for "
@@ -197,8 +133,6 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings, listed: int)
                     f"many, or {_ALWAYS_IMAGES}"
                 )
                 return
-    if sum(most.values()) > listed:
-        yield f"{sum(most.values()) - listed} images are missing from attempts.jsonl"
 
 
 def value_problems(results: Results) -> Iterator[str]:

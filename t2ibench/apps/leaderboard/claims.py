@@ -8,11 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from t2ibench.apps.leaderboard.names import printable
-from t2ibench.apps.leaderboard.submission import Manifest, PackedImages
-from t2ibench.arrays import Float32Array
+from t2ibench.apps.leaderboard.names import visible
+from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.pools import same_but_for_captions
@@ -23,9 +20,9 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
-from t2ibench.store.evidence import slug, text_key
-from t2ibench.store.images import Attempt, image_key, image_seed
-from t2ibench.store.jsonl import read_rows_strictly
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import text_key
+from t2ibench.store.images import Attempt, ImageStore, image_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_task
@@ -35,8 +32,7 @@ from t2ibench.version import __version__
 ALWAYS_STATED = ("environment", "t2ibench")
 OF_THE_MODEL = ("revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
-_KEPT = {"ok", "refused", "filtered"}
-_OFF_LENGTH = 0.02  # of a squared length, which half precision does not keep exactly
+_LARGEST = 2.0  # of numbers that nobody recomputed: a lean lies between -1 and 1
 _SHOWN = 5
 # Ten times and more of what was seen between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
@@ -174,6 +170,12 @@ def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator
         said = (task.method, task.family, task.title, task.notes, task.published)
         if said != (spec.method, spec.method, spec.title, list(spec.notes), published):
             yield f"{name} is described otherwise than its task file does"
+        head = task.headline
+        ends = (head.ci_low, head.ci_high, head.fair_low, head.fair_high)
+        if any(end is not None and abs(end) > _LARGEST for end in ends):
+            yield f"{name} has an interval that cannot be: from {head.ci_low} to {head.ci_high}"
+        if task.n_images < 0 or any(count < 0 for count in task.excluded.values()):
+            yield f"{name} has a negative number of images"
 
 
 def model_problems(results: Results, generator: Generator) -> Iterator[str]:
@@ -197,55 +199,23 @@ def effective_problems(stated: Mapping[str, Any], effective: Mapping[str, Any]) 
 
 
 def _short(value: Any) -> str:
-    return printable(value if isinstance(value, str) else json.dumps(value), 120)
+    return visible(value if isinstance(value, str) else json.dumps(value), 120)
 
 
-def read_attempts(folder: Path, manifest: Manifest) -> Iterator[Attempt]:
-    """The rows of attempts.jsonl, each image once."""
-    seen: set[tuple[str, int]] = set()
-    example = '{"prompt": "…", "index": 0, "status": "ok"}'
-    for line, row in read_rows_strictly(folder / "attempts.jsonl", example):
-        prompt, index, status = row["prompt"], row["index"], row["status"]
-        where = f"attempts.jsonl:{line}"
-        if not isinstance(prompt, str) or not isinstance(index, int) or status not in _KEPT:
-            raise T2IBenchError(
-                f"{where}: 'status' must be ok, refused or filtered, with a prompt and an index"
-            )
-        if (prompt, index) in seen:
-            raise T2IBenchError(f"{where}: image {index} of '{prompt}' is listed twice")
-        seen.add((prompt, index))
-        sha = row.get("sha256")
-        if (status == "ok") != (isinstance(sha, str) and len(sha) == 64):
-            raise T2IBenchError(
-                f"{where}: 'sha256' must be given for images with status ok, and only for them"
-            )
-        revised = row.get("revised_prompt")
-        yield Attempt(
-            image_key(manifest.fingerprint, prompt, index),
-            prompt,
-            index,
-            int(row["seed"]),
-            status,
-            sha256=sha,
-            reason=row.get("reason"),
-            revised_prompt=revised if isinstance(revised, str) else None,
-        )
-
-
-def folder_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
-    """Evidence of encoders and judges that submission.json does not name."""
+def model_row_problems(database: Database, manifest: Manifest) -> Iterator[str]:
+    """Evidence of models that submission.json does not name."""
     encoders = [*manifest.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in manifest.controls.values()]
-    known = {f"{slug(name)}-{print_[:12]}" for name, print_ in encoders}
-    known |= {f"answers-{slug(name)}-{print_[:12]}" for name, print_ in manifest.judges.items()}
-    for name in files:
-        root, _, rest = name.partition("/")
-        if root == "evidence" and rest.partition("/")[0] not in known:
-            yield f"{name} is of no encoder or judge that submission.json names"
+    known = {("generator", "", manifest.fingerprint)}
+    known |= {("encoder", *one) for one in encoders}
+    known |= {("judge", *one) for one in manifest.judges.items()}
+    for row in database.read("SELECT role, name, fingerprint FROM models ORDER BY role, name"):
+        if row not in known:
+            yield f"its evidence is of the {row[0]} '{row[1]}', which submission.json does not name"
 
 
-def attempt_problems(plan: Plan, images: PackedImages) -> Iterator[str]:
-    """Images that a task needs and the submission lacks, or whose seed was chosen."""
+def attempt_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
+    """Images that a task needs and the submission lacks, that none needs, or of a chosen seed."""
     lacking: dict[str, int] = {}
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
@@ -256,9 +226,13 @@ def attempt_problems(plan: Plan, images: PackedImages) -> Iterator[str]:
             return
     for prompt, count in list(lacking.items())[:_SHOWN]:
         yield f"{count} images of '{prompt}' are missing"
+    needed = {(request.prompt, request.index) for request in plan.requests}
+    extra = [one for one in images.all_attempts() if (one.prompt, one.index) not in needed]
+    if extra:
+        yield f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'"
 
 
-def evidence_problems(plan: Plan, images: PackedImages, stores: Stores) -> Iterator[str]:
+def evidence_problems(plan: Plan, images: ImageStore, stores: Stores) -> Iterator[str]:
     """Evidence that a task needs and the submission lacks, or that cannot be."""
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
@@ -276,20 +250,9 @@ def known_prompts(plan: Plan, encoder: EncoderEvidence) -> list[str]:
 
 
 def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) -> Iterator[str]:
-    keys = [text_key(text) for text in texts]
-    absent = encoder.store.missing("texts", keys)
+    absent = encoder.store.missing("texts", map(text_key, texts))
     if absent:
         yield f"{len(absent)} texts have no embedding by {name}"
-        return
-    for text, key in zip(texts, keys, strict=True):
-        row = encoder.store.get("texts", key)
-        if not (_is_unit(row) or np.isnan(row).all()):  # a word that has no vector
-            yield f"the embedding of the text '{text}' by {name} is not of unit length"
-
-
-def _is_unit(row: Float32Array) -> bool:
-    wide = row.astype(np.float64)
-    return bool(np.isfinite(wide).all() and abs(float(wide @ wide) - 1.0) <= _OFF_LENGTH)
 
 
 def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
@@ -303,9 +266,6 @@ def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[st
     for name, encoder in readers.items():
         if not encoder.store.has("images", sha):
             yield f"{where} has no embedding by {name}"
-            continue
-        if not _is_unit(encoder.store.get("images", sha)):
-            yield f"the embedding of {where} by {name} is not of unit length"
     for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
         if attempt.index >= count:
             continue

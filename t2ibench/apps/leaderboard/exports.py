@@ -11,7 +11,7 @@ from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, family_ranks
-from t2ibench.apps.leaderboard.verify import LEVELS, UNVERIFIED
+from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.arguments import format_args
 from t2ibench.methods import METHODS
 from t2ibench.reports.csv import CsvWriter
@@ -93,7 +93,7 @@ def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any
 def unranked(cell: Cell, verified: bool) -> str:
     """Why a model has no rank in a family."""
     if not verified:
-        return UNVERIFIED
+        return "not verified"
     if cell.text:
         return "it measures the text encoder, not the model"
     if cell.conclusive + cell.inconclusive < cell.of:
@@ -153,9 +153,7 @@ def table(board: Board, form: str) -> str:
     places = {name: family_ranks(entries, name) for name in names}
     rows, records = [], []
     for k, entry in enumerate(entries):
-        level = entry.level
-        if not entry.verified and level != UNVERIFIED:
-            level = f"{UNVERIFIED} ({level})"
+        level = entry.level if entry.verified else f"not verified ({entry.level})"
         texts = (_text(entry.families.get(name), places[name][k]) for name in names)
         settings = "; ".join(entry.departures) or "as the tasks ask"
         rows.append([visible(entry.manifest.name), ran_as(entry), settings, level, *texts])

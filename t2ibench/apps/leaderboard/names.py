@@ -65,12 +65,6 @@ def visible(text: str, longest: int = 300) -> str:
     return "".join(letter if _prints(letter) else f"\\u{ord(letter):04x}" for letter in text)
 
 
-def printable(text: str, longest: int) -> str:
-    """Text of a stranger for a terminal: of bounded length, and without control characters."""
-    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
-    return shown if len(shown) <= longest else shown[: longest - 3] + "..."
-
-
 def _prints(letter: str) -> bool:
     return letter == " " or (letter.isprintable() and letter not in _EMPTY)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
-from safetensors.numpy import save
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
-from t2ibench.apps.leaderboard.submission import Card, Manifest, PackedImages
-from t2ibench.apps.leaderboard.thumbs import QUALITY, SIZE
+from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
+from t2ibench.apps.leaderboard.submission import Card, Manifest
+from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.generators import can_regenerate
@@ -27,15 +27,16 @@ from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, slug, text_key
+from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import Attempt, ImageStore
-from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
-SHOWN_IMAGES = 2  # of a prompt
+_PART = 256  # embeddings stored together
 _Hashes = Mapping[tuple[str, int], str]
 
 
@@ -53,7 +54,7 @@ def pack(
     so that recomputing them gives the same numbers.
     """
     folder = open_run(run)
-    _check(folder, run)
+    generator = _checked(folder)
     results, _ = stored_results(folder)
     others = sorted(results.earlier) if results else []
     if others:
@@ -61,19 +62,24 @@ def pack(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
             "those of the latest command are. Run all of them in one command first."
         )
-    record, generator = folder.record, _generator(folder)
+    record = folder.record
     plan = stored_plan(folder)
-    images = ImageStore(folder.images, generator.fingerprint)
-    attempts = list(_attempts(plan, images))
-    shown = _thumbnails(attempts, images, thumbnails)
+    images = ImageStore(folder.database, generator.fingerprint)
+    made = list(_attempts(plan, images))
+    shown = _thumbnails(made, images, thumbnails)
+    # In the order of their keys, which keeps the file small and the same.
+    made.sort(key=lambda one: (content_id(one.prompt), one.index))
+    attempts = [replace(attempt, file=None, tries=0) for attempt in made]
     target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
     for old in sorted(target.rglob("*"), reverse=True):
         if old.is_file():
             old.unlink()
-    write_rows(target / "attempts.jsonl", map(attempt_row, attempts))
-    _pack_evidence(folder, plan, attempts, target / "evidence")
-    stores = open_stores(target / "evidence", record.encoders, record.judges, record.controls)
-    scored = score_plan(plan, PackedImages(attempts), stores, reporter)
+    with closing(Database(target, EVIDENCE)) as packed:
+        with packed.writing():
+            ImageStore(packed, generator.fingerprint).record(attempts)
+            _pack_evidence(folder, plan, attempts, packed)
+        stores = open_stores(packed, record.encoders, record.judges, record.controls)
+        scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
     info = generator_info(generator)
     if name:
         info = info.model_copy(update={"name": name})
@@ -84,7 +90,7 @@ def pack(
     keep(plan.tasks, target)
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
-    _write_manifest(folder, results, target, card or Card())
+    _write_manifest(folder, generator, results, target, card or Card())
     return target
 
 
@@ -107,37 +113,43 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
     return shown
 
 
-def _generator(folder: RunFolder) -> GeneratorRecord:
-    if folder.record.generator is None:
-        raise T2IBenchError(f"'{folder.path}' is a run on texts alone.", "Submit a run of a model.")
-    return folder.record.generator
-
-
-def _check(folder: RunFolder, run: Path) -> None:
-    record, generator = folder.record, _generator(folder)
-    if record.repeatable() is None:
-        raise T2IBenchError(
-            f"'{run}' measured a Python object, which others cannot load.",
-            "Give the model as package.module:factory and run it again.",
-        )
-    if not can_regenerate(generator.model):
-        raise T2IBenchError(
-            f"'{run}' holds images of unknown origin ({generator.model.partition(':')[0]}:).",
-            "The leaderboard compares models; run one by its name.",
-        )
-    if record.measurement.limit is not None:
-        raise T2IBenchError(
-            f"'{run}' was made with --limit; such runs are not accepted.", "Run it without --limit."
-        )
+def _checked(folder: RunFolder) -> GeneratorRecord:
+    """The model of a run that the leaderboard takes."""
+    record, generator, run = folder.record, folder.record.generator, folder.path
+    if generator is None:
+        raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
     seed, default = record.measurement.seed, Measurement().seed
-    if seed != default:
-        raise T2IBenchError(
-            f"'{run}' was made with --seed {seed}; the leaderboard takes the default, {default}, "
-            "so that nobody chooses among seeds.",
+    for refused, why, hint in (
+        (
+            record.repeatable() is None,
+            "measured a Python object, which others cannot load",
+            "Give the model as package.module:factory and run it again.",
+        ),
+        (
+            not can_regenerate(generator.model),
+            f"holds images of unknown origin ({generator.model.partition(':')[0]}:)",
+            "The leaderboard compares models; run one by its name.",
+        ),
+        (
+            record.measurement.limit is not None,
+            "was made with --limit; such runs are not accepted",
+            "Run it without --limit.",
+        ),
+        (
+            seed != default,
+            f"was made with --seed {seed}; the leaderboard takes the default, {default}, so that "
+            "nobody chooses among seeds",
             "Run it without --seed.",
-        )
-    if not record.encoders and not record.judges:
-        raise T2IBenchError(f"'{run}' holds no evidence yet.", "Run it without --generate-only.")
+        ),
+        (
+            not record.encoders and not record.judges,
+            "holds no evidence yet",
+            "Run it without --generate-only.",
+        ),
+    ):
+        if refused:
+            raise T2IBenchError(f"'{run}' {why}.", hint)
+    return generator
 
 
 def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
@@ -155,16 +167,9 @@ def _attempts(plan: Plan, images: ImageStore) -> Iterator[Attempt]:
         )
 
 
-def attempt_row(attempt: Attempt) -> dict[str, Any]:
-    """A row of attempts.jsonl."""
-    row = {key: getattr(attempt, key) for key in ("prompt", "index", "seed", "status")}
-    if attempt.revised_prompt is not None:
-        row["revised_prompt"] = attempt.revised_prompt
-    return row | ({"sha256": attempt.sha256} if attempt.sha256 else {"reason": attempt.reason})
-
-
-def _write_manifest(folder: RunFolder, results: Results, target: Path, card: Card) -> None:
-    generator = _generator(folder)
+def _write_manifest(
+    folder: RunFolder, generator: GeneratorRecord, results: Results, target: Path, card: Card
+) -> None:
     paths = sorted(path for path in target.rglob("*") if path.is_file())
     files = {
         path.relative_to(target).as_posix(): sha256_of(path)
@@ -214,36 +219,32 @@ def _without_paths(settings: RunSettings, pools: Mapping[str, CaptionPool]) -> R
 
 
 def _pack_evidence(
-    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Path
+    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Database
 ) -> None:
-    """Pack what a run's encoders, their controls and its judges observed."""
-    hashes = {
-        (attempt.prompt, attempt.index): attempt.sha256 for attempt in attempts if attempt.sha256
-    }
-    texts, images = _text_keys(plan.texts), _image_keys(hashes, plan.embedded)
+    """Pack what encoders, their controls and judges observed."""
+    hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
     for name, encoder in folder.record.encoders.items():
-        store = EvidenceStore(folder.evidence, name, encoder.fingerprint)
+        texts = _text_keys(plan.texts)
+        store = EvidenceStore(folder.database, name, encoder.fingerprint)
         if encoder.embeds_images:
             prompts = _text_keys(plan.prompt_texts)
-            known = {*texts, *prompts} - set(store.missing("texts", prompts))
-            _pack_embeddings(store, name, sorted({*texts, *known}), images, target)
-        else:
-            _pack_embeddings(store, name, texts, [], target)
-    texts, images = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
+            texts = sorted({*texts, *prompts} - set(store.missing("texts", prompts)) | {*texts})
+        keys = _image_keys(hashes, plan.embedded) if encoder.embeds_images else []
+        _pack_embeddings(store, EvidenceStore(target, name, encoder.fingerprint), texts, keys)
+    texts, keys = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
     for control in folder.record.controls.values():
-        store = EvidenceStore(folder.evidence, control.name, control.fingerprint)
-        _pack_embeddings(store, control.name, texts, images, target)
-    for name, fingerprint in folder.record.judges.items():
-        answers = AnswerStore(folder.evidence, name, fingerprint)
-        lines = list(dict.fromkeys(_answers(answers, name, plan, hashes)))
-        if lines:
-            write_text(
-                target / answers.folder.name / "answers-packed.jsonl", "\n".join(lines) + "\n"
-            )
+        of = (control.name, control.fingerprint)
+        _pack_embeddings(
+            EvidenceStore(folder.database, *of), EvidenceStore(target, *of), texts, keys
+        )
+    for of in folder.record.judges.items():
+        found = _answers(AnswerStore(folder.database, *of), plan, hashes)
+        by_key = sorted(found, key=lambda a: (question_id(a.question, a.classes), a.image))
+        AnswerStore(target, *of).add(by_key)
 
 
 def _text_keys(texts: Sequence[str]) -> list[str]:
-    return sorted(text_key(text) for text in texts)
+    return sorted({text_key(text) for text in texts})
 
 
 def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
@@ -251,25 +252,23 @@ def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
 
 
 def _pack_embeddings(
-    store: EvidenceStore, name: str, texts: list[str], images: list[str], target: Path
+    store: EvidenceStore, target: EvidenceStore, texts: list[str], images: list[str]
 ) -> None:
-    kinds: tuple[Literal["texts", "images"], ...] = ("texts", "images")
-    for kind, keys in zip(kinds, (texts, images), strict=True):
+    kinds: tuple[tuple[Kind, list[str]], ...] = (("texts", texts), ("images", images))
+    for kind, keys in kinds:
         lacking = store.missing(kind, keys)
         if lacking:
             raise T2IBenchError(
-                f"{len(lacking)} {kind} have no embedding by {name}.",
+                f"{len(lacking)} {kind} have no {store.damage.one}.",
                 "Run the command again to complete the run.",
             )
-        if keys:
-            rows = np.stack([store.get(kind, key) for key in keys]).astype(np.float16)
-            raw = np.frombuffer(bytes.fromhex("".join(keys)), np.uint8).reshape(len(keys), -1)
-            path = target / store.folder.name / f"{kind}-packed.safetensors"
-            write_bytes(path, save({"keys": raw, "embeddings": rows}))
+        for start in range(0, len(keys), _PART):
+            part = keys[start : start + _PART]
+            target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
 
 
-def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> Iterator[str]:
-    """One line an answer."""
+def _answers(answers: AnswerStore, plan: Plan, hashes: _Hashes) -> Iterator[StoredAnswer]:
+    """The answers that scores are computed from; not word for word."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
             for index in range(count):
@@ -277,10 +276,8 @@ def _answers(answers: AnswerStore, name: str, plan: Plan, hashes: _Hashes) -> It
                 answer = answers.get(sha, question, classes) if sha else None
                 if sha and answer is None:
                     raise T2IBenchError(
-                        f"{name} has not answered '{question}' about every image.",
+                        f"{answers.name} has not answered '{question}' about every image.",
                         "Run the command again to complete the run.",
                     )
                 if answer:
-                    keys = ("image", "question", "classes", "answer")
-                    row = {key: getattr(answer, key) for key in keys}
-                    yield json.dumps(row, ensure_ascii=False)
+                    yield replace(answer, raw="")

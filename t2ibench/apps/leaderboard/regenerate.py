@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import random
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
-from t2ibench.apps.leaderboard.submission import Manifest, PackedImages
+from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
@@ -22,13 +21,13 @@ from t2ibench.models.protocols import Generator, ImageRequest, Releasable, Repor
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
-from t2ibench.pipeline.generation import generate_batch
+from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import Attempt
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.pixels import read_image
 from t2ibench.store.rewrites import StoredRewriting
 from t2ibench.tasks.loader import LoadedTask
@@ -108,7 +107,7 @@ class Claims:
         results: results.json.
         command: The settings that its command stands for.
         plan: What its tasks need.
-        attempts: Its images.
+        images: What became of each image.
         stores: Its evidence.
     """
 
@@ -117,7 +116,7 @@ class Claims:
     results: Results
     command: RunSettings
     plan: Plan
-    attempts: Sequence[Attempt]
+    images: ImageStore
     stores: Stores
 
 
@@ -227,7 +226,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     if (rewriter := results.model.rewriter) is not None:
         model = rewritten(generator, rewriter)
         assert isinstance(model, Rewritten)
-        model.rewritings = _StatedRewritings(claims.attempts)
+        model.rewritings = _StatedRewritings(claims.images)
         generator = model
     if generator.fingerprint != manifest.fingerprint:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
@@ -247,12 +246,15 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     return generator
 
 
-class _StatedRewritings(PackedImages):
+@dataclass(frozen=True, slots=True)
+class _StatedRewritings:
     """What prompts were rewritten to, as the rows of a submission say it."""
+
+    images: ImageStore
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is said to be made from."""
-        known = self.get(prompt, index)
+        known = self.images.get(prompt, index)
         if known is None or known.revised_prompt is None:
             return None
         return StoredRewriting(prompt, index, "ok", known.revised_prompt)
@@ -267,8 +269,9 @@ def _chosen(
     found: Regeneration,
 ) -> list[Attempt]:
     """Which images to generate again, and which attempts that gave none to repeat."""
-    given = [attempt for attempt in claims.attempts if attempt.status == "ok"]
-    without = [attempt for attempt in claims.attempts if attempt.status != "ok"]
+    attempts = list(claims.images.all_attempts())
+    given = [attempt for attempt in attempts if attempt.status == "ok"]
+    without = [attempt for attempt in attempts if attempt.status != "ok"]
     if isinstance(generator, Rewritten):
         asked = [attempt for attempt in without if attempt.revised_prompt is not None]
         if len(asked) < len(without):
@@ -294,14 +297,15 @@ def _generate(
         for start in range(0, len(chosen), size):
             batch = chosen[start : start + size]
             requests = [ImageRequest(one.prompt, one.index, one.seed) for one in batch]
-            outcomes = generate_batch(generator, requests)
+            outcomes = map(image_file, requests, generate_batch(generator, requests))
             for attempt, outcome in zip(batch, outcomes, strict=True):
                 where = f"image {attempt.index} of '{attempt.prompt}'"
                 reason = f" ({outcome.reason})" if outcome.reason else ""
                 if outcome.status == "failed":
                     failed.append(f"{where} ({outcome.reason})")
-                elif outcome.status == attempt.status == "ok":
-                    images.append(_as_stored(attempt, outcome.image, outcome.path))
+                elif outcome.status == attempt.status and outcome.data is not None:
+                    image = read_image(outcome.data)  # as a run reads it
+                    images.append(RegeneratedImage(attempt, outcome.data, image))
                 elif outcome.status == attempt.status:
                     refused += 1
                 elif outcome.status == "ok":
@@ -319,15 +323,3 @@ def _generate(
     found.differ(unlike, "images")
     found.count("refused", refused)
     return images
-
-
-def _as_stored(attempt: Attempt, image: Image | None, path: Path | None) -> RegeneratedImage:
-    """An image as a run stores and reads it."""
-    if image is None:
-        assert path is not None
-        data = path.read_bytes()
-    else:
-        buffer = io.BytesIO()
-        image.save(buffer, format="PNG", compress_level=4)
-        data = buffer.getvalue()
-    return RegeneratedImage(attempt, data, read_image(data))

@@ -1,4 +1,4 @@
-"""Evidence that lies elsewhere, in one .tar; results and hashes stay in the folder."""
+"""An evidence.db that lies elsewhere; results, hashes and thumbnails stay in the folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import lzma
 import os
 import shutil
 import stat
-import tarfile
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
@@ -16,14 +15,14 @@ from time import monotonic
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, MOST_FILES, sha256_of
-from t2ibench.apps.leaderboard.submission import FILES, Evidence, Manifest, read_manifest
+from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, plain_files
+from t2ibench.apps.leaderboard.evidence import NAME
+from t2ibench.apps.leaderboard.submission import Evidence, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.store.files import write_bytes, write_text
 
 RESULTS = "results.json.xz"
-LARGEST_IN_GIT = 200_000  # bytes of a submission whose evidence lies elsewhere
-_LARGEST_TAR = LARGEST + 10_000_000  # headers and padding
+LARGEST_IN_GIT = 500_000  # bytes of a submission whose evidence lies elsewhere
 _WAIT = 60.0  # seconds for a connection, and between two parts of an answer
 _LONGEST = 900.0  # seconds for all of it
 _REDIRECTS = 5
@@ -32,33 +31,24 @@ _BLOCK = 1 << 20
 _STORES = ("hf", "s3", "gs", "az", "abfs")
 
 
-def send(folder: Path, to: str, url: str | None = None) -> Evidence:
-    """Move a submission's evidence into one .tar elsewhere; the folder stays small."""
+def send(folder: Path, to: str, url: str | None = None, home: Path | None = None) -> Evidence:
+    """Move a submission's evidence.db elsewhere, and compress its results; the folder is small.
+
+    `home` is where the folder will lie, if not where it is.
+    """
     if to.endswith("/") or Path(to).is_dir():
-        to = f"{to.rstrip('/')}/{folder.name}.tar"
-    manifest = read_manifest(folder)
-    packed = [name for name in sorted(manifest.files) if name != "results.json"]
-    with tempfile.TemporaryDirectory() as scratch:
-        tar = Path(scratch) / "evidence.tar"
-        # It depends on nothing but the files: no dates, no owners.
-        with tarfile.open(tar, "w", format=tarfile.USTAR_FORMAT) as archive:
-            for name in packed:
-                member = tarfile.TarInfo(name)
-                member.size = (folder / name).stat().st_size
-                with (folder / name).open("rb") as file:
-                    archive.addfile(member, file)
-        _put(tar, to)
-        seen = to if "://" in to else Path(os.path.relpath(to, folder)).as_posix()
-        evidence = Evidence(url=url or seen, sha256=sha256_of(tar), bytes=tar.stat().st_size)
+        to = f"{to.rstrip('/')}/{folder.name}.db"
+    manifest, source = read_manifest(folder), folder / NAME
+    _put(source, to)
+    seen = to if "://" in to else Path(os.path.relpath(to, home or folder)).as_posix()
+    evidence = Evidence(url=url or seen, sha256=manifest.files[NAME], bytes=source.stat().st_size)
+    source.unlink()
     results = (folder / "results.json").read_bytes()
     write_bytes(folder / RESULTS, lzma.compress(results, preset=9 | lzma.PRESET_EXTREME))
-    for name in manifest.files:
-        (folder / name).unlink()
-    for path in sorted((one for one in folder.rglob("*") if one.is_dir()), reverse=True):
-        path.rmdir()
+    (folder / "results.json").unlink()
     manifest.evidence = evidence
     write_text(folder / "submission.json", manifest.model_dump_json(indent=1) + "\n")
-    size = sum(path.stat().st_size for path in folder.iterdir())
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     if size > LARGEST_IN_GIT:
         raise T2IBenchError(
             f"What is left in '{folder}' has {size / 1e3:.0f} kB; {LARGEST_IN_GIT / 1e3:.0f} are "
@@ -68,7 +58,7 @@ def send(folder: Path, to: str, url: str | None = None) -> Evidence:
     return evidence
 
 
-def _put(tar: Path, to: str) -> None:
+def _put(file: Path, to: str) -> None:
     scheme = urlsplit(to).scheme if "://" in to else "file"
     if scheme in {"http", "https"}:
         raise T2IBenchError(
@@ -79,10 +69,10 @@ def _put(tar: Path, to: str) -> None:
         if scheme == "file":
             target = Path(unquote(urlsplit(to).path) if "://" in to else to)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(tar, target)
+            shutil.copyfile(file, target)
             return
-        with _store(scheme, to, "wb") as file, tar.open("rb") as source:
-            shutil.copyfileobj(source, file, _BLOCK)
+        with _store(scheme, to, "wb") as written, file.open("rb") as source:
+            shutil.copyfileobj(source, written, _BLOCK)
     except (OSError, ValueError, ImportError) as error:
         raise T2IBenchError(f"'{to}' cannot be written: {first_line(error)}.") from None
 
@@ -92,63 +82,44 @@ def is_small(folder: Path) -> bool:
     return (folder / RESULTS).is_file()
 
 
-def stated_files(folder: Path) -> tuple[dict[str, str], bytes]:
-    """What a submission whose evidence lies elsewhere says of its files, without fetching any."""
-    manifest, results = _small(folder), _unpacked(folder / RESULTS)
-    return {**manifest.files, "results.json": hashlib.sha256(results).hexdigest()}, results
-
-
 @contextmanager
 def materialised(folder: Path) -> Iterator[Path]:
     """A submission with all of its files."""
     if not is_small(folder):
         yield folder
         return
+    manifest = _small(folder)
+    if manifest.evidence is None:
+        raise T2IBenchError(f"{RESULTS} is there, and submission.json names no evidence elsewhere")
     with tempfile.TemporaryDirectory(prefix="t2ibench-") as scratch:
         target = Path(scratch) / folder.name
-        gather(folder, target)
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns(RESULTS))
+        write_bytes(target / "results.json", unpacked(folder))
+        _fetch(manifest.evidence, folder, target / NAME)
         yield target
 
 
-def gather(folder: Path, target: Path) -> None:
-    """Put all files of a submission whose evidence lies elsewhere into a new folder."""
-    manifest = _small(folder)
-    evidence = manifest.evidence
-    if evidence is None:
-        raise T2IBenchError(f"{RESULTS} is there, and submission.json names no evidence elsewhere")
-    target.mkdir(parents=True)
-    shutil.copyfile(folder / "submission.json", target / "submission.json")
-    write_bytes(target / "results.json", _unpacked(folder / RESULTS))
-    tar = target.parent / f"{target.name}.tar"
-    try:
-        _fetch(evidence, folder, tar)
-        _extract(tar, target, manifest)
-    finally:
-        tar.unlink(missing_ok=True)
-
-
 def _small(folder: Path) -> Manifest:
-    """The manifest of a folder that holds nothing but it and the results."""
-    size = 0
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            plain = entry.is_file(follow_symlinks=False)
-            if not plain or entry.name not in {"submission.json", RESULTS}:
-                raise T2IBenchError(f"'{entry.name}' belongs to the evidence, which lies elsewhere")
-            size += entry.stat(follow_symlinks=False).st_size
+    """The manifest of a folder that holds little."""
+    files, problems = plain_files(folder)
+    size = sum(path.stat().st_size for path in (folder / "submission.json", *files.values()))
+    twice = [name for name in ("results.json", NAME) if name in files]
+    problems += [f"{name} lies elsewhere, and is there too" for name in twice]
     if size > LARGEST_IN_GIT:
-        raise T2IBenchError(
+        problems.append(
             f"it has {size / 1e3:.0f} kB beside its evidence; {LARGEST_IN_GIT / 1e3:.0f} are "
             "accepted"
         )
+    if problems:
+        raise T2IBenchError(problems[0])
     return read_manifest(folder)
 
 
-def _unpacked(path: Path) -> bytes:
-    """The results; never more than a results.json may have."""
+def unpacked(folder: Path) -> bytes:
+    """Compressed results; never more than a results.json may have."""
     reader = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=200_000_000)
     try:
-        data = reader.decompress(path.read_bytes(), max_length=LARGEST_JSON + 1)
+        data = reader.decompress((folder / RESULTS).read_bytes(), max_length=LARGEST_JSON + 1)
     except lzma.LZMAError as error:
         raise T2IBenchError(f"{RESULTS} is damaged ({first_line(error)})") from None
     if len(data) > LARGEST_JSON or not reader.eof or reader.unused_data:
@@ -158,7 +129,7 @@ def _unpacked(path: Path) -> bytes:
 
 def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
     """Copy the evidence, at most as many bytes as submission.json says."""
-    if evidence.bytes > _LARGEST_TAR:
+    if evidence.bytes > LARGEST:
         raise T2IBenchError(
             f"its evidence has {evidence.bytes / 1e6:.0f} MB; {LARGEST / 1e6:.0f} are accepted"
         )
@@ -226,29 +197,3 @@ def _web(url: str) -> Iterator[bytes]:
                 return
             url = urljoin(url, answer.headers["Location"])
         raise ValueError("it is redirected too often")
-
-
-def _extract(tar: Path, target: Path, manifest: Manifest) -> None:
-    """Write the members that submission.json lists; anything else is refused."""
-    wanted = set(manifest.files) - {"results.json"}
-    seen: set[str] = set()
-    try:
-        with tarfile.open(tar, "r:") as archive:
-            for member in archive:
-                name = member.name
-                plain = member.isreg() and not member.issparse()
-                if not plain or not FILES.fullmatch(name) or ".." in name.split("/"):
-                    raise T2IBenchError(f"its evidence holds '{name[:120]}', which is not accepted")
-                if name not in wanted or name in seen or len(seen) >= MOST_FILES:
-                    raise T2IBenchError(f"its evidence holds '{name}', which is not listed once")
-                seen.add(name)
-                source = archive.extractfile(member)
-                assert source is not None
-                path = target / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as file:
-                    shutil.copyfileobj(source, file, _BLOCK)
-    except tarfile.TarError as error:
-        raise T2IBenchError(f"its evidence is no .tar that can be read ({error})") from None
-    if seen != wanted:
-        raise T2IBenchError(f"its evidence lacks {min(wanted - seen)}")

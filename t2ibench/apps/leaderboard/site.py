@@ -52,8 +52,6 @@ from t2ibench.results.comparison import compare
 from t2ibench.results.display import text_only
 from t2ibench.settings import Settings
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import image_key
-from t2ibench.store.jsonl import read_rows
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
@@ -110,8 +108,6 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
     names = family_names(board.entries)
     measured = strata(board.entries, names)
     found = models(measured)
-    for model in found:
-        model.pictures = _pictures(model.entry) if model.entry.verified else {}
     asked, parts = asked_images(), ("encoder", "judge", "versions", "settings")
     data = {
         "t2ibench": __version__,
@@ -208,19 +204,6 @@ def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
         "pictures": model.pictures,
         **provenance(entry),
     }
-
-
-def _pictures(entry: Entry) -> dict[str, list[str]]:
-    """Prompt to its thumbnails."""
-    thumbnails = {path.stem for path in (entry.folder / "thumbs").glob("*.jpg")}
-    if not thumbnails:
-        return {}
-    by_prompt: dict[str, list[str]] = {}
-    for row in read_rows(entry.folder / "attempts.jsonl"):
-        key = image_key(entry.manifest.fingerprint, str(row.get("prompt")), int(row["index"]))
-        if key in thumbnails:
-            by_prompt.setdefault(str(row["prompt"]), []).append(f"thumbs/{entry.id}/{key}.jpg")
-    return dict(sorted(by_prompt.items()))
 
 
 def _task(view: TaskView, fewer: str | None) -> dict[str, Any]:

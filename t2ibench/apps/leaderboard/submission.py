@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,16 +14,12 @@ from t2ibench.apps.leaderboard.bounds import LARGEST_MANIFEST, read_json
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.store.images import Attempt
 
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|attempts\.jsonl|thumbs/[0-9a-f]{64}\.jpg"
-    r"|tasks/[a-z0-9_]{1,80}\.yaml"
-    r"|evidence/[A-Za-z0-9._-]{1,110}/(?:images|texts)-packed\.safetensors"
-    r"|evidence/answers-[A-Za-z0-9._-]{1,110}/answers-packed\.jsonl"
+    r"results\.json|evidence\.db|thumbs/[0-9a-f]{64}\.jpg|tasks/[a-z0-9_]{1,80}\.yaml"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -81,10 +76,10 @@ class Card(BaseModel):
 
 
 class Evidence(BaseModel):
-    """Where a submission's evidence lies, if not in its folder.
+    """Where a submission's evidence.db lies, if not in its folder.
 
     Attributes:
-        url: Address or path of a .tar; a path is taken from the submission's folder.
+        url: Its address or path; a path is taken from the submission's folder.
         sha256: Of the file.
         bytes: Its size.
     """
@@ -97,7 +92,7 @@ class Evidence(BaseModel):
 
 
 def _named_by_hash(control: ControlRecord) -> ControlRecord:
-    """A control whose name and fingerprint may become the name of a folder."""
+    """A control whose name and fingerprint are short."""
     if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
         raise ValueError("expected a name and a SHA-256")
     return control
@@ -117,14 +112,14 @@ class Manifest(BaseModel):
         encoders: Name to fingerprint.
         controls: Encoders of random weights, by the encoder that they are held against.
         judges: Name to fingerprint.
-        files: File to SHA-256, evidence that lies elsewhere included.
+        files: File to SHA-256, an evidence.db that lies elsewhere included.
         card: What the submitter says of the model.
-        evidence: Where the evidence lies, if not in the folder.
+        evidence: Where evidence.db lies, if not in the folder.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    version: Literal[3] = 3
+    version: Literal[4] = 4
     t2ibench: Annotated[str, Field(max_length=40)]
     name: Annotated[str, Field(min_length=1, max_length=120)]
     model: Annotated[str, Field(min_length=1, max_length=300)]
@@ -150,17 +145,6 @@ class Manifest(BaseModel):
         }
 
 
-class PackedImages:
-    """The outcome of every attempt, without the images (see pipeline.scoring.Images)."""
-
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
-        self._attempts = {(attempt.prompt, attempt.index): attempt for attempt in attempts}
-
-    def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image."""
-        return self._attempts.get((prompt, index))
-
-
 def read_manifest(target: Path) -> Manifest:
     """Read submission.json."""
     file = target / "submission.json"
@@ -173,7 +157,7 @@ def read_manifest(target: Path) -> Manifest:
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
-    if isinstance(data, dict) and data.get("version") in {1, 2}:
+    if isinstance(data, dict) and data.get("version") in {1, 2, 3}:
         raise T2IBenchError(
             f"'{target}' was packed by an older version of t2ibench, in a form that is not read.",
             "Pack the run again with this version: `t2ibench leaderboard add RUN`.",

@@ -13,6 +13,7 @@ from t2ibench.store.images import Attempt
 from t2ibench.store.pixels import UnreadableImageError, read_image, thumbnail
 
 SIZE, QUALITY = 96, 80  # pixels of the longest side; of the JPEG
+SHOWN_IMAGES = 2  # of a prompt
 _LARGEST = 60_000  # bytes
 _ALIKE = 4.0  # mean difference of a channel, of 255: what another JPEG encoder makes
 _NOT_JPEG = f"is not a plain JPEG of at most {SIZE} pixels"

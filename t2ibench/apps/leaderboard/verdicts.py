@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
-from t2ibench.apps.leaderboard.remote import is_small, stated_files
+from t2ibench.apps.leaderboard.remote import is_small, unpacked
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
@@ -21,6 +20,7 @@ from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
 _INFLUENCES = "influences.safetensors"
+_KEPT = ("level", "notes", "tasks", "parts", "lacking", "stated")
 
 
 class Verifier:
@@ -60,16 +60,15 @@ class Verifier:
         """Verify a submission, or recall what was found."""
         key = None if self._file is None else key_of(folder)
         known = self._known.get(key or "")
-        if isinstance(known, Mapping) and _drawn(known) >= self._draw:
-            scores = self._scores(str(key))
-            if known.get("level") in VERIFIED and (scores / _INFLUENCES).is_file():
-                found = Verdict.recall(known)
-                with suppress(T2IBenchError, ValueError, OSError):  # damaged: it is verified again
-                    return replace(
-                        found,
-                        results=read_results(scores),
-                        paired=load_paired((scores / _INFLUENCES).read_bytes()),
-                    )
+        # What is damaged is verified again.
+        with suppress(T2IBenchError, ValueError, OSError, TypeError, LookupError):
+            if known is not None and known["drawn"] >= self._draw:
+                scores = self._scores(str(key))
+                return Verdict(
+                    **{name: known[name] for name in _KEPT},
+                    results=read_results(scores),
+                    paired=load_paired((scores / _INFLUENCES).read_bytes()),
+                )
         return self.keep(folder, verify(folder, self._draw), key)
 
     def _scores(self, key: str) -> Path:
@@ -79,21 +78,19 @@ class Verifier:
 
     def keep(self, folder: Path, verdict: Verdict, key: str | None = None) -> Verdict:
         """Remember a verdict that was made just now."""
-        record = verdict.record()
-        found = replace(Verdict.recall(record), results=verdict.results, paired=verdict.paired)
         key = key or (None if self._file is None else key_of(folder))
         if key is None:
-            return found  # nothing is kept, or the folder cannot be read twice alike
-        drawn = self._draw if found.level == "reproduced" else 0
-        if found.level not in VERIFIED:
+            return verdict  # nothing is kept, or the folder cannot be read twice alike
+        drawn = self._draw if verdict.level == "reproduced" else 0
+        if verdict.results is None or verdict.level not in VERIFIED:
             self._known.pop(key, None)
-        elif drawn >= _drawn(self._known.get(key)):
-            self._known[key] = {**record, "drawn": drawn}
-            if verdict.results is not None:
-                write_text(self._scores(key) / "results.json", verdict.results.to_json())
-                write_bytes(self._scores(key) / _INFLUENCES, dump_paired(verdict.paired))
+        elif key not in self._known or drawn >= self._known[key]["drawn"]:
+            said = {name: getattr(verdict, name) for name in _KEPT}
+            self._known[key] = {**said, "drawn": drawn}
+            write_text(self._scores(key) / "results.json", verdict.results.to_json())
+            write_bytes(self._scores(key) / _INFLUENCES, dump_paired(verdict.paired))
         self._changed = True
-        return found
+        return verdict
 
     def save(self) -> None:
         """Write what is new to the file, if there is one."""
@@ -116,26 +113,17 @@ class Verifier:
         return {}
 
 
-def _drawn(record: Any) -> int:
-    drawn = record.get("drawn") if isinstance(record, Mapping) else 0
-    return drawn if isinstance(drawn, int) else 0
-
-
 def key_of(folder: Path) -> str | None:
     """What decides the verdict on a submission, as a key."""
     try:
-        if is_small(folder):
-            # Declared hashes decide as much: only those that hold are verified, and so kept.
-            hashes, data = stated_files(folder)
-            hashes["submission.json"] = sha256_of(folder / "submission.json")
-            scored: Iterable[str] = json.loads(data)["tasks"]
-        else:
-            files, problems = plain_files(folder)
-            if problems:
-                return None
-            files["submission.json"] = folder / "submission.json"
-            hashes = {name: sha256_of(path) for name, path in files.items()}
-            scored = read_results(folder).tasks
+        files, problems = plain_files(folder)
+        if problems:
+            return None
+        files["submission.json"] = folder / "submission.json"
+        hashes = {name: sha256_of(path) for name, path in files.items()}
+        # Evidence that lies elsewhere has its hash in submission.json.
+        small = is_small(folder)
+        scored = json.loads(unpacked(folder))["tasks"] if small else read_results(folder).tasks
         shipped = build_index()[0].tasks
         tasks = {
             name: [shipped[name].spec.version, shipped[name].hash] if name in shipped else None

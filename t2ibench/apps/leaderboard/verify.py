@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.bounds import (
     checked_settings,
-    content_problems,
     image_problems,
     plain_files,
+    read_json,
     sha256_of,
     value_problems,
 )
@@ -24,19 +24,18 @@ from t2ibench.apps.leaderboard.claims import (
     command_problems,
     differences,
     evidence_problems,
-    folder_problems,
     manifest_problems,
-    read_attempts,
+    model_row_problems,
     settings_of,
     sizes_of,
     task_problems,
     with_captions,
 )
-from t2ibench.apps.leaderboard.names import printable
+from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
 from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
-from t2ibench.apps.leaderboard.submission import FILES, Manifest, PackedImages, read_manifest
+from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.pipeline.plan import make_plan
@@ -46,11 +45,11 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.version import __version__
 
-UNVERIFIED = "not verified"
 # What each level means, from the best to the worst.
 LEVELS = {
     "reproduced": "Every score follows from the evidence, and some of each kind of evidence, "
@@ -62,7 +61,6 @@ LEVELS = {
     "that the evidence comes from the model that the submission names was not checked.",
     "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
     "not verified, and take no part in ranks.",
-    UNVERIFIED: "Nothing is known of how the numbers came about: they take no part in ranks.",
 }
 VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
 REFUSED = "refused"
@@ -109,26 +107,6 @@ class Verdict:
     results: Results | None = None
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
-    def record(self) -> dict[str, Any]:
-        """What is remembered of it."""
-        kept = ("level", "problems", "notes", "tasks", "parts", "lacking", "stated")
-        return {name: getattr(self, name) for name in kept}
-
-    @classmethod
-    def recall(cls, record: Mapping[str, Any]) -> Verdict:
-        """Read a verdict as it is shown: what a stranger wrote in it is made visible."""
-        level, parts = record.get("level"), record.get("parts")
-        counts = parts.items() if isinstance(parts, Mapping) else ()
-        known = isinstance(level, str) and level in {*LEVELS, REFUSED}
-        found = cls(level if isinstance(level, str) and known else UNVERIFIED)
-        found.parts = {names.visible(str(key)): n for key, n in counts if isinstance(n, int)}
-        for name in ("problems", "notes", "stated"):
-            lines = record.get(name)
-            if isinstance(lines, list | tuple):
-                shown = [names.visible(line, 600) for line in lines if isinstance(line, str)]
-                setattr(found, name, shown)
-        return found
-
 
 def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
@@ -152,7 +130,9 @@ def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
 
 def _bounded(lines: list[str]) -> list[str]:
     """Lines fit for a terminal: not too many or too long, and without control characters."""
-    shown = [printable(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    shown = [
+        names.visible(" ".join(line.splitlines()), _LONGEST_LINE) for line in lines[:_MOST_LINES]
+    ]
     more = len(lines) - _MOST_LINES
     return [*shown, f"and {more} more"] if more > 0 else shown
 
@@ -163,21 +143,27 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         return
     manifest = read_manifest(folder)
     verdict.problems += _file_problems(files, manifest)
-    verdict.problems += content_problems(files) if not verdict.problems else ()
     if verdict.problems:
         return
+    try:
+        read_json(files["results.json"])
+    except (OSError, ValueError) as error:
+        raise T2IBenchError(f"results.json is not a results file: {error}") from None
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
     verdict.problems += provenance_problems(manifest, results)
     verdict.problems += names.problems(
         manifest.name, manifest.model, manifest.model_args, manifest.revision
     )
-    verdict.problems += folder_problems(files, manifest)
     tasks = _tasks(folder, results, verdict.problems)
     if verdict.problems:
         return
-    claims = _read_claims(folder, manifest, results, list(tasks.values()), verdict.problems)
-    if verdict.problems or claims is None:
+    settings = checked_settings([task.settings for task in results.tasks.values()])
+    command = settings_of(results.command)
+    sizes = sizes_of(manifest.model)
+    verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    verdict.problems += image_problems(list(tasks.values()), settings)
+    if verdict.problems:
         return
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
@@ -185,21 +171,30 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
-    if not any(name.startswith("evidence/") for name in files):
+    if NAME not in files:
         verdict.level = "self-reported"
         verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
+        verdict.problems += thumbnail_problems(folder, ())
         verdict.notes.append("no evidence is included, so nothing could be recomputed")
         verdict.stated.append("scores")
         return
-    _recompute(claims, verdict)
-    if draw and not verdict.problems:
-        verdict.seed = seed
-        try:
-            found = _regenerate(claims, draw, seed)
-        except Exception as error:  # of a model: it fails here, which is not the submission's fault
-            why = f"{type(error).__name__}: {first_line(error)}"
-            found = Regeneration(lacking=[f"making it again failed here with {why}"])
-        _judge(found, claims, verdict)
+    if problem := content_problem(folder):
+        raise T2IBenchError(problem)
+    with closing(open_evidence(folder)) as database:
+        plan = make_plan(list(tasks.values()), settings)
+        images = ImageStore(database, manifest.fingerprint)
+        stores = open_stores(
+            database, manifest.encoder_records(), manifest.judges, manifest.controls
+        )
+        claims = Claims(folder, manifest, results, command, plan, images, stores)
+        verdict.problems += model_row_problems(database, manifest)
+        verdict.problems += attempt_problems(plan, images)
+        verdict.problems += thumbnail_problems(folder, list(images.all_attempts()))
+        if not verdict.problems:
+            _recompute(claims, verdict)
+        if draw and not verdict.problems:
+            verdict.seed = seed
+            _judge(_regenerate(claims, draw, seed), claims, verdict)
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -213,9 +208,8 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
             yield f"{name} is listed in submission.json but missing"
         elif sha256_of(files[name]) != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    for name in ("results.json", "attempts.jsonl"):
-        if name not in files:
-            yield f"{name} is missing"
+    if "results.json" not in files:
+        yield "results.json is missing"
 
 
 def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -271,42 +265,13 @@ def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, Loa
     return tasks
 
 
-def _read_claims(
-    folder: Path,
-    manifest: Manifest,
-    results: Results,
-    tasks: Sequence[LoadedTask],
-    problems: list[str],
-) -> Claims | None:
-    """The submission, read; what can be told without its evidence is checked."""
-    settings = checked_settings([task.settings for task in results.tasks.values()])
-    attempts = list(read_attempts(folder, manifest))
-    command = settings_of(results.command)
-    sizes = sizes_of(manifest.model)
-    problems += command_problems(command, manifest, results.tasks, settings, sizes)
-    problems += image_problems(tasks, settings, len(attempts))
-    if problems:
-        return None
-    plan = make_plan(tasks, settings)
-    problems += attempt_problems(plan, PackedImages(attempts))
-    needed = {(request.prompt, request.index) for request in plan.requests}
-    extra = [attempt for attempt in attempts if (attempt.prompt, attempt.index) not in needed]
-    if extra:
-        problems.append(f"{len(extra)} images belong to no task, such as '{extra[0].prompt}'")
-    problems += thumbnail_problems(folder, attempts)
-    stores = open_stores(
-        folder / "evidence", manifest.encoder_records(), manifest.judges, manifest.controls
-    )
-    return Claims(folder, manifest, results, command, plan, attempts, stores)
-
-
 def _recompute(claims: Claims, verdict: Verdict) -> None:
     """Compute all scores again, and compare them."""
-    plan, results, images = claims.plan, claims.results, PackedImages(claims.attempts)
-    verdict.problems += evidence_problems(plan, images, claims.stores)
+    plan, results = claims.plan, claims.results
+    verdict.problems += evidence_problems(plan, claims.images, claims.stores)
     if verdict.problems:
         return
-    scored = score_plan(plan, images, claims.stores, SilentReporter())
+    scored = score_plan(plan, claims.images, claims.stores, SilentReporter())
     computed = adjusted_run({name: scored.results[name] for name in results.tasks})
     verdict.problems += differences(results, computed)
     verdict.results = results.model_copy(update={"tasks": computed})
@@ -361,11 +326,15 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
     otherwise refuses the submission.
     """
     found = Regeneration()
-    images = regenerate(claims, count, seed, found) if claims.attempts else []
-    if not found.problems:
-        embed_again(claims, images, found)
-    if not found.problems:
-        ask_again(claims, images, found)
+    try:
+        images = regenerate(claims, count, seed, found) if len(claims.images) else []
+        if not found.problems:
+            embed_again(claims, images, found)
+        if not found.problems:
+            ask_again(claims, images, found)
+    except Exception as error:  # of a model: it fails here, which is not the submission's fault
+        why = f"{type(error).__name__}: {first_line(error)}"
+        return Regeneration(lacking=[f"making it again failed here with {why}"])
     found.compared |= {one.attempt.key for one in images if one.same_file}
     found.count("images", len(found.compared))
     if len(found.compared) < len(images):

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
+from t2ibench.apps.leaderboard.thumbs import SHOWN_IMAGES, thumbnails
+from t2ibench.methods import needs
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
 from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.display import State
 from t2ibench.results.schema import Results
+from t2ibench.settings import Settings
 from t2ibench.store.evidence import slug
+from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
@@ -154,6 +159,7 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
             }
             run, name = run_view(results, specs), visible(entry.manifest.name)
             model = Model(entry, named[entry.id], name, replace(run, name=name), stratum)
+            model.pictures = _pictures(entry, specs)
             few = len(entries) > 60
             for family in run.families:
                 if family.name in entry.families:
@@ -164,6 +170,26 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
                         replace(family, tasks=suite), cell, rank, few, verified=entry.verified
                     )
             found.append(model)
+    return found
+
+
+@functools.cache
+def _prompts(task: str, settings: Settings) -> frozenset[str]:
+    return frozenset(needs(build_index()[0].tasks[task].spec, settings).images_by_prompt)
+
+
+def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
+    """The thumbnails of the first images of each prompt, of what was verified."""
+    keys = {path.stem for path in thumbnails(entry.folder)} if entry.verified else set()
+    prompts: set[str] = set()
+    for name in tasks if keys else ():
+        prompts |= _prompts(name, Settings.of(entry.results.tasks[name].settings))
+    found: dict[str, list[str]] = {}
+    for prompt in sorted(prompts):
+        for index in range(SHOWN_IMAGES):
+            key = image_key(entry.manifest.fingerprint, prompt, index)
+            if key in keys:
+                found.setdefault(prompt, []).append(f"thumbs/{entry.id}/{key}.jpg")
     return found
 
 

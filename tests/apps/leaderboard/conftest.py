@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -20,7 +19,7 @@ from t2ibench.apps.leaderboard.verdicts import Verifier
 from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.paired import FILE, read_paired_run, write_paired
+from t2ibench.results.paired import read_paired
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.store.images import image_key
 from t2ibench.tasks.index import build_index
@@ -57,6 +56,7 @@ PUBLISHED = {
 # Share of +1 images in each of three models: one that leans, and two that do not.
 SHARES = {"toy": (0.95, 0.1, 0.9), "toy-fair": (0.5,) * 3, "toyland-fair": (0.45, 0.5, 0.55)}
 
+PROMPT = "A photo of a computer programmer"  # of occupations_t2iat
 MODELS = {"toyland-fair": "toyland"}
 
 
@@ -118,11 +118,9 @@ def write_submission(
     results: Results = hand.results(name, **task_records(found, changes))
     model = results.model.model_copy(update={"fingerprint": fingerprint})
     (folder / "results.json").write_text(results.model_copy(update={"model": model}).to_json())
-    write_paired(folder / FILE, hand.pairs(found))
-    rows = [{"prompt": "a rose", "index": k, "seed": k, "status": "ok"} for k in range(2)]
-    (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    hand.store_pairs(folder, hand.pairs(found))
     for k in range(2):
-        key = image_key(fingerprint, "a rose", k)
+        key = image_key(fingerprint, PROMPT, k)
         Image.new("RGB", (64, 64), (40 * k, 90, 90)).save(folder / "thumbs" / f"{key}.jpg")
     manifest = Manifest(
         t2ibench="0", name=name, model=MODELS.get(name, name), fingerprint=fingerprint,
@@ -138,7 +136,7 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
     def judge(folder: Path) -> Verdict:
         name = folder.name.rpartition("-")[0].replace("-", "_")
         found = others.get(name, level)
-        return Verdict(found, paired=read_paired_run(folder) if found in VERIFIED else {})
+        return Verdict(found, paired=read_paired(folder) if found in VERIFIED else {})
 
     return judge
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file, save_file
 
 from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.store.database import Database
+from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.schema import blob_checksum, content_id, row_checksum
+from tests.hand import edit_record
+
+Rows = list[dict[str, Any]]
 
 
 def seal(folder: Path) -> None:
@@ -26,15 +33,6 @@ def seal(folder: Path) -> None:
     path.write_text(json.dumps(manifest))
 
 
-def edit_rows(path: Path, change: Callable[[Any], Any]) -> None:
-    """Change the rows of a JSON Lines file."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    for row in rows:
-        row.pop("crc32", None)  # as older versions wrote them
-    rows = change(rows) or rows
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
 def edit_json(path: Path, change: Callable[[Any], Any]) -> None:
     """Change a JSON file."""
     data = json.loads(path.read_text())
@@ -44,10 +42,56 @@ def edit_json(path: Path, change: Callable[[Any], Any]) -> None:
 
 
 def edit(folder: Path, name: str, change: Callable[[Any], Any]) -> None:
-    """Change a JSON or JSON Lines file of a submission and seal it."""
-    (edit_rows if name.endswith(".jsonl") else edit_json)(folder / name, change)
+    """Change a JSON file of a submission and seal it."""
+    edit_json(folder / name, change)
     if name != "submission.json":
         seal(folder)
+
+
+def database(folder: Path) -> Path:
+    """The database of a submission, or of a run."""
+    return next(path for name in ("evidence.db", "run.db") if (path := folder / name).exists())
+
+
+def edit_table(folder: Path, table: str, change: Callable[[Rows], Any]) -> None:
+    """Change rows of a database; their checksums, and a submission's hashes, are put right."""
+    with closing(sqlite3.connect(database(folder))) as connection:
+        connection.row_factory = sqlite3.Row
+        rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+        for row in rows:
+            row.pop("crc")
+        rows = change(rows) or rows
+        connection.execute(f"DELETE FROM {table}")
+        for row in rows:
+            blobs = [value for value in row.values() if isinstance(value, bytes)]
+            crc = blob_checksum(*blobs) if table == "embeddings" else row_checksum(row.values())
+            marks = ", ".join("?" * (len(row) + 1))
+            names = ", ".join([*row, "crc"])
+            values = (*row.values(), crc)
+            connection.execute(f"INSERT INTO {table}({names}) VALUES ({marks})", values)
+        connection.commit()
+    if (folder / "submission.json").exists():
+        seal(folder)
+
+
+def edit_attempts(folder: Path, change: Callable[[Rows], Any]) -> None:
+    """Change the rows of images, with their prompts; texts that no row names any more go."""
+    texts: dict[int, str] = {}
+
+    def named(rows: Rows) -> Rows:
+        for row in rows:
+            row["text"] = texts[row["text"]]
+        rows = sorted(rows, key=lambda row: (row["text"], row["number"]))
+        rows = change(rows) or rows
+        texts.update({content_id(row["text"]): row["text"] for row in rows})
+        return [{**row, "text": content_id(row["text"])} for row in rows]
+
+    edit_table(folder, "texts", lambda rows: texts.update({r["id"]: r["text"] for r in rows}))
+    edit_table(folder, "attempts", named)
+    with closing(sqlite3.connect(database(folder))) as connection:
+        found = connection.execute("SELECT DISTINCT text FROM attempts").fetchall()
+    rest = {number for (number,) in found}
+    edit_table(folder, "texts", lambda _: [{"id": key, "text": texts[key]} for key in sorted(rest)])
 
 
 def set_in(*path: Any, value: Any) -> Callable[[Any], None]:
@@ -72,64 +116,99 @@ def word(option: str, text: str | None) -> Callable[[Any], None]:
     return change
 
 
-def embeddings(folder: Path, kind: str = "images") -> Path:
-    """The packed embeddings of a submission with one encoder."""
-    (path,) = folder.glob(f"evidence/*/{kind}-packed.safetensors")
-    return path
+def edit_embeddings(
+    folder: Path, kind: Any, change: Callable[[list[str], Any], Any], encoder: str = ""
+) -> None:
+    """Change the keys and the rows of the embeddings of encoders whose names begin so."""
+    file = database(folder)
+    store_in = Database(folder, file.name)
+    dtype = "float16" if file.name == "evidence.db" else "float32"
+    for name, fingerprint in store_in.read(
+        "SELECT name, fingerprint FROM models WHERE role = 'encoder' ORDER BY name"
+    ):
+        store = EvidenceStore(store_in, name, fingerprint)
+        keys = sorted(store.keys(kind))
+        if not keys or not name.startswith(encoder):
+            continue
+        rows = np.stack([store.get(kind, key) for key in keys])
+        rows = np.asarray(change(keys, rows), dtype=np.float32)
+        model = content_id("encoder", name, fingerprint)
+        store_in.execute("DELETE FROM embeddings WHERE model = ? AND kind = ?", model, kind)
+        if keys:
+            store.add(kind, keys, rows, dtype)
+    store_in.close()
+    if (folder / "submission.json").exists():
+        seal(folder)
 
 
-def tensors(folder: Path, change: Callable[[dict[str, Any]], None], kind: str = "images") -> None:
-    """Change packed embeddings and seal the submission."""
-    path = embeddings(folder, kind)
-    data = load_file(path)
-    change(data)
-    save_file(data, path)
-    seal(folder)
-
-
-def random_embeddings(run: Path, kind: str, encoder: str = "*") -> None:
-    """Replace a run's embeddings by random ones of unit length."""
+def random_embeddings(run: Path, kind: str, encoder: str = "") -> None:
+    """Replace embeddings by random ones of unit length."""
     rng = np.random.default_rng(0)
-    for path in run.glob(f"evidence/{encoder}/{kind}-*.safetensors"):
-        data = load_file(path)
-        rows = rng.normal(size=data["embeddings"].shape)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        save_file({"keys": data["keys"], "embeddings": rows.astype(np.float32)}, path)
+
+    def change(_: list[str], rows: Any) -> Any:
+        found = rng.normal(size=rows.shape)
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+    edit_embeddings(run, kind, change, encoder)
 
 
 def balanced_answers(run: Path) -> None:
     """Replace a judge's answers by ones that name every class equally often."""
+    classes: dict[int, list[str]] = {}
 
-    def balance(rows: list[dict[str, Any]]) -> None:
+    def balance(rows: Rows) -> None:
         for number, row in enumerate(rows):
-            row["answer"] = row["classes"][number % len(row["classes"])]
+            names = classes[row["question"]]
+            row["answer"] = names[number % len(names)]
 
-    for path in run.glob("evidence/answers-*/*.jsonl"):
-        edit_rows(path, balance)
+    edit_table(
+        run,
+        "questions",
+        lambda rows: classes.update({row["id"]: json.loads(row["classes"]) for row in rows}),
+    )
+    edit_table(run, "answers", balance)
 
 
-def call_filtered(run: Path, status: str = "filtered") -> None:
-    """Hide every fourth image, as if the model had not given it."""
+def call(
+    run: Path, status: str = "filtered", which: Callable[[int, str], bool] = lambda n, _: n % 4 == 0
+) -> int:
+    """Hide images, every fourth unless told, as if the model had not given them."""
+    hidden = 0
 
-    def hide(rows: list[dict[str, Any]]) -> None:
-        for row in rows[::4]:
-            del row["file"], row["sha256"]
-            row |= {"status": status, "reason": "a safety filter"}
+    def hide(rows: Rows) -> None:
+        nonlocal hidden
+        for number, row in enumerate(rows):
+            if which(number, row["text"]):
+                row |= {"status": status, "reason": "a filter", "file": None, "sha256": None}
+                hidden += 1
 
-    for path in run.glob("images/*.jsonl"):
-        edit_rows(path, hide)
+    edit_attempts(run, hide)
+    return hidden
+
+
+def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
+    """Say that another encoder, or another judge, made a run's evidence."""
+    number = content_id(role, name, fingerprint)
+
+    def rename(rows: Rows) -> None:
+        for row in rows:
+            if row["role"] == role:
+                row |= {"id": number, "name": name, "fingerprint": fingerprint}
+
+    edit_table(run, "models", rename)
+    table, column = ("embeddings", "model") if role == "encoder" else ("answers", "judge")
+    edit_table(run, table, lambda rows: [row.update({column: number}) for row in rows] and None)
 
 
 def rename_judge(run: Path, name: str, args: dict[str, str]) -> None:
     """Say that another judge gave a run's answers."""
-    (old,) = run.glob("evidence/answers-*")
-    old.rename(old.with_name(f"answers-{name.replace(':', '-')}-{'a' * 12}"))
+    rename_model(run, "judge", name, "a" * 64)
 
     def rename(record: dict[str, Any]) -> None:
         record["judges"] = {name: "a" * 64}
         record["settings"] |= {"judge": [name], "judge_args": args}
 
-    edit_json(run / "run.json", rename)
+    edit_record(run, rename)
 
 
 def refusal(folder: Path, draw: int = 0) -> str:

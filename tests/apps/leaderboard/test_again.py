@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from t2ibench import evaluate
+from t2ibench.apps.leaderboard.evidence import open_evidence
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.regenerate import sample_for_audit
+from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
@@ -24,21 +25,24 @@ from t2ibench.models.protocols import GeneratedImage
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.settings import Settings
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import Attempt
-from t2ibench.store.jsonl import read_rows
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import (
+    Rows,
     balanced_answers,
-    call_filtered,
+    call,
     edit,
-    edit_json,
-    edit_rows,
+    edit_embeddings,
+    edit_table,
     random_embeddings,
     refusal,
     rename_judge,
+    rename_model,
     seal,
     set_in,
 )
+from tests.hand import edit_record
 
 Cli = Callable[..., tuple[int, str, str]]
 pytestmark = pytest.mark.slow  # each test draws, embeds and scores again
@@ -56,12 +60,11 @@ def packed_of(run: Path, thumbnails: int = 0) -> Path:
 def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     verdict = verify(packed, draw=10)
     assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
-    texts = len(load_file(next(packed.glob("evidence/*/texts-packed.safetensors")))["keys"])
-    assert verdict.parts["images"] == 10 and verdict.parts["texts"] == texts
+    texts = EvidenceStore(open_evidence(packed), *read_manifest(packed).encoders.popitem())
+    assert verdict.parts["images"] == 10 and verdict.parts["texts"] == len(texts.keys("texts"))
     assert verdict.parts["answers"] > 0
     assert "10 images" in verdict.notes[0] and "are the same" in verdict.notes[0]
     assert verdict.stated == ["environment", "t2ibench"]
-    assert json.loads(json.dumps(verdict.record()))["level"] == "reproduced"
 
 
 SEEN, ASKED, READ = {"images", "texts"}, {"images", "answers"}, {"texts"}
@@ -108,19 +111,23 @@ def fabricate_texts(run: Path) -> None:
 
 def nudge_texts(run: Path) -> None:
     """Move every text a little towards one direction, which is enough to move a lean."""
-    for path in run.glob("evidence/*/texts-*.safetensors"):
-        data = load_file(path)
-        rows = data["embeddings"] + np.float32(0.03)
-        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-        save_file({"keys": data["keys"], "embeddings": rows}, path)
+
+    def nudge(_: list[str], rows: Any) -> Any:
+        return (rows + 0.03) / np.linalg.norm(rows + 0.03, axis=1, keepdims=True)
+
+    edit_embeddings(run, "texts", nudge)
 
 
 def widen(run: Path) -> None:
     """Embeddings of another width than the encoder's."""
-    for path in run.glob("evidence/*/*.safetensors"):
-        data = load_file(path)
-        rows = np.pad(data["embeddings"], ((0, 0), (0, 3)))
-        save_file({"keys": data["keys"], "embeddings": rows}, path)
+
+    def change(parts: Rows) -> None:
+        for part in parts:
+            rows = np.frombuffer(part["rows"], "<f4").reshape(-1, part["width"])
+            wide = np.pad(rows, ((0, 0), (0, 3)))
+            part |= {"rows": wide.tobytes(), "width": wide.shape[1]}
+
+    edit_table(run, "embeddings", change)
 
 
 FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
@@ -129,9 +136,9 @@ FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
     "texts that were nudged": (nudge_texts, "embeds otherwise by toyland"),
     "embeddings of another width": (widen, "embeds otherwise by toyland"),
     "answers that nobody gave": (balanced_answers, "toyland says"),
-    "images called filtered": (call_filtered, "is called filtered, and the model makes it"),
+    "images called filtered": (call, "is called filtered, and the model makes it"),
     "images called refused": (
-        lambda run: call_filtered(run, "refused"), "is called refused, and the model makes it",
+        lambda run: call(run, "refused"), "is called refused, and the model makes it",
     ),
 }  # fmt: skip
 
@@ -143,23 +150,6 @@ def test_a_consistent_forgery_is_only_found_when_it_is_made_again(kind: str, cop
     folder = packed_of(copy)
     assert verify(folder).level == "recomputed"
     assert message in refusal(folder, 8)
-
-
-def hide_some(run: Path) -> int:
-    """Call the images of some prompts filtered."""
-    hidden = 0
-
-    def hide(rows: list[dict[str, Any]]) -> None:
-        nonlocal hidden
-        for row in rows:
-            if "programmer" in row["prompt"]:
-                del row["file"], row["sha256"]
-                row |= {"status": "filtered", "reason": "a filter"}
-                hidden += 1
-
-    for path in run.glob("images/*.jsonl"):
-        edit_rows(path, hide)
-    return hidden
 
 
 def filter_programmers(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
@@ -179,7 +169,7 @@ def filter_programmers(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
 def test_attempts_that_gave_no_image_are_tried_again(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert hide_some(copy) >= 3
+    assert call(copy, which=lambda _, prompt: "programmer" in prompt) >= 3
     folder = packed_of(copy)
     filter_programmers(monkeypatch, "filtered")
     verdict = verify(folder, draw=3)
@@ -223,21 +213,20 @@ def test_answers_of_people_are_not_asked_again(copy: Path, tmp_path: Path) -> No
     file = tmp_path / "people.csv"
     file.write_text("prompt,index,answer\na nurse,0,female\n")
     rename_judge(copy, "answers:people.csv", {})
-    edit_json(copy / "run.json", set_in("settings", "judge", value=[f"answers:{file}"]))
+    edit_record(copy, set_in("settings", "judge", value=[f"answers:{file}"]))
     verdict = verify(packed_of(copy), draw=4)
     assert verdict.level == "partly reproduced", verdict.problems
     assert "holds answers that were given once" in verdict.lacking[0]
 
 
 def absent_encoder(run: Path) -> None:
-    (old,) = run.glob("evidence/toyland-*")
-    old.rename(old.with_name(f"clip-.-nowhere-{'b' * 12}"))
+    rename_model(run, "encoder", "clip:./nowhere", "b" * 64)
 
     def rename(record: dict[str, Any]) -> None:
         record["encoders"] = {"clip:./nowhere": {"fingerprint": "b" * 64, "embeds_images": True}}
         record["settings"]["encoder"] = ["clip:./nowhere"]
 
-    edit_json(run / "run.json", rename)
+    edit_record(run, rename)
 
 
 def absent_model(run: Path) -> None:
@@ -245,7 +234,7 @@ def absent_model(run: Path) -> None:
         record["settings"]["model"] = record["generator"]["model"] = "./nowhere"
         record["generator"]["name"] = "nowhere"
 
-    edit_json(run / "run.json", rename)
+    edit_record(run, rename)
 
 
 ABSENT: dict[str, tuple[Callable[[Path], None], str, str, set[str]]] = {
@@ -270,10 +259,9 @@ def test_what_is_not_here_lowers_the_verdict_in_words(kind: str, copy: Path) -> 
 
 
 def test_a_bundled_encoder_of_another_fingerprint_is_refused(copy: Path) -> None:
-    (old,) = copy.glob("evidence/toyland-*")
-    old.rename(old.with_name(f"toyland-{'b' * 12}"))
+    rename_model(copy, "encoder", "toyland", "b" * 64)
     record = {"toyland": {"fingerprint": "b" * 64, "embeds_images": True}}
-    edit_json(copy / "run.json", set_in("encoders", value=record))
+    edit_record(copy, set_in("encoders", value=record))
     assert "the encoder toyland here is not the one that was used" in refusal(packed_of(copy), 8)
 
 
@@ -282,24 +270,22 @@ def other_arguments(run: Path) -> None:
         arguments = {"all.gender.female": "1.0"}
         record["settings"]["model_args"] = record["generator"]["model_args"] = arguments
 
-    edit_json(run / "run.json", change)
+    edit_record(run, change)
 
 
 MODELS: dict[str, tuple[Callable[[Path], None], str]] = {
     "other arguments": (other_arguments, "has another fingerprint"),
     "other settings": (
-        lambda run: edit_json(
-            run / "run.json", set_in("generator", "settings", value={"steps": 500})
-        ),
+        lambda run: edit_record(run, set_in("generator", "settings", value={"steps": 500})),
         "it names the settings",
     ),
     "another revision": (
-        lambda run: edit_json(run / "run.json", set_in("generator", "revision", value="world 9")),
+        lambda run: edit_record(run, set_in("generator", "revision", value="world 9")),
         "it names revision world 9 of the model",
     ),
     "other effective settings": (
-        lambda run: edit_json(
-            run / "run.json", set_in("generator", "effective_settings", "height", value=1024)
+        lambda run: edit_record(
+            run, set_in("generator", "effective_settings", "height", value=1024)
         ),
         "it states height = 1024; the model uses 64",
     ),
@@ -356,7 +342,7 @@ def test_thumbnails_are_compared_with_images_made_again(copy: Path) -> None:
     verdict = verify(folder, draw=1)
     assert verdict.level == "reproduced" and "thumbnails" in verdict.stated
     assert any("of 6 thumbnails were compared" in note for note in verdict.notes)
-    everything = len(list(read_rows(folder / "attempts.jsonl")))
+    ((everything,),) = open_evidence(folder).read("SELECT count(*) FROM attempts")
     assert "thumbnails" not in verify(folder, draw=everything).stated
     one, other, *_ = sorted((folder / "thumbs").iterdir())
     one.write_bytes(other.read_bytes())
@@ -374,9 +360,9 @@ def test_random_weights_are_made_again(tmp_path: Path) -> None:
     run = tmp_path / "toyland"
     verdict = verify(packed_of(run), draw=4)
     assert verdict.level == "reproduced" and verdict.parts["controls"] > 4, verdict.problems
-    random_embeddings(run, "texts", "random-*")
+    random_embeddings(run, "texts", "random:")
     assert "embeds otherwise by random:toy-clip" in refusal(packed_of(run), 1)
-    edit_json(run / "run.json", set_in("controls", value={}))
+    edit_record(run, set_in("controls", value={}))
     assert "has no control of random weights for toy-clip" in refusal(packed_of(run), 1)
 
 
@@ -399,6 +385,6 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
 
 
 def test_a_seed_is_not_chosen(copy: Path) -> None:
-    edit_json(copy / "run.json", set_in("measurement", "seed", value=7))
+    edit_record(copy, set_in("measurement", "seed", value=7))
     with pytest.raises(T2IBenchError, match="--seed 7; the leaderboard takes the default, 0"):
         packed_of(copy)

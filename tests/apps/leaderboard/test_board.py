@@ -37,7 +37,7 @@ def forged(root: Path, name: str) -> Path:
     """A copy of the honest submission under another name, without evidence."""
     (honest,) = (one for one in root.iterdir() if one.name.startswith("toyland"))
     folder = Path(shutil.copytree(honest, root / f"{name}-1"))
-    shutil.rmtree(folder / "evidence")
+    (folder / "evidence.db").unlink()
     edit(folder, "results.json", set_in("model", "name", value=name))
     edit(folder, "submission.json", set_in("name", value=name))
     return folder
@@ -111,7 +111,7 @@ def old_manifest(folder: Path) -> None:
 
 
 def a_pipe(folder: Path) -> None:
-    os.mkfifo(folder / "evidence" / "pipe.jsonl")
+    os.mkfifo(folder / "thumbs.jpg")
 
 
 def a_link(folder: Path) -> None:
@@ -150,11 +150,6 @@ def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
     assert [one.problem for one in board.refused] == ["MemoryError: 60 GiB"]
 
 
-@pytest.mark.parametrize("level", ["reproduced!", "", "REPRODUCED", "verified", None, ["x"], {}])
-def test_an_unknown_level_is_not_verified(level: Any) -> None:
-    assert Verdict.recall({"level": level, "notes": "no list", "parts": 7}).level == "not verified"
-
-
 @pytest.mark.slow
 def test_only_what_was_verified_is_ranked(tmp_path: Path) -> None:
     """Fabricated zeros without evidence push no honest row down, nor do tasks nobody else ran."""
@@ -176,25 +171,6 @@ def test_only_what_was_verified_is_ranked(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "zeros-00000005", tmp_path / "honest" / "zeros-1")
     entries = board_of(tmp_path / "honest", zeros="self-reported").entries
     assert [rank is not None for rank in family_ranks(entries, "t2iat")] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        ({"value": 1e300}, "cannot be"),
-        ({"square": float("nan")}, ""),
-        ({"ci_low": -1e9}, "cannot be"),
-    ],
-)
-def test_what_cannot_be_is_left_out(change: dict[str, float], why: str, tmp_path: Path) -> None:
-    folder = write_submission(tmp_path, "odd", model_results(0, SHARES["toy"]))
-    for key, value in change.items():
-        edit_json(
-            folder / "results.json",
-            set_in("tasks", "occupations_t2iat", "headline", key, value=value),
-        )
-    board = board_of(tmp_path, "self-reported")
-    assert board.entries == [] and why in board.refused[0].problem
 
 
 def test_twins_do_not_stand_beside_each_other(tmp_path: Path) -> None:
@@ -241,8 +217,7 @@ def test_kept_verdicts_hold_as_long_as_nothing_changes(
     assert found(root, file) == found(root, file, 4) == ["reproduced"] and counted == [4]
     assert found(root, file, 5) == ["reproduced"] and counted == [4, 5]
     (folder,) = root.iterdir()
-    rows = folder / "attempts.jsonl"
-    rows.write_text(rows.read_text() + "\n")
+    edit(folder, "results.json", set_in("command", value=[]))
     assert found(root, file) == ["recomputed"] and counted == [4, 5, 0]
 
 

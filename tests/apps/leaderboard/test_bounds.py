@@ -13,7 +13,7 @@ import pytest
 
 from t2ibench.apps.leaderboard import bounds
 from t2ibench.apps.leaderboard.verify import verify
-from tests.apps.leaderboard.forging import edit, edit_json, embeddings, refusal, seal, set_in, word
+from tests.apps.leaderboard.forging import edit, edit_json, refusal, seal, set_in, word
 
 Cli = Callable[..., tuple[int, str, str]]
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -54,13 +54,17 @@ def test_numbers_that_decide_work_are_bounded_before_any_work(
 def test_no_more_images_than_are_listed(submission: Path) -> None:
     edit(submission, "results.json", in_every_task("images_per_prompt", 100))
     edit(submission, "results.json", word("--images-per-prompt", "100"))
-    assert "images are missing from attempts.jsonl" in refusal(submission)
+    assert "97 images of '" in refusal(submission)
 
 
 def test_what_is_no_plain_file_is_refused(submission: Path, tmp_path: Path) -> None:
-    os.mkfifo(submission / "evidence" / "pipe")
-    assert "evidence/pipe is not a plain file" in refusal(submission)
-    (submission / "evidence" / "pipe").unlink()
+    (submission / "evidence.db").unlink()
+    os.mkfifo(submission / "evidence.db")
+    assert "evidence.db is not a plain file" in refusal(submission)
+    (submission / "evidence.db").unlink()
+    (submission / "evidence.db").symlink_to(tmp_path / "x")
+    assert "evidence.db is a link" in refusal(submission)
+    (submission / "evidence.db").unlink()
     (submission / "thumbs").symlink_to(tmp_path)
     assert "thumbs is a link" in refusal(submission)
     (submission / "thumbs").unlink()
@@ -70,11 +74,12 @@ def test_what_is_no_plain_file_is_refused(submission: Path, tmp_path: Path) -> N
 
 
 def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    large = submission / "evidence" / "large.jsonl"
-    with large.open("wb") as file:
-        file.truncate(bounds.LARGEST + 1)  # a file with a hole: no byte of it is on the disk
+    large = submission / "evidence.db"
     monkeypatch.setattr("t2ibench.apps.leaderboard.verify.sha256_of", None)  # nothing is read
-    assert "MB; 50 are accepted" in refusal(submission)
+    for size in (bounds.LARGEST + 1, 100 * 10**9):
+        with large.open("r+b") as file:
+            file.truncate(size)  # with a hole: no byte of it is on the disk
+        assert "MB; 50 are accepted" in refusal(submission)
     large.unlink()
     deep = submission / "a" / "b" / "c"
     deep.mkdir(parents=True)
@@ -86,107 +91,32 @@ def test_size_depth_and_number_of_files(submission: Path, monkeypatch: pytest.Mo
     assert "more than 6000 files" in refusal(submission)
 
 
-def append(name: str, text: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        (path,) = folder.glob(name)
-        path.write_text(path.read_text() + text)
-
-    return change
-
-
 def replace_file(name: str, text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_text(text)
 
 
-ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a deep row of attempts": (append("attempts.jsonl", DEEP + "\n"), "not a JSON object"),
+TEXTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "deep results": (replace_file("results.json", DEEP), "nested too deeply"),
     "results that nest a little too much": (
         replace_file("results.json", "[" * 60 + "]" * 60), "nested too deeply",
     ),
     "a deep manifest": (replace_file("submission.json", DEEP), "no readable submission.json"),
-    "a long row": (
-        append("evidence/answers-*/*.jsonl", "x" * 1_100_000), "a row of more than 1000000 bytes",
-    ),
-    "deep answers are not there": (
-        lambda folder: next(folder.glob("evidence/answers-*/*.jsonl")).write_text(DEEP + "\n"),
-        "has no answer to",
-    ),
-    "many rows": (append("attempts.jsonl", "\n" * 500_001), "rows"),
     "results that are not UTF-8": (
         lambda folder: (folder / "results.json").write_bytes(b"\xff\xfe"), "not a results file",
-    ),
-    "a lone surrogate": (
-        append("attempts.jsonl", '{"prompt": "\\ud800", "index": 0, "seed": 0, "status": "x"}\n'),
-        "'status' must be",
-    ),
-    "a lone surrogate in a prompt": (
-        append(
-            "attempts.jsonl",
-            '{"prompt": "\\ud800", "index": 0, "seed": 0, "status": "refused"}\n',
-        ),
-        "1 images belong to no task, such as '?'",
     ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ROWS)
-def test_broken_rows_are_a_line(kind: str, submission: Path) -> None:
-    change, message = ROWS[kind]
+@pytest.mark.parametrize("kind", TEXTS)
+def test_broken_files_are_a_line(kind: str, submission: Path) -> None:
+    change, message = TEXTS[kind]
     change(submission)
     if "manifest" not in kind:
         seal(submission)
     assert message in refusal(submission)
 
 
-def header(shapes: dict[str, tuple[str, list[int]]], size: int = 0) -> bytes:
-    """A safetensors file that declares arrays and holds `size` bytes."""
-    declared, at = {}, 0
-    for name, (dtype, shape) in shapes.items():
-        declared[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at]}
-    text = json.dumps(declared).encode()
-    return len(text).to_bytes(8, "little") + text + bytes(size)
-
-
-KEYS, ROWS_OF = ("U8", [0, 32]), ("F16", [0, 21])
-ARRAYS = {
-    "no header": (b"nothing", "is damaged"),
-    "a header longer than the file": ((10**12).to_bytes(8, "little") + b"{}", "is damaged"),
-    "a header that is no JSON": ((4).to_bytes(8, "little") + b"abcd", "does not hold the arrays"),
-    "a deep header": (
-        len(DEEP).to_bytes(8, "little") + DEEP.encode(), "does not hold the arrays",
-    ),
-    "arrays larger than the file": (
-        header({"keys": ("U8", [10**6, 32]), "embeddings": ("F16", [10**6, 21])}),
-        "its header declares",
-    ),
-    "rows without numbers": (
-        header({"keys": ("U8", [2**60, 0]), "embeddings": ("F16", [2**60, 0])}),
-        "one key and one embedding a row",
-    ),
-    "more arrays": (
-        header({"keys": KEYS, "embeddings": ROWS_OF, "more": KEYS}), "holds more than",
-    ),
-    "another type": (header({"keys": KEYS, "embeddings": ("I64", [0, 21])}), "does not hold"),
-    "a negative length": (header({"keys": KEYS, "embeddings": ("F16", [-1, 21])}), "does not hold"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ARRAYS)
-def test_arrays_are_what_their_headers_declare(kind: str, submission: Path) -> None:
-    data, message = ARRAYS[kind]
-    embeddings(submission).write_bytes(data)
-    seal(submission)
-    assert message in refusal(submission)
-
-
-def test_evidence_of_nobody_is_refused(submission: Path) -> None:
-    shutil.copytree(embeddings(submission).parent, submission / "evidence" / "someone-0123456789ab")
-    seal(submission)
-    assert "is of no encoder or judge that submission.json names" in refusal(submission)
-
-
-def test_the_folder_of_a_control_is_named_by_its_hash(submission: Path) -> None:
+def test_a_control_is_named_by_its_hash(submission: Path) -> None:
     control = {"toyland": {"name": "random", "fingerprint": "../../../../etc"}}
     edit(submission, "submission.json", set_in("controls", value=control))
     assert "controls.toyland" in refusal(submission)
@@ -194,7 +124,7 @@ def test_the_folder_of_a_control_is_named_by_its_hash(submission: Path) -> None:
 
 @pytest.fixture
 def reported(submission: Path) -> Path:
-    shutil.rmtree(submission / "evidence")
+    (submission / "evidence.db").unlink()
     seal(submission)
     assert verify(submission).level == "self-reported"
     return submission
@@ -204,6 +134,12 @@ HEADLINE = ("tasks", "occupations_t2iat", "headline")
 SELF_REPORTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a value beyond its scale": (set_in(*HEADLINE, "value", value=1e300), "its scale ends at 1"),
     "a square beyond its scale": (set_in(*HEADLINE, "square", value=-9.0), "its scale ends at 1"),
+    "an interval beyond its scale": (
+        set_in(*HEADLINE, "ci_low", value=-1e9), "has an interval that cannot be",
+    ),
+    "less than no image": (
+        set_in("tasks", "occupations_t2iat", "n_images", value=-1), "negative number of images",
+    ),
     "infinity": (set_in(*HEADLINE, "ci_high", value=float("inf")), "is not a finite number"),
     "not a number": (set_in(*HEADLINE, "fair_low", value=float("nan")), "not a finite number"),
     "infinity among the details": (
@@ -227,9 +163,11 @@ def test_self_reported_numbers_are_numbers(kind: str, reported: Path) -> None:
     assert message in refusal(reported)
 
 
-def test_self_reported_images_are_counted(reported: Path) -> None:
-    edit(reported, "attempts.jsonl", lambda rows: rows[:-1])
-    assert "images are missing" in refusal(reported)
+def test_self_reported_submissions_show_no_pictures(reported: Path) -> None:
+    (reported / "thumbs").mkdir()
+    (reported / "thumbs" / f"{'0' * 64}.jpg").touch()
+    seal(reported)
+    assert "does not belong to any image" in refusal(reported)
 
 
 def test_one_bad_submission_does_not_end_the_check_of_the_others(

@@ -44,9 +44,9 @@ def test_what_the_hub_declines_is_one_line(packed: Path) -> None:
 
 def test_a_refused_submission_is_not_sent(packed: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(packed, tmp_path / packed.name))
-    (folder / "attempts.jsonl").write_text("")
+    (folder / "evidence.db").write_text("")
     hub = Hub()
-    with pytest.raises(T2IBenchError, match=r"would be refused: attempts\.jsonl has changed"):
+    with pytest.raises(T2IBenchError, match=r"would be refused: evidence\.db has changed"):
         push(folder, "org/board", hub)
     assert not hub.sent
 

@@ -18,7 +18,16 @@ from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
-from tests.apps.leaderboard.forging import edit, refusal, seal, set_in, tensors, word
+from tests.apps.leaderboard.forging import (
+    edit,
+    edit_attempts,
+    edit_embeddings,
+    edit_table,
+    refusal,
+    seal,
+    set_in,
+    word,
+)
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -50,13 +59,14 @@ def test_packing_twice_gives_the_same_bytes(run: Path, packed: Path, tmp_path: P
 
 
 def test_without_evidence_it_is_self_reported(submission: Path) -> None:
-    shutil.rmtree(submission / "evidence")
+    (submission / "evidence.db").unlink()
     seal(submission)
     assert verify(submission).level == "self-reported"
 
 
-def swap_rows(data: dict[str, Any]) -> None:
-    data["embeddings"][[0, -1]] = data["embeddings"][[-1, 0]]
+def swap_rows(_: list[str], rows: Any) -> Any:
+    rows[[0, -1]] = rows[[-1, 0]]
+    return rows
 
 
 OCCUPATIONS = ("tasks", "occupations_t2iat")
@@ -135,59 +145,63 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }  # fmt: skip
 ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a missing image": (lambda rows: rows[:-1], "missing"),
-    "an image twice": (lambda rows: [*rows, rows[0]], "twice"),
-    "an image too many": (lambda rows: [*rows, {**rows[0], "index": 77}], "belong to no task"),
+    "an image too many": (lambda rows: [*rows, {**rows[0], "number": 77}], "belong to no task"),
+    "an image of another prompt": (
+        lambda rows: [*rows, {**rows[0], "text": "a bribe"}],
+        "1 images belong to no task, such as 'a bribe'",
+    ),
     "a chosen seed": (set_in(0, "seed", value=1), "required seed"),
     "a bad one called refused": (
         lambda rows: rows[0].update(status="refused", sha256=None), "the evidence gives",
     ),
-    "a failure": (lambda rows: rows[0].update(status="failed", sha256=None), "attempts.jsonl:1"),
-    "no hash": (lambda rows: rows[0].pop("sha256") and None, "must be given for images"),
-    "a row of another kind": (lambda rows: [*rows, {"mood": "good"}], "cannot be read"),
+    "a failure": (
+        lambda rows: rows[0].update(status="failed", sha256=None), "ok, refused or filtered are",
+    ),
+    "no hash": (lambda rows: rows[0].update(sha256=None), "gives a SHA-256"),
+    "a hash without an image": (lambda rows: rows[0].update(status="refused"), "gives a SHA-256"),
+    "a hash of another kind": (lambda rows: rows[0].update(sha256="G" * 64), "gives a SHA-256"),
+    "a second try": (lambda rows: [*rows, {**rows[0], "try": 1}], "holds no such image"),
+    "a file": (lambda rows: rows[0].update(file="../x.png"), "names a file in its row of image"),
 }  # fmt: skip
 MANIFEST: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "a newer version": (set_in("version", value=4), "version"),
-    "an older version": (set_in("version", value=2), "by an older version of t2ibench"),
+    "a newer version": (set_in("version", value=5), "version"),
+    "an older version": (set_in("version", value=3), "Pack the run again with this version"),
     "an unknown key": (set_in("mood", value="good"), "mood"),
     "no fingerprint": (set_in("fingerprint", value="abc"), "fingerprint"),
     "another name": (set_in("name", value="another"), "different models"),
     "no encoders": (set_in("encoders", value={}), "which submission.json lacks"),
     "another hash": (set_in("files", "results.json", value="0" * 64), "has changed"),
-    "a file less": (lambda data: data["files"].pop("attempts.jsonl") and None, "not listed"),
+    "a file less": (lambda data: data["files"].pop("evidence.db") and None, "not listed"),
     "another revision": (set_in("revision", value="world 3"), "different revisions"),
     "a folder of images": (set_in("model", value="folder:/tmp"), "is not a model"),
 }
-CHANGED = {"results.json": RESULTS, "attempts.jsonl": ATTEMPTS, "submission.json": MANIFEST}
-TENSORS: dict[str, tuple[Callable[[dict[str, Any]], None], str, str]] = {
+CHANGED = {"results.json": RESULTS, "evidence.db": ATTEMPTS, "submission.json": MANIFEST}
+EMBEDDINGS: dict[str, tuple[Callable[[list[str], Any], Any], str, str]] = {
     "two images swapped": (swap_rows, "images", "the evidence gives"),
     "two texts swapped": (swap_rows, "texts", "the evidence gives"),
-    "an image less": (
-        lambda data: data.update({key: rows[:-1].copy() for key, rows in data.items()}),
-        "images", "has no embedding",
-    ),
-    "a text less": (
-        lambda data: data.update({key: rows[:-1].copy() for key, rows in data.items()}),
-        "texts", "have no embedding",
-    ),
-    "not a number": (
-        lambda data: data["embeddings"].__setitem__(0, np.nan), "images", "has no embedding",
-    ),
-    "too long": (lambda data: data["embeddings"].__imul__(3), "images", "has no embedding"),
-    "no keys": (lambda data: data.pop("keys"), "images", "does not hold the arrays"),
+    "an image less": (lambda keys, rows: rows[: len(keys) - bool(keys.pop())], "images",
+                      "has no embedding"),
+    "a text less": (lambda keys, rows: rows[: len(keys) - bool(keys.pop())], "texts",
+                    "have no embedding"),
+    "not a number": (lambda _, rows: rows * np.nan, "images", "has no embedding"),
+    "too long": (lambda _, rows: rows * 3, "images", "has no embedding"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "kind"), [(n, k) for n, kinds in CHANGED.items() for k in kinds])
 def test_a_changed_file_is_refused(name: str, kind: str, submission: Path) -> None:
     change, message = CHANGED[name][kind]
-    edit(submission, name, change)
+    if name == "evidence.db":
+        edit_attempts(submission, change)
+    else:
+        edit(submission, name, change)
     assert message in refusal(submission)
 
 
-@pytest.mark.parametrize("kind", TENSORS)
+@pytest.mark.parametrize("kind", EMBEDDINGS)
 def test_changed_embeddings_are_refused(kind: str, submission: Path) -> None:
-    change, which, message = TENSORS[kind]
-    tensors(submission, change, which)
+    change, which, message = EMBEDDINGS[kind]
+    edit_embeddings(submission, which, change)
     assert message in refusal(submission)
 
 
@@ -232,16 +246,15 @@ def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission
 
 
 def test_a_changed_answer_is_refused(submission: Path) -> None:
-    (path,) = submission.glob("evidence/answers-*/answers-packed.jsonl")
-    name = path.relative_to(submission).as_posix()
-
     def flip(rows: list[Any]) -> None:
         row = next(row for row in rows if row["answer"] in {"male", "female"})
         row["answer"] = "male" if row["answer"] == "female" else "female"
 
-    edit(submission, name, flip)
+    edit_table(submission, "answers", flip)
     assert "the evidence gives" in refusal(submission)
-    edit(submission, name, lambda rows: rows[1:])
+    edit_table(submission, "answers", lambda rows: rows[0].update(answer="both") or rows)
+    assert "with none of its classes" in refusal(submission)
+    edit_table(submission, "answers", lambda rows: rows[1:])
     assert "has no answer" in refusal(submission)
 
 
@@ -258,8 +271,9 @@ def test_files_that_do_not_belong(submission: Path, tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("run.sh", "is not a file that a submission may contain"),
-        ("evidence/x/model.pkl", "is not a file that a submission may contain"),
-        ("evidence/../../x.jsonl", "is not a file that a submission may contain"),
+        ("evidence.db-wal", "is not a file that a submission may contain"),
+        ("evidence.db-journal", "is not a file that a submission may contain"),
+        ("tasks/../../x.yaml", "is not a file that a submission may contain"),
         ("tasks/Big Name.yaml", "is not a file that a submission may contain"),
     ],
 )
@@ -282,8 +296,7 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="not a run folder"):
         pack(tmp_path / "nowhere", tmp_path / "out", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
-    (rows,) = (copy / "images").glob("*.jsonl")
-    rows.write_bytes(b"".join(rows.read_bytes().splitlines(keepends=True)[1:]))
+    edit_attempts(copy, lambda rows: rows[1:])
     with pytest.raises(T2IBenchError, match="1 images are missing"):
         pack(copy, tmp_path / "out", SilentReporter())
 

@@ -1,0 +1,177 @@
+"""evidence.db: the database of a submission, checked as that of a stranger before it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.store.answers import question_id
+from t2ibench.store.database import BrokenDatabaseError, Database
+from t2ibench.store.schema import TABLES, blob_checksum, content_id, of_text, row_checksum
+
+NAME = "evidence.db"
+_MOST_ROWS = 500_000  # of a table
+_WIDEST = 16_384  # numbers of an embedding
+_MEMORY, _SECONDS = 4 * 2**30, 120  # of the process that reads a stranger's file first
+# Tables of a submission; all others are of runs alone.
+_TABLES = ("models", "texts", "questions", "attempts", "answers", "embeddings")
+_TYPES: dict[str, tuple[type, ...]] = {"INTEGER": (int,), "TEXT": (str,), "BLOB": (bytes,)}
+# What people or models wrote is bytes where it holds half a surrogate pair.
+_WRITTEN = {"text", "question", "answer", "raw", "reason", "revised_prompt"}
+_Rows = list[tuple[Any, ...]]
+_BYTES = {"float16": 2, "float32": 4}
+_STATUSES = {"ok", "refused", "filtered"}
+_READER = (
+    "import json, pathlib, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from t2ibench.apps.leaderboard.evidence import bound, look; bound(); "
+    "print(json.dumps(look(pathlib.Path(sys.argv[2]))))"
+)
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def open_evidence(folder: Path) -> Database:
+    """The evidence of a submission: what is read of it was written by a stranger."""
+    return Database(folder, NAME, trusted=False)
+
+
+def content_problem(folder: Path) -> str | None:
+    """What is wrong with evidence.db by itself, before anything of it is used.
+
+    Another process looks, with bounds on its memory and time: what ends it ends nothing here.
+    """
+    # Isolated: nothing is imported from the folder that it runs in, which may be a stranger's.
+    command = [sys.executable, "-I", "-X", "utf8", "-c", _READER, json.dumps(sys.path), str(folder)]
+    threads = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            command, env=threads, capture_output=True, timeout=_SECONDS, check=False
+        )
+        found: str | None = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        found = f"takes more than {_SECONDS} seconds to read"
+    except ValueError:
+        why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        found = f"cannot be read ({why or f'it ended the reader: {done.returncode}'})"
+    return found and f"{NAME} {found}"
+
+
+def bound() -> None:
+    """Bound the memory and the time of this process, where the system can."""
+    with suppress(ImportError, ValueError, OSError):  # Windows; lower bounds that are set already
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+
+
+def look(folder: Path) -> str | None:
+    """What is wrong with evidence.db, by its contents alone."""
+    database = open_evidence(folder)
+    try:
+        _check(database)
+    except BrokenDatabaseError as error:
+        return f"cannot be read: {error.why}"
+    except (T2IBenchError, MemoryError) as error:
+        return str(error) or "takes too much memory to read"
+    finally:
+        database.close()
+    return None
+
+
+def _check(database: Database) -> None:
+    # No page is used twice after this: what can be read of the file is no larger than the file.
+    ((found,),) = database.read("PRAGMA integrity_check(1)")
+    if found != "ok":
+        raise T2IBenchError(f"is damaged: {found}")
+    for table in TABLES:
+        most = _MOST_ROWS if table in _TABLES else 0
+        ((rows,),) = database.read(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})")
+        if rows > most:
+            said = f"more than {most} rows" if most else "rows, which no submission has"
+            raise T2IBenchError(f"holds {said} in its table {table}")
+    models = {
+        number for number, *parts in _rows(database, "models") if number == content_id(*parts)
+    }
+    texts = {
+        number for number, text in _rows(database, "texts") if number == content_id(of_text(text))
+    }
+    questions = {
+        number
+        for number, question, classes in _rows(database, "questions")
+        if number == question_id(of_text(question), _classes(classes))
+    }
+    attempts, answers = _rows(database, "attempts"), _rows(database, "answers")
+    _check_attempts(attempts, models, texts)
+    for judge, question, image, *_ in answers:
+        if judge not in models or question not in questions or not _SHA256.fullmatch(image):
+            raise T2IBenchError("holds an answer of no judge, to no question or about no image")
+    used = {"texts": {row[1] for row in attempts}, "questions": {row[1] for row in answers}}
+    for table, known in (("texts", texts), ("questions", questions)):
+        ((count,),) = database.read(f"SELECT count(*) FROM {table}")
+        if known != used[table] or len(known) != count:
+            raise T2IBenchError(f"holds {table} that belong to nothing, or under a wrong number")
+    _check_embeddings(_rows(database, "embeddings"), models)
+
+
+def _check_attempts(rows: _Rows, models: set[int], texts: set[int]) -> None:
+    for generator, text, number, tries, seed, status, sha256, file, *_ in rows:
+        where = f"its row of image {number} of text {text}"
+        if generator not in models or text not in texts or number < 0 or tries or seed < 0:
+            raise T2IBenchError(f"holds no such image as {where} says")
+        if status not in _STATUSES:
+            raise T2IBenchError(f"has '{status}' in {where}; ok, refused or filtered are accepted")
+        if file is not None:
+            raise T2IBenchError(f"names a file in {where}")
+        if (status == "ok") != bool(_SHA256.fullmatch(sha256 or "")):
+            raise T2IBenchError(f"gives a SHA-256 for an image that is not there, or none: {where}")
+
+
+def _check_embeddings(rows: _Rows, models: set[int]) -> None:
+    for part, model, kind, width, dtype, keys, data, sums in rows:
+        n = len(sums) // 4
+        sound = model in models and kind in {"images", "texts"} and 1 <= width <= _WIDEST and n
+        sizes = (len(keys), len(data), len(sums))
+        if not sound or sizes != (32 * n, n * width * _BYTES.get(dtype, 0), 4 * n):
+            raise T2IBenchError(f"holds something else than embeddings in part {part}")
+
+
+def _rows(database: Database, table: str) -> _Rows:
+    """The rows of a table, each of the types that t2ibench writes and with its checksum."""
+    allowed = {
+        name: (
+            *_TYPES[declared],
+            *([bytes] if declared == "TEXT" and name in _WRITTEN else []),
+            *([] if needed or key else [type(None)]),
+        )
+        for _, name, declared, needed, _, key in database.read(f"PRAGMA table_info({table})")
+    }
+    found = []
+    for row in database.read(f"SELECT * FROM {table}"):
+        for (name, types), value in zip(allowed.items(), row, strict=True):
+            if type(value) not in types:
+                raise T2IBenchError(f"holds a {type(value).__name__} as {table}.{name}")
+        *values, crc = row
+        blobs = [value for value in values if isinstance(value, bytes)]
+        own = blob_checksum(*blobs) if table == "embeddings" else row_checksum(values)
+        if crc != own:
+            raise T2IBenchError(f"is damaged: a row of {table} does not match its checksum")
+        found.append(tuple(values))
+    return found
+
+
+def _classes(text: str) -> list[str]:
+    """What a question can be answered with."""
+    try:
+        classes = json.loads(text)
+    except (ValueError, RecursionError):
+        classes = None
+    if not isinstance(classes, list) or not all(isinstance(one, str) for one in classes):
+        raise T2IBenchError(f"holds a question with no list of classes: {text[:60]}")
+    return classes
