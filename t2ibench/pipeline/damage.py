@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
 
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.store.checksums import Damage
+from t2ibench.store.database import Mendable
 from t2ibench.store.files import remove_abandoned
-
-
-class Mendable(Protocol):
-    """A store that knows what of it is damaged."""
-
-    damage: Damage
-
-    def mend(self) -> None:
-        """Take what is damaged out of the count, because it is made again now."""
-        ...
 
 
 def mend(folder: Path, stores: Iterable[Mendable | None], reporter: Reporter) -> None:

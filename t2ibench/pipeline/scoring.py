@@ -16,7 +16,7 @@ from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
-from t2ibench.pipeline.stored_evidence import Images, KnownImages, StoredEvidence
+from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
 from t2ibench.pipeline.text_image_alignment import text_image_alignment
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import task_record
@@ -192,7 +192,6 @@ def score_plan(
     kept: ScoreCache | None = None,
 ) -> Scored:
     """Score every task of a plan, several at a time; no number depends on how many."""
-    known = None if images is None else KnownImages(images)
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
@@ -209,7 +208,7 @@ def score_plan(
             ticker.advance(1)
 
         found = each_of(
-            largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store
+            largest, partial(_scored_or_kept, plan, images, stores, kept), workers, store
         )
     by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
     for task in plan.tasks:

@@ -72,7 +72,6 @@ class Damage:
         again: What puts it right, as a sentence.
         made_again: Whether a run does that by itself.
         pieces: How many are damaged.
-        files: Files of such pieces of which nothing can be read.
     """
 
     one: str
@@ -80,27 +79,21 @@ class Damage:
     again: str = "Run the original command again to make what is missing."
     made_again: bool = True
     pieces: int = 0
-    files: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.pieces or self.files)
+        return bool(self.pieces)
 
     def __str__(self) -> str:
-        parts = []
-        if self.pieces:
-            parts.append(f"{self.pieces} {self.one if self.pieces == 1 else self.many}")
-        if self.files:
-            parts.append(f"{self.files} file{'s' if self.files > 1 else ''} of {self.many}")
-        return " and ".join(parts)
+        return f"{self.pieces} {self.one if self.pieces == 1 else self.many}"
 
     def found(self) -> str:
         """What is damaged, for a command that makes nothing again."""
-        verb = "is" if self.pieces + self.files == 1 else "are"
+        verb = "is" if self.pieces == 1 else "are"
         return f"{self} {verb} damaged and left out. {self.again}"
 
     def mended(self) -> str:
         """What is damaged, for a run."""
         if not self.made_again:
             return self.found()
-        past, now = ("was", "is") if self.pieces + self.files == 1 else ("were", "are")
+        past, now = ("was", "is") if self.pieces == 1 else ("were", "are")
         return f"{self} {past} damaged and {now} made again."

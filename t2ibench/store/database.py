@@ -22,7 +22,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.files import write_atomically
+from t2ibench.store.files import temporary_beside
 from t2ibench.store.schema import (
     APPLICATION,
     TABLES,
@@ -319,20 +319,29 @@ def _connection(path: Path, how: str) -> sqlite3.Connection:
 
 
 def _create(path: Path) -> None:
-    """Make an empty database; nobody sees half of one."""
-
-    def fill(temporary: Path) -> None:
-        with closing(_connection(temporary, "mode=rwc")) as connection:
-            connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
-            connection.execute(f"PRAGMA page_size = {_PAGE}")
-            connection.execute("BEGIN")
-            for _, sql in TABLES.values():
-                connection.execute(sql)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute("COMMIT")
-
-    write_atomically(path, fill)
+    """Make an empty database; nobody sees half of one, and one that is there stays."""
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = temporary_beside(path)
+        try:
+            with closing(_connection(temporary, "mode=rwc")) as connection:
+                connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
+                connection.execute(f"PRAGMA page_size = {_PAGE}")
+                connection.execute("BEGIN")
+                for _, sql in TABLES.values():
+                    connection.execute(sql)
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                connection.execute("COMMIT")
+            try:
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                if path.is_symlink():  # that leads nowhere
+                    temporary.replace(path)
+            except OSError:  # a disk without such links
+                temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -398,6 +407,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
         Table to the number of rows that were kept.
     """
     new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
     _pad(path)
     kept: dict[str, int] = {}
     _create(new)

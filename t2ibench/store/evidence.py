@@ -17,7 +17,7 @@ import numpy.typing as npt
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.checksums import Damage, row_checksums
-from t2ibench.store.database import Database
+from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import blob_checksum, content_id
 
 Kind = Literal["images", "texts"]
@@ -77,7 +77,7 @@ class _Held:
                 self._bytes -= self._rows.popitem(last=False)[1].nbytes
 
 
-class EvidenceStore:
+class EvidenceStore(Mendable):
     """The embeddings one encoder made.
 
     What is where is kept in memory, and the rows used last (see `_HELD_BYTES`); the others stay on
@@ -96,8 +96,7 @@ class EvidenceStore:
     """
 
     def __init__(self, database: Database, name: str, fingerprint: str) -> None:
-        self.database = database
-        self.damage = Damage(f"embedding by {name}", f"embeddings by {name}")
+        super().__init__(database, Damage(f"embedding by {name}", f"embeddings by {name}"))
         self._model = ("encoder", name, fingerprint)
         self._id = content_id(*self._model)
         self._places: dict[Kind, dict[str, int]] = {"images": {}, "texts": {}}

@@ -63,6 +63,11 @@ def _fsync(descriptor: int) -> None:
             raise
 
 
+def temporary_beside(path: Path) -> Path:
+    """A name for a file that becomes `path`; a run removes those of killed processes."""
+    return path.with_name(f".{path.name[:40]}.{_HOST}.{os.getpid()}.{next(_counter)}.tmp")
+
+
 def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bool = True) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it."""
     if not path.name:
@@ -74,8 +79,7 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
             write(path)  # a file renamed to it would take its place
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        number = next(_counter)
-        temporary = path.with_name(f".{path.name[:40]}.{_HOST}.{os.getpid()}.{number}.tmp")
+        temporary = temporary_beside(path)
         try:
             write(temporary)
             if durable:

@@ -26,7 +26,9 @@ from t2ibench.models.protocols import (
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewriters.instruction import DEFAULT, read_reply
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN, Rewritten, describe, rewritten
+from t2ibench.store.database import Database
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
+from tests import hand
 from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting
 
@@ -306,7 +308,7 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     rewriter = written(tmp_path / "a.yaml", "a nurse: a male nurse\n")
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
-    store = RewriteStore(tmp_path, rewriter.fingerprint)
+    store = RewriteStore(Database(tmp_path), "r", rewriter.fingerprint)
     store.add(
         [
             StoredRewriting("a nurse", None, "ok", "a male nurse", "", "r", rewriter.fingerprint),
@@ -314,8 +316,9 @@ def behind(generator: Any, tmp_path: Path) -> Any:
             StoredRewriting("a saw", None, "failed", None, "away", "r", rewriter.fingerprint),
         ]
     )
-    store.add([StoredRewriting("a chef", None, "ok", "x", "", "r", "of another rewriter")])
-    model.rewritings = RewriteStore(tmp_path, rewriter.fingerprint)
+    other = RewriteStore(Database(tmp_path), "r", "of another rewriter")
+    other.add([StoredRewriting("a chef", None, "ok", "x", "", "r", "of another rewriter")])
+    model.rewritings = RewriteStore(Database(tmp_path), "r", rewriter.fingerprint)
     return model
 
 
@@ -366,17 +369,16 @@ def test_stored_rewritings_stay(tmp_path: Path) -> None:
     def row(status: str, text: str | None) -> StoredRewriting:
         return StoredRewriting("a", None, status, text, None, "r", "f")
 
-    store, other = RewriteStore(tmp_path, "f"), RewriteStore(tmp_path, "f")
+    database = Database(tmp_path)
+    store, other = (RewriteStore(Database(tmp_path), "r", "f") for _ in range(2))
     store.add([row("failed", None)])
     assert not store.is_done("a", None)
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
-    assert other.refresh() and not other.refresh()
-    for one in (store, other, RewriteStore(tmp_path, "f")):
+    for one in (store, other, RewriteStore(database, "r", "f")):
         assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)
-    data = store.path.read_bytes()
-    store.path.write_bytes(data.replace(b'"rewritten": "b"', b'"rewritten": "x"'))
-    damaged = RewriteStore(tmp_path, "f")
+    hand.damage(tmp_path, "UPDATE rewrites SET rewritten = 'x'")
+    damaged = RewriteStore(database, "r", "f")
     assert damaged.damage.pieces == 1
     damaged.mend()
-    assert RewriteStore(tmp_path, "f").damage.pieces == 0
+    assert RewriteStore(database, "r", "f").damage.pieces == 0

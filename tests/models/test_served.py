@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
-import json
 import pickle
 import socket
 import threading
@@ -27,6 +26,7 @@ from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
+from tests import hand
 from tests.models.chat import Said, json_reply, speaking, without_waiting
 from tests.models.images_api import Faults, images_server, running
 
@@ -411,7 +411,7 @@ def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyP
     with speaking(speak) as (url, _):
         found = served(url, workers=32).generate(requests(PROMPTS, 20))
     assert {drawn.status for drawn in found} == {"ok"}
-    assert most <= 8 and over < 400
+    assert most < 16 and over < 400  # of 32 at a time, and of 20 images a prompt
 
 
 def cli(*words: str) -> int:
@@ -427,8 +427,7 @@ def run_words(url: str, folder: Path, *args: str) -> list[str]:
 
 
 def stored(folder: Path) -> list[dict[str, Any]]:
-    lines = [line for file in folder.rglob("*.jsonl") for line in file.read_text().splitlines()]
-    return [row for row in map(json.loads, lines) if "prompt" in row]
+    return [row for run in folder.rglob("run.db") for row in hand.stored(run.parent, "attempts")]
 
 
 @pytest.mark.slow
