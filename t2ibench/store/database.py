@@ -144,6 +144,7 @@ class Database:
                 yield
                 connection.execute("COMMIT")
             except BaseException:
+                self._models.clear()
                 with suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
                 raise

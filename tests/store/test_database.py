@@ -103,6 +103,11 @@ def test_all_of_a_batch_is_stored_or_nothing(tmp_path: Path) -> None:
         EvidenceStore(database, "e", "f" * 64).add("texts", KEYS[:1], unit(1))
         raise ZeroDivisionError
     assert content(database) == before
+    with pytest.raises(ZeroDivisionError), database.writing():
+        AnswerStore(database, "another", "f" * 64).add([answer(9)])
+        raise ZeroDivisionError
+    AnswerStore(database, "another", "f" * 64).add([answer(9)])
+    assert len(database.read("SELECT * FROM models WHERE name = 'another'")) == 1
 
 
 DAMAGES: dict[str, tuple[str, Callable[[Database], object]]] = {
