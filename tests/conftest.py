@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -98,8 +99,9 @@ def copied(run: Path, folder: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def not_hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine: what a command says only because it is slow is not said."""
+def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command says only because a machine is busy is not said; each test has its own path."""
+    monkeypatch.setattr(sys, "path", list(sys.path))  # a command adds the folder that it runs in
     monkeypatch.setattr("t2ibench.pipeline.progress._SILENCE", 3600.0)
 
 
