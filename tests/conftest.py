@@ -100,7 +100,7 @@ def copied(run: Path, folder: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def alike_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a command says only because a machine is busy is not said; each test has its own path."""
+    """Nothing is said only because a machine is busy; each test has its own `sys.path`."""
     monkeypatch.setattr(sys, "path", list(sys.path))  # a command adds the folder that it runs in
     monkeypatch.setattr("t2ibench.pipeline.progress._SILENCE", 3600.0)
 
