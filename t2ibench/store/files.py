@@ -75,7 +75,8 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, durable: bo
             f"'{path}' is a folder, where a file is expected.", "Name a file in it."
         )
     with disk_errors(path):
-        if str(path.parent) in _STREAMS or path.is_fifo() or path.is_char_device():
+        device = not path.is_symlink() and (path.is_fifo() or path.is_char_device())
+        if str(path.parent) in _STREAMS or device:
             write(path)  # a file renamed to it would take its place
             return
         path.parent.mkdir(parents=True, exist_ok=True)
