@@ -30,6 +30,7 @@ from t2ibench.store.schema import (
     columns,
     content_id,
     is_typed,
+    of_text,
     row_checksum,
     to_text,
 )
@@ -169,6 +170,10 @@ class Database:
         if number not in self._models:
             self.write("models", [(number, role, to_text(name), fingerprint)])
             self._models.add(number)
+
+    def add_texts(self, texts: Iterable[str]) -> None:
+        """Store prompts, so that their rows are known by more than an identifier."""
+        self.write("texts", [(content_id(text), to_text(text)) for text in texts])
 
     def execute(self, statement: str, *values: Any) -> None:
         """Write with one statement."""
@@ -471,6 +476,11 @@ class Mendable:
         self._damaged[table] = found
         self.damage.pieces = sum(map(len, self._damaged.values()))
         return rows
+
+    def _texts(self, where: str, *values: Any) -> dict[int, str]:
+        """Texts by their identifiers."""
+        texts = {number: of_text(text) for number, text in self._read("texts", where, *values)}
+        return {number: text for number, text in texts.items() if content_id(text) == number}
 
     def mend(self) -> None:
         """Remove what is damaged, so that it is made again and nobody is told of it any more."""

@@ -101,9 +101,7 @@ class ImageStore(Mendable):
         # A row becomes an Attempt when it is asked for: a million are read in seconds.
         self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
-        for number, text in self._read("texts", texts, self._generator):
-            if content_id(of_text(text)) == number:
-                self._prompts[number] = of_text(text)
+        self._prompts |= self._texts(texts, self._generator)
 
     def _place(self, prompt: str, index: int) -> tuple[int, int]:
         found = self._ids.get(prompt)
@@ -144,17 +142,17 @@ class ImageStore(Mendable):
 
     def has_file(self, attempt: Attempt) -> bool:
         """Whether the file of an image is there; of an attempt without an image, always."""
-        if attempt.file is None:
-            return attempt.status != "ok"
-        return attempt.file not in self._missing_files()
+        return self._has_file(attempt.status, attempt.file)
 
-    def _missing_files(self) -> set[str]:
+    def _has_file(self, status: str, file: str | None) -> bool:
+        if file is None:
+            return status != "ok"
         if self._absent is None:
             files = (
                 row[_FILE] if isinstance(row, tuple) else row.file for row in self._rows.values()
             )
-            self._absent = absent_files(self.root, (file for file in files if file is not None))
-        return self._absent
+            self._absent = absent_files(self.root, (one for one in files if one is not None))
+        return file not in self._absent
 
     def attempts(self) -> list[Attempt]:
         """What is known of every image whose file is there, ordered by prompt and index."""
@@ -183,7 +181,7 @@ class ImageStore(Mendable):
             status, file = found[_STATUS], found[_FILE]
         else:
             status, file = found.status, found.file
-        return status != "failed" and file not in self._missing_files()
+        return status != "failed" and self._has_file(status, file)
 
     def path(self, attempt: Attempt) -> Path:
         """The file of an image."""
@@ -213,11 +211,9 @@ class ImageStore(Mendable):
     def name(self, prompts: Iterable[str]) -> None:
         """Store prompts, so that each row's is known by more than its identifier."""
         ids = {content_id(prompt): prompt for prompt in prompts}
-        new = [
-            (number, to_text(text)) for number, text in ids.items() if number not in self._prompts
-        ]
+        new = ids.keys() - self._prompts.keys()
         if new:
-            self.database.write("texts", new)
+            self.database.add_texts(ids[number] for number in sorted(new))
             self._prompts |= ids
 
     def record(self, attempts: Iterable[Attempt]) -> None:

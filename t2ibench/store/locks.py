@@ -163,8 +163,8 @@ def _now() -> str:
 def locked(folder: Path, name: str = "run", notices: Notices = SILENT) -> Iterator[bool]:
     """Hold one of a folder's locks; a thread that holds it already goes on at once.
 
-    Whoever waits is told for whom, once. One command works on a run at a time ('run'); people's
-    labels and rewritings for the explorer have locks of their own, and hold them for a moment.
+    Whoever waits is told for whom, once. One command works on a run at a time ('run'); rewritings
+    for the explorer have a lock of their own, and hold it for a moment.
     """
     path = _resolved(folder) / FOLDER / f"{name}.lock"
     counts: dict[Path, int] = _held.__dict__.setdefault("counts", {})

@@ -69,13 +69,8 @@ class RewriteStore(Mendable):
     def __iter__(self) -> Iterator[StoredRewriting]:
         """The rewritings of prompts that are known, by prompt and number."""
         where = "WHERE id IN (SELECT text FROM rewrites WHERE rewriter = ?)"
-        texts = self._read("texts", where, self._rewriter)
-        prompts = {number: of_text(text) for number, text in texts}
-        known = [
-            (prompts[text], number)
-            for text, number in self._rows
-            if content_id(prompts.get(text, "")) == text
-        ]
+        prompts = self._texts(where, self._rewriter)
+        known = [(prompts[text], number) for text, number in self._rows if text in prompts]
         for prompt, number in sorted(known):
             yield self._stored(prompt, number)
 
@@ -116,7 +111,6 @@ class RewriteStore(Mendable):
         ]
         with self.database.writing():
             self.database.add_model("rewriter", "", self._fingerprint)
-            texts = [(content_id(one.prompt), to_text(one.prompt)) for one in new]
-            self.database.write("texts", texts)
+            self.database.add_texts(one.prompt for one in new)
             self.database.write("rewrites", rows)
         self._rows |= found
