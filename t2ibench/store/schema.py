@@ -84,27 +84,29 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @cache
+def declared(table: str) -> tuple[tuple[str, str, bool], ...]:
+    """The columns of a table in their order: name, type in SQL, and whether it may be NULL."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(TABLES[table][1])
+        rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    return tuple((name, kind, not (needed or key)) for _, name, kind, needed, _, key in rows)
+
+
+@cache
 def columns(table: str) -> tuple[str, ...]:
     """The names of a table's columns but the checksum's, in their order."""
-    return tuple(name for name, _ in _kinds(table))
+    return tuple(name for name, _, _ in declared(table) if name != "crc")
 
 
 @cache
 def is_typed(table: str) -> str:
     """SQL that is true of a row whose values have the types of their columns; anybody may write."""
-    return " AND ".join(f"typeof({name}) IN ({kinds})" for name, kinds in _kinds(table))
-
-
-@cache
-def _kinds(table: str) -> tuple[tuple[str, str], ...]:
     # A text that holds half a surrogate pair is stored as bytes.
     kinds = {"INTEGER": "'integer'", "TEXT": "'text', 'blob'", "BLOB": "'blob'"}
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(TABLES[table][1])
-        rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
-    return tuple(
-        (name, kinds[kind] + ("" if needed or key else ", 'null'"))
-        for _, name, kind, needed, _, key in rows
+    null = {True: ", 'null'", False: ""}
+    return " AND ".join(
+        f"typeof({name}) IN ({kinds[kind]}{null[nullable]})"
+        for name, kind, nullable in declared(table)
         if name != "crc"
     )
 

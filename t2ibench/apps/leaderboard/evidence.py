@@ -14,7 +14,14 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.answers import question_id
 from t2ibench.store.database import BrokenDatabaseError, Database
-from t2ibench.store.schema import TABLES, blob_checksum, content_id, of_text, row_checksum
+from t2ibench.store.schema import (
+    TABLES,
+    blob_checksum,
+    content_id,
+    declared,
+    of_text,
+    row_checksum,
+)
 
 NAME = "evidence.db"
 _MOST_ROWS = 500_000  # of a table
@@ -146,11 +153,11 @@ def _rows(database: Database, table: str) -> _Rows:
     """The rows of a table, each of the types that t2ibench writes and with its checksum."""
     allowed = {
         name: (
-            *_TYPES[declared],
-            *([bytes] if declared == "TEXT" and name in _WRITTEN else []),
-            *([] if needed or key else [type(None)]),
+            *_TYPES[kind],
+            *([bytes] if kind == "TEXT" and name in _WRITTEN else []),
+            *([type(None)] if nullable else []),
         )
-        for _, name, declared, needed, _, key in database.read(f"PRAGMA table_info({table})")
+        for name, kind, nullable in declared(table)
     }
     found = []
     for row in database.read(f"SELECT * FROM {table}"):
