@@ -77,7 +77,8 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     With `generate_only` it stops after the images, with `no_score` after the answers. Where run.db
     turns out to be damaged, what is whole is kept and the rest made again.
     """
-    for last in (False, True):
+    mended = False
+    while True:
         settings, folder = prepared.settings, prepared.folder
         observing = not settings.generate_only
         try:
@@ -113,13 +114,13 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
                 _log(prepared, started, outcome)
                 return outcome
         except BrokenDatabaseError as error:
-            if last:
+            if mended:
                 raise
+            mended = True
             reporter.warn(mend_run(error, reporter))
             together = prepared.together
             prepared = prepare(prepared.settings, prepared.objects, prepared.call)
             prepared.together = together
-    raise AssertionError("a run that is mended once either ends or fails")
 
 
 @contextmanager

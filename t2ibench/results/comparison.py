@@ -13,6 +13,7 @@ from scipy import sparse
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.results.display import displayed, text_only
@@ -580,7 +581,7 @@ def rewriting_line(first: Results, second: Results) -> str | None:
         others.append("the seed")
     if _libraries(models[0]) != _libraries(models[1]):
         others.append("the versions of the libraries that made the images")
-    what = " and ".join(filter(None, [", ".join(others[:-1]), *others[-1:]]))
+    what = listed(others)
     if one == other:
         same = f"Both runs have the same rewriter, {mine}"
         return f"{same}; {what} {_verb(others)}." if others else f"{same}."

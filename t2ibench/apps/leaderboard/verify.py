@@ -38,6 +38,7 @@ from t2ibench.apps.leaderboard.remote import materialised
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.methods.core.describe import listed
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
@@ -313,8 +314,7 @@ def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
             for key, (one, several) in _PARTS.items()
             if found.parts.get(key)
         ]
-        listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
-        verdict.notes.insert(0, f"{listed} were made again and are the same")
+        verdict.notes.insert(0, f"{listed(said)} were made again and are the same")
     verdict.notes += [f"not made again: {line}" for line in found.lacking]
 
 
