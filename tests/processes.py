@@ -42,6 +42,7 @@ class Process:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._errors = errors
+        errors.touch()  # it is there even where the process is killed before its first line
         self.args = [program, *arguments]
         # The one that is forked has the environment of the first test.
         variables = dict(os.environ if environment is None else environment)
