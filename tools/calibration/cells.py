@@ -76,7 +76,6 @@ class Cell:
         row_score: The score of the rows that is checked; None checks none.
         share: Of the data sets that a calibration asks for; below 1 where one takes long.
         quick: Whether it is part of `--quick`.
-        typical: Whether it stands for the method's tasks where `t2ibench power` knows no run.
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
@@ -90,7 +89,6 @@ class Cell:
     row_score: str | None = None
     share: float = 1.0
     quick: bool = False
-    typical: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
     doubles: str | None = None

@@ -122,7 +122,7 @@ def cells() -> list[Cell]:
               share=0.15),
         _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.15),
         _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
-        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True, typical=True),
+        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True),
         _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
               doubles=_name(medium, (14, 10, 8, 8))),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),

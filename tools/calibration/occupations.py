@@ -110,7 +110,7 @@ def cells() -> list[Cell]:
         ),
         _cell("lean .15", (8, 20, 20), 0.15, share=0.5),
         _cell("lean .4", (3, 20, 20), 0.4, share=0.5),
-        _cell("lean .4", (8, 10, 5), 0.4, quick=True, typical=True),
+        _cell("lean .4", (8, 10, 5), 0.4, quick=True),
         _cell("lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))),
         _cell("lean .4", (11, 20, 10), 0.4, share=0.5),
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),

@@ -132,7 +132,7 @@ def cells() -> list[Cell]:
         _cell("fair, a judge with errors", (11, 10), judging=wrong),
         _cell("lean .15", (11, 20), lean=0.15),
         _cell(even, (3, 10), lean=0.4),
-        _cell(even, (11, 10), lean=0.4, quick=True, typical=True),
+        _cell(even, (11, 10), lean=0.4, quick=True),
         _cell(even, (11, 20), lean=0.4, doubles=_name(even, 11, 10, (2,))),
         _cell(even, (11, 10), (5,), lean=0.4),
         _cell(even, (40, 10), lean=0.4, share=0.5),

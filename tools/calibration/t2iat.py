@@ -113,7 +113,7 @@ def cells() -> list[Cell]:
         _cell("lean .15", (8, 10, 5), 0.15),
         _cell(medium, (3, 10, 5), 0.4, 0.2),
         _cell(medium, (4, 10, 5), 0.4, 0.2),
-        _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True, typical=True),
+        _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True),
         _cell(
             medium, (8, 20, 10), 0.4, 0.2, share=0.5,
             doubles=f"{medium}; 8 + 8 stimuli, 10 and 5 images",

@@ -164,7 +164,7 @@ def cells() -> list[Cell]:
         _cell("lean .15", _Size(11, 20, 20), 0.15, share=0.08),
         _cell(even, _Size(1, 48, 48), 0.4),
         _cell(even, _Size(3, 20, 20), 0.4),
-        _cell(even, _Size(11, 10, 10), 0.4, quick=True, typical=True),
+        _cell(even, _Size(11, 10, 10), 0.4, quick=True),
         _cell(even, _Size(11, 20, 20), 0.4, share=0.08, doubles=_name(even, _Size(11, 10, 10))),
         _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.08),
         _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04),

@@ -120,7 +120,7 @@ def cells() -> list[Cell]:
         _cell("anchors alike beyond their words", (20, 10), beyond=0.0),
         _cell("weak difference of the anchors, concepts like all words", (20, 50), beyond=0.1),
         _cell(far, (8, 20), 3.0),
-        _cell(far, (20, 10), 3.0, quick=True, typical=True),
+        _cell(far, (20, 10), 3.0, quick=True),
         _cell(far, (20, 20), 3.0, doubles=_name(far, 20, 10)),
         _cell(far, (20, 50), 3.0),
         _cell("squares of concepts nine times those of words", (20, 20), 9.0),
