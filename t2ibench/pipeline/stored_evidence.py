@@ -18,30 +18,11 @@ from t2ibench.store.labels import LabelStore
 
 
 class Images(Protocol):
-    """The outcome of every attempt at an image; an `ImageStore` is one."""
+    """The outcome of every attempt at an image, repeats told (`DistinctImages`)."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image."""
         ...
-
-
-class KnownImages:
-    """The same images, each looked up once: several encoders, tasks and tables ask for them.
-
-    Args:
-        images: The outcome of every attempt; it does not change meanwhile.
-    """
-
-    def __init__(self, images: Images) -> None:
-        self._images = images
-        self._found: dict[str, list[Attempt | None]] = {}
-
-    def get(self, prompt: str, index: int) -> Attempt | None:
-        """What is known of an image (see `Images`)."""
-        found = self._found.setdefault(prompt, [])
-        while len(found) <= index:
-            found.append(self._images.get(prompt, len(found)))
-        return found[index]
 
 
 class StoredEvidence:

@@ -59,6 +59,25 @@ def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | 
     return fragment("prompts.html", readers=readers, p_value=format_p) if readers else None
 
 
+def diversity_section(run: RunView) -> Markup | None:
+    """How much the images of one prompt differ, and the prompts whose images repeat one another."""
+    readings = [
+        SimpleNamespace(task=task, reader=name, whole=found[0], groups=found[1:])
+        for task in run.tasks
+        for name, found in task.result.diversity.items()
+    ]
+    repeated = {one.prompt: one for task in run.tasks for one in task.result.repeated_prompts}
+    if not readings and not repeated:
+        return None
+    worst = sorted(repeated.values(), key=lambda one: (one.n_distinct / one.n_images, one.prompt))
+    return fragment(
+        "diversity.html",
+        readings=readings,
+        repeated=worst[:_PROMPTS],
+        further=max(0, len(worst) - _PROMPTS),
+    )
+
+
 def agreement_section(run: RunView) -> Markup | None:
     """Where encoders and judges agree and where they do not."""
     readings = []
