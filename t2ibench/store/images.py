@@ -116,7 +116,11 @@ class ImageStore(Mendable):
     @cached_property
     def looks(self) -> EvidenceStore:
         """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
-        return EvidenceStore(self.database, *LOOKS)
+        looks = EvidenceStore(self.database, *LOOKS)
+        again = "Their images are compared with others by their files alone."
+        one, many = "look of an image", "looks of images"
+        looks.damage = Damage(one, many, again, made_again=False, pieces=looks.damage.pieces)
+        return looks
 
     def _place(self, prompt: str, index: int) -> tuple[int, int]:
         found = self._ids.get(prompt)
