@@ -22,6 +22,7 @@ from t2ibench.reports.cells import (
     score_words,
     signed,
     task_cells,
+    three_digits,
 )
 from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
@@ -261,9 +262,19 @@ def _diversity(results: Results) -> list[str]:
     rows = []
     for name, task in results.tasks.items():
         for reader, (whole, *_) in task.diversity.items():
-            ends = [_digits(value) for value in (whole.ci_low, whole.ci_high) if value is not None]
-            least = f"{_digits(whole.lowest)}: {whole.lowest_prompt}"
-            rows.append([name, reader, _digits(whole.value), " to ".join(ends) or "–", least])
+            ends = [
+                three_digits(value) for value in (whole.ci_low, whole.ci_high) if value is not None
+            ]
+            least = f"{three_digits(whole.lowest)}: {whole.lowest_prompt}"
+            rows.append(
+                [
+                    name,
+                    reader,
+                    three_digits(whole.value),
+                    " to ".join(map(three_digits, known)) or "–",
+                    least,
+                ]
+            )
     if not rows:
         return []
     heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
@@ -275,10 +286,6 @@ def _diversity(results: Results) -> list[str]:
         github(heads, rows),
         "",
     ]
-
-
-def _digits(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _remarks(results: Results) -> Iterator[str]:

@@ -40,7 +40,7 @@ class RepeatingWorld:
         return replace(sample, evidence=_stored(sample.evidence, self.distinct))
 
 
-def repeating(cell: Cell, distinct: int) -> Cell:
+def repeating(cell: Cell, distinct: int = 5) -> Cell:
     """The same cell, of which each prompt has so many distinct images."""
     assert not isinstance(cell.world, ToylandWorld)
     name = f"seeds ignored, {distinct} distinct images a prompt: {cell.name}"

@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
-from t2ibench.reports.cells import format_p
+from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.exclusions import (
     PromptExclusions,
     TaskExclusions,
@@ -75,6 +75,7 @@ def diversity_section(run: RunView) -> Markup | None:
         readings=readings,
         repeated=worst[:_PROMPTS],
         further=max(0, len(worst) - _PROMPTS),
+        digits=three_digits,
     )
 
 
