@@ -262,19 +262,10 @@ def _diversity(results: Results) -> list[str]:
     rows = []
     for name, task in results.tasks.items():
         for reader, (whole, *_) in task.diversity.items():
-            ends = [
-                three_digits(value) for value in (whole.ci_low, whole.ci_high) if value is not None
-            ]
+            known = [end for end in (whole.ci_low, whole.ci_high) if end is not None]
+            between = " to ".join(map(three_digits, known)) or "–"
             least = f"{three_digits(whole.lowest)}: {whole.lowest_prompt}"
-            rows.append(
-                [
-                    name,
-                    reader,
-                    three_digits(whole.value),
-                    " to ".join(map(three_digits, known)) or "–",
-                    least,
-                ]
-            )
+            rows.append([name, reader, three_digits(whole.value), between, least])
     if not rows:
         return []
     heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
