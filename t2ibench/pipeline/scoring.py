@@ -23,7 +23,7 @@ from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.results.repeats import repeated_prompts, repeats_line
+from t2ibench.results.repeats import repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
@@ -252,6 +252,11 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
             combined, by_encoder = with_untrained_control(
                 task.spec, (combined, by_encoder), blind, plan.settings
             )
+            counts = plan.needs[task.id].images_by_prompt
+            why = images and too_few(repeated_prompts(counts, images.get), counts)
+            if why:
+                combined = _inconclusive(combined, why)
+                by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
     elif plan.needs[task.id].questions:
         combined, by_encoder = _undefined("no judge was asked")
     else:
@@ -263,6 +268,11 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
         undefined = _undefined(_defect(task, error))
         written = _written(plan, task, *undefined, settings, images, lacking)
     return _with_agreement(plan, task, written, images, stores)
+
+
+def _inconclusive(result: MethodResult, why: str) -> MethodResult:
+    reasons = [result.inconclusive, why]
+    return replace(result, inconclusive="; ".join(reason for reason in reasons if reason))
 
 
 def _with_agreement(

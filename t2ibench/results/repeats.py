@@ -9,6 +9,7 @@ from t2ibench.store.attempts import Attempt
 from t2ibench.store.distinct import REPEATED
 
 _NAMED = 3  # prompts in a sentence
+_LEAST = 3  # distinct images that show how much images vary; intervals of two cover .87 to .92
 _MANY = 0.5  # of the prompts, from which on it is the generator rather than chance
 
 
@@ -44,6 +45,18 @@ def repeated_prompts(
                 RepeatedPrompt(prompt=prompt, n_images=distinct + repeated, n_distinct=distinct)
             )
     return sorted(found, key=lambda one: (one.n_distinct / one.n_images, one.prompt))
+
+
+def too_few(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> str | None:
+    """Why a test of embedded images decides nothing where most prompts have one image or two."""
+    several = sum(count > 1 for count in counts.values())
+    few = sum(one.n_distinct < _LEAST for one in found)
+    if not few or few < _MANY * several:
+        return None
+    return (
+        f"{few} of {several} prompts have fewer than {_LEAST} distinct images, too few to show how "
+        "much images vary"
+    )
 
 
 def repeats_line(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> str | None:

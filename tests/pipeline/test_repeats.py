@@ -66,6 +66,8 @@ def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     assert {(found.n_images, found.n_distinct) for found in two.repeated_prompts} == {(6, 2)}
     assert not one.repeated_prompts
     assert two.diversity == one.diversity
+    assert "40 of 40 prompts have fewer than 3 distinct images" in str(two.inconclusive)
+    assert one.inconclusive is None
     assert many.folder is not None
     assert "seems to ignore seeds" in (many.folder / "results.md").read_text()
     assert "40 prompts repeat their images." in (many.folder / "report.html").read_text()
