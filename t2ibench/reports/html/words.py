@@ -218,6 +218,10 @@ def limits(run: RunView) -> list[tuple[str, str]]:
             f"{len(blind)} {tests} found by a random network too:",
             f"{_some(blind)}. Brightness or colour may explain them.",
         ))  # fmt: skip
+    repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
+    if repeated:
+        prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
+        found.append((f"{len(repeated):,} {prompts} images.", "Each distinct image counts once."))
     left = sum(sum(task.result.excluded.values()) for task in run.tasks)
     if left:
         found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
