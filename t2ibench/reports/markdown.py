@@ -67,7 +67,9 @@ _PUBLISHED = (
 
 _DIVERSITY = (
     "1 less the mean cosine of two different images of a prompt: 0 where a model shows one picture "
-    "again and again. Compare models with it, on the same prompts and by the same encoder."
+    "again and again. Intervals are about these very prompts; with fewer than 20 images a prompt "
+    "they cannot know of a kind of image that was never drawn. Compare models with it, on the same "
+    "prompts and by the same encoder."
 )
 PARTIAL = (
     "Some prompts have no image, and the tasks were scored on the others; not a result to report."

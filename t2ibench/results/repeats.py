@@ -68,10 +68,8 @@ def repeats_line(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> 
         f"{one.n_distinct} distinct of {one.n_images} of '{one.prompt}'" for one in found[:_NAMED]
     )
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    alone = sum(one.n_distinct == 1 for one in found)
-    single = f"; {alone} of them {'has' if alone == 1 else 'have'} one picture alone"
     cause = "the generator seems to ignore seeds: " if len(found) >= _MANY * several else ""
     return (
-        f"{cause}{len(found)} of {several} prompts repeat their images ({named}{more}"
-        f"{single if alone else ''}). Each distinct image counts once."
+        f"{cause}{len(found)} of {several} prompts repeat their images ({named}{more}). "
+        "Each distinct image counts once."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,13 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate, score
+from t2ibench.apps.leaderboard.packing import pack
+from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.methods.core.diversity import diversity_of
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
+from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.results.files import read_results
 from t2ibench.store.images import LOOKS
 from t2ibench.store.pixels import look, looks_like_one
 from t2ibench.store.schema import content_id
@@ -33,6 +38,7 @@ class Forgetful(ToylandGenerator):
 
     def __init__(self, folder: Path, distinct: int = 2) -> None:
         super().__init__({})
+        self.name = "forgetful"
         self._folder, self._distinct = folder, distinct
         self._first: dict[tuple[str, int], int] = {}
         folder.mkdir()
@@ -50,6 +56,27 @@ class Forgetful(ToylandGenerator):
         path = self._folder / f"{len(list(self._folder.iterdir()))}.jpg"
         drawn.image.save(path, quality=90 + request.index)
         return GeneratedImage("ok", path=path)
+
+
+def forgetful() -> Forgetful:
+    """A model that others can make again."""
+    return Forgetful(Path(tempfile.mkdtemp()) / "files", 3)
+
+
+def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="seems to ignore seeds"):
+        made = evaluate(
+            "tests.pipeline.test_repeats:forgetful", "occupations_t2iat,openbias_examples",
+            encoder="toyland", judge="toyland", images_per_prompt=8, output_dir=tmp_path,
+        )  # fmt: skip
+    assert made.folder is not None
+    packed = pack(made.folder, tmp_path / "submissions", SilentReporter(), thumbnails=3)
+    verdict = verify(packed)
+    assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 2)
+    for name, task in read_results(packed).tasks.items():
+        assert task.repeated_prompts == made.tasks[name].repeated_prompts
+        assert {found.n_distinct for found in task.repeated_prompts} == {3}
+        assert task.excluded == made.tasks[name].excluded
 
 
 def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:

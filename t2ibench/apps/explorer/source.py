@@ -220,11 +220,12 @@ def _pictures(source: Source, number: int) -> list[Picture]:
             if (one := distinct.get(attempt.prompt, attempt.index)) and one.status == "ok"
         ]
     pictures = []
-    counts: dict[str, int] = {}
+    found: dict[str, dict[str, int]] = {}
     for path, prompt in _with_prompts(source.folder):
-        index = counts[prompt] = counts.get(prompt, -1) + 1
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        pictures.append(Picture(path, digest, prompt, index, number))
+        digest, known = hashlib.sha256(path.read_bytes()).hexdigest(), found.setdefault(prompt, {})
+        if digest not in known:  # a file that repeats another counts once
+            known[digest] = len(known)
+            pictures.append(Picture(path, digest, prompt, known[digest], number))
     return sorted(pictures, key=lambda picture: (picture.prompt, picture.index))
 
 

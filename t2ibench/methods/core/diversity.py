@@ -85,7 +85,8 @@ def mean_diversity(
     """The mean over prompts, with its interval about these very prompts with other images.
 
     Returns:
-        The mean, and its interval; None where a prompt has two images, which show no variance.
+        The mean, and its interval, which begins at 0 at the least; None where a prompt has two
+        images, which show no variance.
     """
     value = float(np.mean([one.value for one in prompts]))
     variance, df = satterthwaite(
@@ -94,4 +95,5 @@ def mean_diversity(
     )
     if not variance > 0:
         return value, None
-    return value, t_interval(value, variance, df, level)
+    low, high = t_interval(value, variance, df, level)
+    return value, (max(low, 0.0), high)
