@@ -239,11 +239,12 @@ def _scored_or_kept(
 
 
 def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
+    needs = plan.needs[task.id]
     evidence, settings = _evidence(plan, task, images, stores)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         combined, by_encoder = score_task(task, evidence, plan.settings)
-        if not plan.needs[task.id].questions:
+        if not needs.questions:
             blind = {
                 name: StoredEvidence(images, stores.controls[name].store)
                 for name in evidence
@@ -252,12 +253,12 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
             combined, by_encoder = with_untrained_control(
                 task.spec, (combined, by_encoder), blind, plan.settings
             )
-            counts = plan.needs[task.id].images_by_prompt
-            why = images and too_few(repeated_prompts(counts, images.get), counts)
+            repeated = images and repeated_prompts(needs.images_by_prompt, images.get)
+            why = too_few(repeated or (), needs.groups)
             if why:
                 combined = _inconclusive(combined, why)
                 by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
-    elif plan.needs[task.id].questions:
+    elif needs.questions:
         combined, by_encoder = _undefined("no judge was asked")
     else:
         combined, by_encoder = _undefined("no encoder of this run embeds images")

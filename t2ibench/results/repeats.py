@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from t2ibench.results.rates import Record
@@ -47,15 +48,20 @@ def repeated_prompts(
     return sorted(found, key=lambda one: (one.n_distinct / one.n_images, one.prompt))
 
 
-def too_few(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> str | None:
-    """Why a test of embedded images decides nothing where most prompts have one image or two."""
-    several = sum(count > 1 for count in counts.values())
-    few = sum(one.n_distinct < _LEAST for one in found)
-    if not few or few < _MANY * several:
+def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
+    """Why a test of embedded images decides nothing where most prompts have one image or two.
+
+    Args:
+        found: The prompts whose images repeat one another.
+        groups: Every prompt to what it stands for: half of those of one group are enough.
+    """
+    few = Counter(groups[one.prompt] for one in found if one.n_distinct < _LEAST)
+    sizes = Counter(groups.values())
+    if not any(count >= _MANY * sizes[group] for group, count in few.items()):
         return None
     return (
-        f"{few} of {several} prompts have fewer than {_LEAST} distinct images, too few to show how "
-        "much images vary"
+        f"{few.total()} of {len(groups)} prompts have fewer than {_LEAST} distinct images, too few "
+        "to show how much images vary"
     )
 
 

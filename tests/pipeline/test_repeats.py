@@ -21,6 +21,7 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
+from t2ibench.results.repeats import RepeatedPrompt, too_few
 from t2ibench.store.images import LOOKS
 from t2ibench.store.pixels import look, looks_like_one
 from t2ibench.store.schema import content_id
@@ -77,6 +78,22 @@ def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
         assert task.repeated_prompts == made.tasks[name].repeated_prompts
         assert {found.n_distinct for found in task.repeated_prompts} == {3}
         assert task.excluded == made.tasks[name].excluded
+
+
+def test_half_of_a_group_with_two_images_is_too_few() -> None:
+    groups = {f"{group} {k}": group for group in ("neutral", "male", "female") for k in range(8)}
+
+    def repeated(n_distinct: int, n: int) -> list[RepeatedPrompt]:
+        return [
+            RepeatedPrompt(prompt=f"neutral {k}", n_images=10, n_distinct=n_distinct)
+            for k in range(n)
+        ]
+
+    assert too_few(repeated(2, 4), groups) == (
+        "4 of 24 prompts have fewer than 3 distinct images, too few to show how much images vary"
+    )
+    assert too_few(repeated(2, 3), groups) is None
+    assert too_few(repeated(3, 8), groups) is None
 
 
 def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
