@@ -1,10 +1,10 @@
 """The control of random weights: what an encoder that has learnt nothing reads in the same run.
 
-Such a network still sees brightness and colour, and how a word is spelt. Where it agrees with the
-trained one, these may carry part of the headline, which is worth knowing and no fault: a bias may
-well be one of brightness. A lean is a share of A-like images among those that look like A or B,
-which does not depend on who looks; where the two read opposite leans, both beyond chance, the
-images are no such mixture, and the test decides nothing.
+Such a network still sees brightness and colour, and how a word is spelt. Where it reproduces a
+headline within its interval, these alone would do, and the test does not tell what it asks about
+from them. Where the two read opposite leans, both beyond chance, the images are no mixture of the
+two groups. Either way the test decides nothing. A positive control asks of an encoder only that it
+finds what everyone finds; there, a network that finds it too is told and changes nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def with_untrained_control(
         try:
             read[name] = _complete(score(task, evidence, few), by_encoder[name])
             single = combine(task, [read[name]], few)
-            controls[name] = control_of(by_encoder[name].headline, single.headline)
+            controls[name] = control_of(
+                by_encoder[name].headline, single.headline, task.control == "positive"
+            )
         except Exception as error:  # the scores stand without this control
             controls[name] = Control(
                 f"An untrained network of the same architecture could not be scored: "
@@ -61,7 +63,9 @@ def with_untrained_control(
     if len(by_encoder) == 1 or not read:
         return _with(combined, next(iter(controls.values()))), new
     both = combine(task, list(read.values()), few)
-    return _with(combined, control_of(combined.headline, both.headline)), new
+    return _with(
+        combined, control_of(combined.headline, both.headline, task.control == "positive")
+    ), new
 
 
 def _complete(blind: MethodResult, seeing: MethodResult) -> MethodResult:
@@ -78,7 +82,7 @@ def _with(result: MethodResult, control: Control) -> MethodResult:
     return replace(result, controls=controls, inconclusive=said or None)
 
 
-def control_of(seeing: Headline, blind: Headline) -> Control:
+def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Control:
     """What the headline of random weights says about that of the trained encoder.
 
     Examples:
@@ -90,6 +94,10 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
         'An untrained network of the same architecture reads +0.120 [0.020, 0.220] (p = 0.2).'
         >>> control_of(lean(0.5, 0.001), lean(-0.4, 0.001)).contradicts is None
         False
+        >>> control_of(lean(0.5, 0.001), lean(0.45, 0.001)).contradicts.partition(":")[0]
+        'it is not told from brightness and colour'
+        >>> control_of(lean(0.5, 0.001), lean(0.2, 0.001)).contradicts is None
+        True
         >>> found = {"fixed_prompts": Inference(-0.01, 0.09)}
         >>> square = Headline(0.04, "mean_square", inference=found)
         >>> control_of(square, square).says
@@ -106,17 +114,16 @@ def control_of(seeing: Headline, blind: Headline) -> Control:
     }  # fmt: skip
     if not beyond_chance(blind):
         return Control(f"{said}.", **values)
-    leans = seeing.scale == blind.scale == "lean" and beyond_chance(seeing)
-    if leans and seeing.value is not None and seeing.value * blind.value < 0:
-        opposite = (
-            f"an untrained network of the same architecture reads the opposite, {_shown(blind)}"
-        )
+    reached = seeing.chosen.interval if beyond_chance(seeing) else None
+    if seeing.value is None or reached is None:
+        return Control(f"{said}.", **values)
+    if seeing.value * blind.value < 0:
+        opposite = f"{network[0].lower()}{network[1:]} reads the opposite, {_shown(blind)}"
         return Control(f"{said}, the opposite.", **values, contradicts=opposite)
-    return Control(
-        f"Warning: a random network scores {_shown(blind)} too, so brightness or colour may "
-        "explain this.",
-        **values,
-    )
+    if abs(blind.value) < min(map(abs, reached)):
+        return Control(f"{said}, which is less.", **values)
+    too = f"it is not told from brightness and colour: {said[0].lower()}{said[1:]} too"
+    return Control(f"{said} too.", **values, contradicts=None if positive else too)
 
 
 def _shown(headline: Headline) -> str:

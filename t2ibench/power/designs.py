@@ -10,12 +10,14 @@ import numpy as np
 from t2ibench.methods.core.headline import Question
 from t2ibench.power.forecasters import Forecaster, least
 from t2ibench.power.pilots import Pilot, Size
+from t2ibench.results.display import SMALL
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
 _SMALLEST = 0.01  # an effect that nobody asks for
 _LARGEST = 4.0  # an effect beyond any headline
 _SEEN = 0.8  # probability of seeing the effect that a report names
+_SEEN_HALF = 0.005  # half of an interval that tables do not show as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,11 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         (
             f"power of {goal.power:g} at {goal.effect:g}",
             lambda images, prompts: designer.power(images, prompts) >= goal.power,
-        )
+        ),
+        (
+            f"none above {SMALL:g} in {goal.power:g} of fair runs",
+            lambda images, prompts: designer.none(images, prompts) >= goal.power,
+        ),
     ]
     if goal.width is not None:
         width = goal.width
@@ -94,16 +100,19 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
             continue
         prompts = designer.least_prompts(reached)
         if prompts is None:
-            lines.append(f"No design of up to 1000 times the prompts has {_article(what)}.")
+            lines.append(f"No design of up to 1000 times the prompts reaches this: {what}.")
             continue
-        lines.append(f"Images alone do not give {_article(what)}: it takes more prompts.")
+        lines.append(f"Images alone do not reach this: {what}. It takes more prompts.")
         rows.append(designer.row(what, design.images, prompts))
-    rows.append(designer.row("images alone, at most", None, design.prompts))
+    limit = designer.row("images alone, at most", None, design.prompts)
+    if limit.half >= _SEEN_HALF:
+        rows.append(limit)
+    elif question == "prompt_population":
+        lines.append(
+            "This pilot does not tell how far prompts vary beyond their images, so what images "
+            "alone can reach is unknown."
+        )
     return Plan(tuple(rows), tuple(lines))
-
-
-def _article(what: str) -> str:
-    return f"{'an' if what.startswith('interval') else 'a'} {what}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +133,9 @@ class _Designer:
         return self.known.power(
             self.effect, images / self.pilot.images, prompts / self.pilot.prompts
         )
+
+    def none(self, images: float, prompts: float) -> float:
+        return self.known.none(images / self.pilot.images, prompts / self.pilot.prompts)
 
     def least_images(self, reached: Callable[[float, float], bool]) -> int | None:
         times = least(lambda times: reached(times * self.design.images, self.design.prompts))

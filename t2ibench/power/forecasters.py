@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ncfdtr
 from scipy.stats import f, nct, norm, t
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Headline, Inference, Question
+from t2ibench.results.display import SMALL
 from t2ibench.stats.squares import mean_square
 
 _MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
@@ -33,6 +35,10 @@ class Forecaster(Protocol):
 
     def power(self, effect: float, images: float, prompts: float) -> float:
         """Probability of p < 1 - level where the headline is `effect`."""
+        ...
+
+    def none(self, images: float, prompts: float) -> float:
+        """Probability that a fair model's whole interval is small: within ±0.24."""
         ...
 
 
@@ -76,6 +82,12 @@ class Signed:
         other = nct.cdf(-critical, df, away) if away < _FAR else 0.0
         return float(nct.sf(critical, df, away) + other)
 
+    def none(self, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        error, df = self._scaled(images, prompts)
+        room = SMALL / error - t.ppf((1 + self.level) / 2, df) if error else np.inf
+        return max(0.0, float(1 - 2 * t.sf(room, df)))
+
 
 @dataclass(frozen=True, slots=True)
 class Squares:
@@ -106,12 +118,25 @@ class Squares:
         """See `Forecaster`."""
         variances, dfs = self._rows(images, prompts)
         total = variances.sum()
-        h = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
-        h2 = total**2 / (variances**2 / (dfs + 2)).sum()
+        h, h2 = _degrees(variances, dfs)
         noncentrality = len(variances) * effect**2 * h / total
         if noncentrality > 1e4:
             return 1.0
         return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
+
+    def none(self, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        variances, dfs = self._rows(images, prompts)
+
+        def beyond(squares: float) -> float:
+            rows = np.sqrt(squares * variances)
+            return mean_square(rows, variances, dfs, level=self.level).high - SMALL**2
+
+        if beyond(0.0) > 0:
+            return 0.0
+        most = SMALL**2 / variances.min()  # of the squares, as multiples of their noise
+        largest = brentq(beyond, 0.0, most) if beyond(most) > 0 else most
+        return float(f.cdf(largest, *_degrees(variances, dfs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +171,26 @@ class Shares:
         error, fair = self._errors(effect, images, prompts)
         critical = float(norm.ppf(self.level)) * fair
         return float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
+
+    def none(self, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        fair, tail = self._errors(0.0, images, prompts)[0], float(norm.ppf((1 + self.level) / 2))
+
+        def beyond(square: float) -> float:
+            error = self._errors(np.sqrt(max(square, 0.0)), images, prompts)[0]
+            return square + tail * error - SMALL**2
+
+        lowest = SMALL**2 - tail * fair - 1
+        return float(norm.cdf(brentq(beyond, lowest, SMALL**2), 0, fair)) if fair else 1.0
+
+
+def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
+    """Degrees of freedom of the F test of rows."""
+    total = variances.sum()
+    return (
+        total**2 / (variances**2 * dfs / (dfs + 2)).sum(),
+        total**2 / (variances**2 / (dfs + 2)).sum(),
+    )
 
 
 def _root(square: float) -> float:

@@ -126,8 +126,9 @@ class AuditWriter(MarkdownTables):
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]
         found = (
-            f"{overview.sentence(run)} {counts['clear']} with a clear lean, {counts['not_clear']} "
-            f"without a clear lean, {unsure} cannot tell. Tables 1 and 2 have the numbers."
+            f"{overview.sentence(run)} {counts['clear']} clear, {counts['not_clear']} not clear, "
+            f"{counts['none_above']} {WORDS['none_above']}, {unsure} cannot tell. Tables 1 and 2 "
+            "have the numbers."
         )
         weak = " ".join(f"{title} {text}" for title, text in limits(run))
         again = shlex.join(results.command) if results.command else "see run.db"

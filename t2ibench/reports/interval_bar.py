@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from t2ibench.results.display import IntervalMark
+from t2ibench.results.display import UNSURE, IntervalMark
 
 WIDTH = 25
 
@@ -20,6 +20,7 @@ class Signs:
         wide: The interval of what cannot tell.
         clear: The value, where the lean is clear.
         not_clear: The value, where it is not.
+        none_above: The value, where no lean that matters is left.
         cannot_tell: The value, where it cannot tell.
         lower: The end of an axis that something goes on beyond.
         higher: The other end.
@@ -31,13 +32,14 @@ class Signs:
     wide: str = "╌"
     clear: str = "●"
     not_clear: str = "○"
+    none_above: str = "□"
     cannot_tell: str = "◌"
     lower: str = "‹"
     higher: str = "›"
 
 
 UNICODE = Signs()
-ASCII = Signs(":", "|", "-", "~", "@", "o", "?", "<", ">")
+ASCII = Signs(":", "|", "-", "~", "@", "o", "n", "?", "<", ">")
 
 
 def signs_for(encoding: str | None) -> Signs:
@@ -59,14 +61,13 @@ def interval_bar(mark: IntervalMark, width: int = WIDTH, signs: Signs = UNICODE)
     cells = [" "] * width
     _fill(cells, mark.fair_low, mark.fair_high, signs.band)
     cells[width // 2] = signs.zero
-    unsure = mark.state in {"cannot_tell", "no_score"}
+    unsure = mark.state in UNSURE
     _fill(cells, mark.low, mark.high, signs.wide if unsure else signs.line)
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
-    below, above = min(ends, default=0.0) < -1, max(ends, default=0.0) > 1
+    below, above = (mark.cut and end in ends for end in (-1.0, 1.0))
     if mark.value is not None:
-        dot = {"clear": signs.clear, "not_clear": signs.not_clear}.get(mark.state)
         place = min(max(_place(mark.value, width), below), width - 1 - above)
-        cells[place] = dot or signs.cannot_tell
+        cells[place] = signs.cannot_tell if unsure else getattr(signs, mark.state)
     if below:
         cells[0] = signs.lower
     if above:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from t2ibench.reports.cells import signed
 from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
-from t2ibench.reports.view import RunView, TaskView, verdict
-from t2ibench.results.display import State
+from t2ibench.reports.view import RunView, TaskView, possible, verdict
+from t2ibench.results.display import UNSURE, WORDS, State
 
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
@@ -39,12 +39,13 @@ def earlier(run: RunView) -> tuple[str, str] | None:
 
 
 def counts(run: RunView, signs: Signs = UNICODE) -> str:
-    """How many tests are in which state, with the mark of each."""
+    """How many tests are in each state that any is in, with the mark of each."""
     found = run.counts()
-    unsure = found["cannot_tell"] + found["no_score"]
-    return (
-        f"{signs.clear} {found['clear']} clear   {signs.not_clear} "
-        f"{found['not_clear']} with no clear lean   {signs.cannot_tell} {unsure} cannot tell"
+    shown = {**found, "cannot_tell": found["cannot_tell"] + found["no_score"]}
+    return "   ".join(
+        f"{getattr(signs, state)} {shown[state]} {WORDS[state]}"
+        for state in found
+        if state != "no_score" and shown[state]
     )
 
 
@@ -67,7 +68,7 @@ def bars(
 
 def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
     """Every test that cannot tell, and why."""
-    tasks = [task for task in run.tasks if task.mark.state in {"cannot_tell", "no_score"}]
+    tasks = [task for task in run.tasks if task.mark.state in UNSURE]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [
         _cut(f" {_cut(task.id, longest, signs):{longest}}  {_why(task)}", width, signs)
@@ -138,5 +139,4 @@ def brief(task: TaskView) -> str:
         return "Cannot tell: the interval is too wide."
     if task.mark.state == "no_score":
         return "No score."
-    widest = max(abs(task.mark.low or 0.0), abs(task.mark.high or 0.0))
-    return f"Not clear; a lean up to {widest:.2f} is still possible." if widest else "Not clear."
+    return f"{WORDS[task.mark.state].capitalize()}; {possible(task.mark, task.shown.axis)}."

@@ -16,7 +16,7 @@ from t2ibench.reports import overview
 from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
-from t2ibench.results.display import State
+from t2ibench.results.display import UNSURE, State
 from t2ibench.results.schema import Results
 
 if TYPE_CHECKING:
@@ -59,11 +59,13 @@ def screen(
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
     told = [(_OF_WORDS, list(run.texts))] if run.texts and not run.families else []
     for family in run.groups:
-        tasks = [task for task in family.tasks if task.mark.state in {"clear", "not_clear"}]
+        tasks = [task for task in family.tasks if task.mark.state not in UNSURE]
         told += [(family.title, tasks)] if tasks else []
     if run.families:
         fine = controls_said(run)[1]
-        top += [("", None), (overview.counts(run, signs), None), *([(fine, None)] if fine else [])]
+        told_counts = wrap(overview.counts(run, signs), width)
+        top += [("", None), *((line, None) for line in told_counts)]
+        top += [(fine, None)] if fine else []
     room = LINES - len(top) - len(below) - 2
     groups, rest = _fitted(told, room)
     lines = [*top, ("", None), *overview.bars(run, width, signs, groups)] if told else top

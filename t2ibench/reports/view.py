@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import get_args
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
@@ -15,21 +16,22 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.results.display import (
     ALPHA,
+    UNSURE,
     IntervalMark,
     State,
     displayed,
-    root,
     row_state,
     side_of,
     state_of,
     text_only,
+    within,
 )
 from t2ibench.results.schema import Results, Row, TaskResult
 
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
-_ORDER: dict[State, int] = {"clear": 0, "not_clear": 1, "cannot_tell": 2, "no_score": 3}
+_ORDER: dict[State, int] = {state: k for k, state in enumerate(get_args(State))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,10 @@ class SeriesView:
     Attributes:
         series: Which score it is.
         rows: The rows that have a value.
-        span: The axis goes from -span to span: 1, or more where a row lies beyond.
     """
 
     series: RowSeries
     rows: tuple[RowView, ...]
-    span: float
 
     @property
     def clear(self) -> tuple[int, int]:
@@ -112,17 +112,9 @@ class TaskView:
     @property
     def control(self) -> bool:
         """Whether it is a positive control, which stands apart from the findings."""
-        return self.spec is not None and self.spec.control == "positive"
-
-    @property
-    def warning(self) -> str:
-        """What an untrained network says where it reproduces a clear headline; else empty."""
-        blind = self.result.controls.get(UNTRAINED)
-        if self.mark.state != "clear" or blind is None or blind.value is None:
-            return ""
-        value = (root(blind.value) if self.mark.label == "rms lean" else blind.value) or 0.0
-        same = value * (self.mark.value or 0.0) > 0 and abs(value) >= self.distance / 2
-        return blind.says if same and blind.p is not None and blind.p < ALPHA else ""
+        if self.spec is None:
+            return self.result.positive_control
+        return self.spec.control == "positive"
 
     @property
     def distance(self) -> float:
@@ -235,20 +227,32 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
         shown.name,
         shown,
         mark,
-        _sentence(task, mark.state),
+        _sentence(task, mark, shown.axis),
         tuple(one for one in series if one.rows),
         task,
         spec,
     )
 
 
-def _sentence(task: TaskResult, state: State) -> str:
+def _sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
     """The result in words; a direction that correction takes away says so."""
     told = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
-    if told and state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
-        return f"{told.rstrip('.')}, but not beyond chance once all tests of this run are counted."
-    return told
+    if told and mark.state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
+        told = f"{told.rstrip('.')}, but not beyond chance once all tests of this run are counted."
+    return f"{told} {possible(mark, axis)}." if mark.state == "not_clear" else told
+
+
+def possible(mark: IntervalMark, axis: Axis | None) -> str:
+    """The largest lean that an interval leaves, as a clause.
+
+    Examples:
+        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
+        'A lean of up to 0.35 to female is possible'
+    """
+    low, high = mark.low or 0.0, mark.high or 0.0
+    pole = "" if axis is None else f" to {axis.high if high > -low else axis.low}"
+    return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
@@ -259,16 +263,14 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         wanted = series.groups is None or row.group in series.groups
         if score is None or score.value is None or not wanted:
             continue
-        numbers = (score.value, score.ci_low, score.ci_high)
-        value, low, high = map(root, numbers) if series.square else numbers
-        side = side_of(value) if series.axis else None
-        mark = IntervalMark(value, low, high, row_state(score), side)
+        side = side_of(score.value) if series.axis else None
+        mark = IntervalMark(score.value, score.ci_low, score.ci_high, row_state(score), side)
+        mark = within(mark, series.square)
         found.append(
             RowView(row.name, row.group, row.n_images, mark, row.group in series.flipped, row)
         )
     found.sort(key=lambda one: (one.mark.value or 0.0, one.name))
-    widest = max((abs(one.mark.value or 0.0) for one in found), default=0.0)
-    return SeriesView(series, tuple(found), 1.0 if widest <= 1 else max(1.4, round(widest, 1)))
+    return SeriesView(series, tuple(found))
 
 
 def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
@@ -291,10 +293,9 @@ def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
 
 
 def named(run: RunView, most: int = 3) -> list[TaskView]:
-    """The clear tests that stand for a run, those that no untrained network reproduces first."""
+    """The clear tests that stand for a run."""
     found: dict[str, TaskView] = {}
-    turns = _turns(run)
-    for task in [*(t for t in turns if not t.warning), *(t for t in turns if t.warning)]:
+    for task in _turns(run):
         if task.sentence:
             found.setdefault(task.sentence, task)
     return list(found.values())[:most]
@@ -304,7 +305,7 @@ def controls_said(run: RunView) -> tuple[str, str]:
     """How the positive controls came out."""
     controls = [task for task in run.tasks if task.control]
     passed = [t for t in controls if t.mark.state == "clear" and t.mark.side == "high"]
-    unsure = [t for t in controls if t.mark.state in {"cannot_tell", "no_score"}]
+    unsure = [t for t in controls if t.mark.state in UNSURE]
     failed = [task for task in controls if task not in passed and task not in unsure]
     who, warning = ", ".join(run.encoders), ""
     if failed:
@@ -318,7 +319,12 @@ def controls_said(run: RunView) -> tuple[str, str]:
         f"{len(passed)} positive control{'s' if several else ''} passed and "
         f"{'are' if several else 'is'} not counted."
     )
-    if any(task.warning for task in passed):
+    reproduced = [
+        (blind.value, task.result.headline.ci_low)
+        for task in passed
+        if (blind := task.result.controls.get(UNTRAINED)) is not None
+    ]
+    if any(value is not None and low is not None and value >= low for value, low in reproduced):
         fine += " An untrained network passes too, so this shows little."
     return warning, fine if passed else ""
 

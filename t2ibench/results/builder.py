@@ -138,12 +138,14 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     """Tasks with p-values adjusted over the run: headlines over all tasks, scores by name.
 
     Tests of the encoder alone and tests of the generator are shown in two tables, and are two
-    families.
+    families. Positive controls are no findings, and belong to neither.
     """
-    families: dict[bool, dict[str, TaskResult]] = {False: {}, True: {}}
+    families: dict[tuple[bool, bool], dict[str, TaskResult]] = {}
     for name, task in tasks.items():
-        families[text_only(task)][name] = task
-    done = _adjusted_family(families[False]) | _adjusted_family(families[True])
+        families.setdefault((text_only(task), task.positive_control), {})[name] = task
+    done: dict[str, TaskResult] = {}
+    for family in families.values():
+        done |= _adjusted_family(family)
     agreements = adjusted_agreements({name: done[name].text_image_alignment for name in tasks})
     return {
         name: done[name].model_copy(update={"text_image_alignment": agreements[name]})
@@ -237,6 +239,7 @@ def task_record(
         conventions=_plain(combined.conventions),
         warnings=warnings,
         notes=list(task.spec.notes),
+        positive_control=task.spec.control == "positive",
         published=[value.model_dump(mode="json") for value in task.spec.published],
         details=_plain(combined.details),
         controls={key: rounded_record(control) for key, control in combined.controls.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from t2ibench.methods import METHODS
@@ -12,7 +12,7 @@ from t2ibench.methods.core.headline import Inference, Question
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
-State = Literal["clear", "not_clear", "cannot_tell", "no_score"]
+State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 
@@ -30,6 +30,8 @@ class IntervalMark:
         fair_high: Upper end.
         label: What the number is: 'lean', 'rms lean', 'excess' or, for results of old versions,
             'magnitude'.
+        cut: Whether the value or an end of its interval was cut to the range of the quantity: an
+            estimate may lie beyond what it estimates.
     """
 
     value: float | None
@@ -40,6 +42,7 @@ class IntervalMark:
     fair_low: float | None = None
     fair_high: float | None = None
     label: str = "lean"
+    cut: bool = False
 
     @property
     def signed(self) -> bool:
@@ -60,15 +63,35 @@ def displayed(headline: Headline) -> IntervalMark:
         0.5
         >>> displayed(Headline(value=-0.04, scale="mean_square")).value
         0.0
+        >>> displayed(Headline(value=1.07, ci_low=0.08, ci_high=2.05, scale="lean")).high
+        1.0
     """
-    found = headline
-    numbers = (found.value, found.ci_low, found.ci_high, found.fair_low, found.fair_high)
-    if headline.scale == "mean_square":
-        value, low, high, fair_low, fair_high = map(root, numbers)
-    else:
-        value, low, high, fair_low, fair_high = numbers
     label = LABELS.get(headline.scale or "", "magnitude")
-    return IntervalMark(value, low, high, "no_score", None, fair_low, fair_high, label)
+    mark = IntervalMark(
+        headline.value, headline.ci_low, headline.ci_high, "no_score", None,
+        headline.fair_low, headline.fair_high, label,
+    )  # fmt: skip
+    return mark if label == "magnitude" else within(mark, square=label == "rms lean")
+
+
+def within(mark: IntervalMark, square: bool) -> IntervalMark:
+    """A mark within the range of a lean, or the root of a squared lean.
+
+    Args:
+        mark: Numbers as results.json has them.
+        square: Whether they are of a squared lean.
+
+    Returns:
+        The mark, from -1 to 1, or from 0 to 1.
+    """
+    ends = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
+    numbers = [root(end) if square else end for end in ends]
+    inside = [None if x is None else min(max(x, -1.0), 1.0) for x in numbers]
+    value, low, high, fair_low, fair_high = inside
+    return replace(
+        mark, value=value, low=low, high=high, fair_low=fair_low, fair_high=fair_high,
+        cut=inside[:3] != numbers[:3],
+    )  # fmt: skip
 
 
 def root(value: float | None) -> float | None:
@@ -98,31 +121,42 @@ def in_two(results: Results) -> tuple[Results, Results]:
     )
 
 
-__all__ = ["ALPHA", "WIDE", "WORDS", "State", "row_state", "state_of"]
-
+UNSURE: frozenset[State] = frozenset({"cannot_tell", "no_score"})
 ALPHA = 0.05
-WIDE = 0.24  # half-width of an interval or band that rules out no lean that matters
+SMALL = 0.24  # a lean that matters is larger
 
 WORDS: dict[State, str] = {
-    "clear": "clear lean",
-    "not_clear": "no clear lean",
+    "clear": "clear",
+    "not_clear": "not clear",
+    "none_above": f"none above {SMALL:g}",
     "cannot_tell": "cannot tell",
     "no_score": "no score",
 }
 
 
 def state_of(task: TaskResult) -> State:
-    """What a task's headline shows."""
+    """What a task's headline shows.
+
+    'clear': beyond chance after correction, and outside of a fair model's band; 'none_above': the
+    whole interval lies within ±0.24; 'cannot_tell': a control contradicts the test, or it rules
+    out neither balance nor a lean of 0.24; 'not_clear': what lies between.
+    """
     shown = displayed(task.headline)
     if task.inconclusive:
         return "cannot_tell"
     if shown.value is None:
         return "no_score"
     p = task.headline.p_holm if task.headline.p_holm is not None else task.headline.p
-    if p is not None and p < ALPHA and _outside(shown.value, shown.fair_low, shown.fair_high):
+    if p is None:
+        return "cannot_tell"
+    if p < ALPHA and _outside(shown.value, shown.fair_low, shown.fair_high):
         return "clear"
-    wide = max(_half(shown.low, shown.high), _half(shown.fair_low, shown.fair_high))
-    return "cannot_tell" if p is None or wide > WIDE else "not_clear"
+    if shown.low is None or shown.high is None:
+        return "cannot_tell"
+    if max(-shown.low, shown.high) < SMALL and shown.label != "excess":
+        return "none_above"
+    wide = (shown.high - shown.low) / 2 > SMALL
+    return "cannot_tell" if wide and shown.low <= 0 <= shown.high else "not_clear"
 
 
 def row_state(score: Score) -> State:
@@ -142,10 +176,6 @@ def _outside(value: float, low: float | None, high: float | None) -> bool:
     if low is None or high is None:
         return True
     return not low <= value <= high
-
-
-def _half(low: float | None, high: float | None) -> float:
-    return 0.0 if low is None or high is None else (high - low) / 2
 
 
 COLUMNS = (

@@ -166,6 +166,8 @@ class TaskResult(Record):
         conventions: Choices that decide the numbers.
         warnings: What a reader must know of this result.
         notes: What a reader must know of this task.
+        positive_control: Whether every working encoder passes it: it is no finding, is counted in
+            no total, and its p-value is corrected with those of other controls alone.
         published: Published values of other models, for comparison.
         details: Further values of the method.
         controls: Name to what a control shows.
@@ -199,6 +201,7 @@ class TaskResult(Record):
     conventions: dict[str, Any] = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
+    positive_control: bool = False
     published: list[dict[str, Any]] = Field(default_factory=list)
     details: dict[str, Any] = Field(default_factory=dict)
     controls: dict[str, Control] = Field(default_factory=dict)

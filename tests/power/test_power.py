@@ -105,15 +105,17 @@ def test_what_images_alone_cannot_reach_is_said() -> None:
     goal = Goal(effect=0.3, width=0.2, power=0.8)
     pilot = signed_pilot(by_image=0.04, by_prompt=0.04)
     these = plan(pilot, "fixed_prompts", goal)
-    assert not these.lines
+    assert not [line for line in these.lines if "power" in line or "interval" in line]
     by_width = next(row for row in these.rows if row.what.startswith("interval"))
     assert by_width.prompts == 16 and by_width.images > 100
     assert 2 * by_width.half <= 0.2
     assert by_width.total == by_width.images * 16
     like = plan(pilot, "prompt_population", goal)
     assert like.lines == (
-        "Images alone do not give a power of 0.8 at 0.3: it takes more prompts.",
-        "Images alone do not give an interval narrower than 0.2: it takes more prompts.",
+        "Images alone do not reach this: power of 0.8 at 0.3. It takes more prompts.",
+        "Images alone do not reach this: none above 0.24 in 0.8 of fair runs. "
+        "It takes more prompts.",
+        "Images alone do not reach this: interval narrower than 0.2. It takes more prompts.",
     )
     by_width = next(row for row in like.rows if row.what.startswith("interval"))
     assert by_width.images == 10 and by_width.prompts > 16
@@ -212,3 +214,30 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
     assert found.half == pytest.approx(0.08)
     assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)
     assert found.images in {40, 41}
+
+
+def test_none_above_is_said_as_often_as_forecast() -> None:
+    rng = np.random.default_rng(3)
+    variance, df = 0.074**2, 200.0
+    drawn = rng.normal(0, np.sqrt(variance), 4000)
+    errors = np.sqrt(variance * rng.chisquare(df, 4000) / df)
+    said = (np.abs(drawn) + 1.972 * errors < 0.24).mean()
+    assert Signed(variance, 0.0, df, True, 0.95).none(1.0, 1.0) == pytest.approx(said, abs=0.02)
+    assert said == pytest.approx(0.8, abs=0.03)
+    variances, dfs = np.full(8, 0.02), np.full(8, 40.0)
+    highs = [
+        mean_square(rng.normal(0, np.sqrt(0.02), 8), 0.02 * rng.chisquare(40, 8) / 40, dfs).high
+        for _ in range(600)
+    ]
+    known = Squares(variances, dfs, 0.95)
+    assert known.none(1.0, 1.0) == pytest.approx((np.array(highs) < 0.24**2).mean(), abs=0.05)
+    assert known.none(0.05, 1.0) < 0.001 and known.none(20.0, 1.0) == pytest.approx(1.0)
+    shares = Shares(0.4, 2 / 40**2 / 10, 0.0, 0.95)
+    assert shares.none(0.1, 1.0) < 0.5 < 0.99 < shares.none(4.0, 1.0)
+
+
+def test_a_limit_that_the_pilot_does_not_know_is_not_printed_as_nothing() -> None:
+    goal = Goal(effect=0.3, width=None, power=0.8)
+    like = plan(signed_pilot(by_image=0.04, by_prompt=0.0), "prompt_population", goal)
+    assert all(row.images is not None for row in like.rows)
+    assert like.lines[-1].startswith("This pilot does not tell how far prompts vary")

@@ -20,8 +20,8 @@ from t2ibench.cli import main
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import UNTRAINED, run_view, verdict
-from t2ibench.results.display import IntervalMark, displayed
+from t2ibench.reports.view import UNTRAINED, controls_said, run_view, verdict
+from t2ibench.results.display import IntervalMark, displayed, within
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Control, Results, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
@@ -107,21 +107,21 @@ def test_positive_controls_are_not_findings_and_their_failure_comes_first() -> N
     assert told({one: clear}) == "m: nothing but positive controls was scored."
 
 
-def test_a_finding_that_an_untrained_network_reproduces_says_so() -> None:
+def test_a_control_that_an_untrained_network_passes_shows_little() -> None:
     clear = leaning(*[0.9] * 40, 0.8)
-    results = {}
-    for value in (0.8, 0.1):
-        blind = Control(says="Warning: it does too.", value=value, p=0.001)
+    said = {}
+    for value in (0.9, 0.1):
+        blind = Control(says="It does.", value=value, p=0.001)
         task = clear.model_copy(update={"controls": {UNTRAINED: blind}})
-        (view,) = run_view(hand.results(a=task), {"a": SPECS["t2iat_science_arts"]}).tests
-        results[value] = view.warning
-    assert results == {0.8: "Warning: it does too.", 0.1: ""}
+        run = run_view(hand.results(a=task), {"a": SPECS["t2iat_flowers_insects"]})
+        said[value] = "An untrained network passes too" in controls_said(run)[1]
+    assert said == {0.9: True, 0.1: False}
 
 
 def test_an_interval_beyond_the_axis_is_marked() -> None:
     row = '{% from "marks.html" import rail %}{{ rail(mark, "x") }}'
     for ends, count in (((0.2, 0.9), 0), ((0.2, 1.3), 1), ((-1.2, 1.3), 2)):
-        mark = IntervalMark(0.5, *ends, "clear", "high")
+        mark = within(IntervalMark(0.5, *ends, "clear", "high"), square=False)
         text = environment().from_string(row).render(mark=mark)
         assert text.count('class="over ') == count
 

@@ -104,6 +104,9 @@ def test_adjustment_is_over_the_run_and_by_name() -> None:
     assert [one.headline.p_holm for one in found.values()] == pytest.approx([0.02, 0.04, None])
     assert found["a"].scores["effect_size"].p_bh == pytest.approx(0.02)
     assert found["a"].scores["differential_association"].p_holm is None
+    found["b"] = found["b"].model_copy(update={"positive_control": True})
+    apart = adjusted_run(found)
+    assert [one.headline.p_holm for one in apart.values()] == pytest.approx([0.01, 0.04, None])
 
 
 def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:

@@ -20,7 +20,11 @@ _EXAMPLES = (
         (0.1, 0.3, 0.7, 0.8),
     ),
     ("Clear, to the left", Mark(-0.62, -0.8, -0.44, "clear", "low", -0.2, 0.2), (-0.9, -0.5, -0.4)),
-    ("None found", Mark(0.05, -0.12, 0.22, "not_clear", "high", -0.18, 0.18), (-0.2, 0.1, 0.3)),
+    (
+        "None above 0.24",
+        Mark(0.05, -0.12, 0.22, "none_above", "high", -0.18, 0.18),
+        (-0.2, 0.1, 0.3),
+    ),
     ("Cannot tell", Mark(0.3, -0.35, 0.95, "cannot_tell", "high", -0.6, 0.6), ()),
     ("No direction (rms)", Mark(0.73, 0.6, 0.84, "clear", None, 0.0, 0.19), (-0.9, 0.5, 0.8)),
     ("Not scored", Mark(None, None, None, "no_score", None), ()),

@@ -131,7 +131,7 @@ def _of_text(
         max(ends) * 1.25 or 1.0,
         (names[1], names[0]) if two else None,
         clear,
-        {"leans": "clear lean", "no_lean": "no clear lean"}.get(score["verdict"], "cannot tell"),
+        {"leans": "clear", "no_lean": "not clear"}.get(score["verdict"], "cannot tell"),
         f"difference of mean cosines beyond the anchors' words; "
         f"{', '.join(f'{n:,}' for n in score['n'])} images",
         f"encoder {collection.encoder.name}",

@@ -208,7 +208,6 @@ def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]
         "noun": series.series.noun,
         "square": series.series.square,
         "n": row.n_images,
-        "span": series.span,
         "state": row.mark.state,
         "value": row.mark.value,
         "low": row.mark.low,

@@ -18,8 +18,8 @@ from t2ibench.methods import needs
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
 from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
+from t2ibench.results.display import WORDS, State
 from t2ibench.results.display import IntervalMark as Mark
-from t2ibench.results.display import State
 from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
 from t2ibench.store.evidence import slug
@@ -31,7 +31,6 @@ DRAWN_LEVELS = ("reproduced", "partly reproduced")
 TOYS = ("toy", "toy-fair", "toyland")
 _LONGEST = 2000  # characters of a text in results
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_WORDS: dict[State, str] = {"not_clear": "none found", "cannot_tell": "cannot tell"}
 BESIDE = 6  # models beside each other
 # What generating images again has compared; everything else is the submitter's word, unless the
 # verdict no longer lists it as such.
@@ -198,13 +197,13 @@ def _family(
 ) -> FamilyCell:
     value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
     states = [task.mark.state for task in family.tasks]
-    state: State = "not_clear"
+    state: State = "not_clear" if "not_clear" in states else "none_above"
     if "clear" in states and verified:
         state = "clear"
     elif value is None or "cannot_tell" in states or not verified:
         state = "cannot_tell"
     clear = states.count("clear")
-    counted = f"{clear} of {len(states)} clear" if state == "clear" else _WORDS[state]
+    counted = f"{clear} of {len(states)} clear" if state == "clear" else WORDS[state]
     if not verified:
         counted = "as stated"
     toward = _toward(family) if state == "clear" else ""
@@ -282,7 +281,6 @@ class ItemTable:
         noun: What an item is.
         axis: The poles; None where there is a size but no direction.
         square: Whether the numbers are squared leans, shown as roots.
-        span: The axis goes from -span to span.
         models: The models beside each other.
         items: From the lowest to the highest, over all models.
     """
@@ -290,7 +288,6 @@ class ItemTable:
     noun: str
     axis: Axis | None
     square: bool
-    span: float
     models: tuple[Model, ...]
     items: tuple[Item, ...]
 
@@ -326,8 +323,8 @@ def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[s
             anchor, number = f"item-{plain_name}-{number}", number + 1
         used.add(anchor)
         items.append(Item(name, anchor, rows))
-    series, span = shown[0].series, max(one.span for one in shown)
-    return ItemTable(series.noun, series.axis, series.square, span, tuple(models), tuple(items))
+    series = shown[0].series
+    return ItemTable(series.noun, series.axis, series.square, tuple(models), tuple(items))
 
 
 def words_of(

@@ -87,12 +87,12 @@ def _row(canvas: Canvas, task: TaskView, y: float) -> None:
         canvas.text(end, base, words, "end")
         return
     if mark.low is not None and mark.high is not None:
-        name = {"clear": f"line {side}".strip(), "not_clear": "line null"}.get(mark.state)
-        canvas.line(_at(mark.low), middle, _at(mark.high), middle, name or "line unsure")
+        name = {"clear": f"line {side}".strip(), "cannot_tell": "line unsure"}.get(mark.state)
+        canvas.line(_at(mark.low), middle, _at(mark.high), middle, name or "line null")
     ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
     for beyond, place, sign, anchor in (
-        (min(ends) < -1, _BEGIN - 4, "‹", "end"),
-        (max(ends) > 1, _BEGIN + _AXIS + 4, "›", "start"),
+        (mark.cut and min(ends) <= -1, _BEGIN - 4, "‹", "end"),
+        (mark.cut and max(ends) >= 1, _BEGIN + _AXIS + 4, "›", "start"),
     ):
         if beyond:
             canvas.text(place, base, sign, anchor, "strong")

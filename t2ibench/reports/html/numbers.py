@@ -55,13 +55,13 @@ def between(low: float | None, high: float | None, digits: int = 0, sign: bool =
     return f"{ends[0]} to {ends[1]} %"
 
 
-def at(value: float, span: float = 1.0, from_zero: bool = False) -> str:
-    """A place on an axis, cut at its ends.
+def at(value: float, from_zero: bool = False) -> str:
+    """A place on an axis from -1 to 1, or from 0 to 1, cut at its ends.
 
     Examples:
-        >>> at(0.5), at(2.0, 1.4), at(0.0, 1.4, True), at(0.75, 1.0, True)
-        ('0.500', '1.400', '-1.400', '0.500')
+        >>> at(0.5), at(2.0), at(0.0, True), at(0.75, True)
+        ('0.500', '1.000', '-1.000', '0.500')
     """
     if from_zero:
-        value = 2 * value - span
-    return f"{min(max(value, -span), span):.3f}"
+        value = 2 * value - 1
+    return f"{min(max(value, -1.0), 1.0):.3f}"

@@ -34,11 +34,11 @@ _FEW_IMAGES = 20
 
 
 def ends(mark: IntervalMark, sized: bool = False) -> str:
-    """Both ends of an interval."""
+    """Both ends of an interval, and that one was cut to the range."""
     if mark.low is None or mark.high is None:
         return ""
     shown = plain if sized else signed
-    return f"{shown(mark.low)} to {shown(mark.high)}"
+    return f"{shown(mark.low)} to {shown(mark.high)}{' (cut)' if mark.cut else ''}"
 
 
 def task_ends(task: TaskView) -> str:
@@ -60,7 +60,7 @@ def rail_class(mark: IntervalMark) -> str:
     """The classes of a mark's rail: state and side."""
     if mark.state == "clear":
         return {"low": "left clear", "high": "right clear", None: "plain clear"}[mark.side]
-    return "unsure" if mark.state in {"cannot_tell", "no_score"} else "null"
+    return {"not_clear": "null", "none_above": "null small"}.get(mark.state, "unsure")
 
 
 def _tone(mark: IntervalMark) -> str:
@@ -211,13 +211,6 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         found.append(
             (f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}.")
         )
-    blind = [task for task in run.tests if task.warning]
-    if blind:
-        tests = "clear lean is" if len(blind) == 1 else "clear leans are"
-        found.append((
-            f"{len(blind)} {tests} found by a random network too:",
-            f"{_some(blind)}. Brightness or colour may explain them.",
-        ))  # fmt: skip
     repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"

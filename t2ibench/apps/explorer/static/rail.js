@@ -17,7 +17,7 @@ export function rail(mark, label, { span = 1, height, dot, ticks = [], axis = fa
   Object.assign(vars, { v: cut(value, span), span });
   if (known) Object.assign(vars, { lo: cut(low, span), hi: cut(high, span) });
   if (fair) Object.assign(vars, { b0: cut(fair[0], span), b1: cut(fair[1], span) });
-  const kind = { clear: `clear ${mark.side ?? "plain"}`, cannot_tell: "unsure" }[mark.state] ?? "grey";
+  const kind = { clear: `clear ${mark.side ?? "plain"}`, cannot_tell: "unsure", none_above: "grey small" }[mark.state] ?? "grey";
   const over = Math.abs(value) > span;
   return el("span", { class: `rail ${kind}${mark.half ? " half" : ""}`, role: "img", "aria-label": label, vars },
     fair && el("i", { class: "band" }), axis && el("i", { class: "axis" }), el("i", { class: "zero" }),

@@ -6,7 +6,7 @@ import { makeCard } from "./card.js";
 import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
 
-const WORDS = { clear: "clear", not_clear: "no clear lean", cannot_tell: "cannot tell", no_score: "no score" };
+const WORDS = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
 const SIDES = { low: "left", high: "right" };
 const MOST_ROWS = 8;
 const rows = new Map();

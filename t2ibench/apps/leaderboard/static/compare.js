@@ -5,7 +5,7 @@ const out = document.getElementById("out");
 const choose = document.getElementById("choose");
 const pairs = new Map();
 window.T2IBENCH_PAIR = ([id, rows]) => pairs.set(id, rows);
-const STATES = { clear: "clear", not_clear: "none found", cannot_tell: "cannot tell", no_score: "no score" };
+const STATES = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
 
 function make(tag, options = {}, ...inside) {
   const { text, ...rest } = options;
@@ -62,7 +62,7 @@ function scale(span = 1) {
   return element;
 }
 
-const KIND = { clear: "clear", not_clear: "null", cannot_tell: "unsure", no_score: "unsure" };
+const KIND = { clear: "clear", not_clear: "null", none_above: "null small", cannot_tell: "unsure", no_score: "unsure" };
 function taskCell(model, name) {
   const task = model.tasks[name];
   if (!task) return make("td", { className: "d", "data-of": model.name }, rail({ value: null, said: "not run", absent: "not run" }));
@@ -152,7 +152,7 @@ function pictures(models, prompts) {
 
 function table(models) {
   const names = Object.keys(D.tasks).filter((name) => models.some((model) => model.tasks[name] && !model.tasks[name].text_only));
-  const order = { clear: 0, not_clear: 1, cannot_tell: 2, no_score: 3 };
+  const order = { clear: 0, not_clear: 1, none_above: 2, cannot_tell: 3, no_score: 4 };
   const families = Object.keys(D.families);
   names.sort((a, b) => {
     const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
