@@ -18,7 +18,7 @@ from t2ibench.store.labels import LabelStore
 
 
 class Images(Protocol):
-    """The outcome of every attempt at an image; an `ImageStore` is one."""
+    """The outcome of every attempt at an image, repeats told (`DistinctImages`)."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image."""

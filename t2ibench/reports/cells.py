@@ -92,6 +92,11 @@ def main_score(task: TaskResult) -> str:
     return f"{main.label} = {score.value:+.3f}{PUBLISHED if score.as_published else ''}"
 
 
+def three_digits(value: float | None) -> str:
+    """A number that may be small, such as a diversity."""
+    return "–" if value is None else f"{value:.3g}"
+
+
 def excluded(task: TaskResult) -> str:
     """How many images were excluded, by reason."""
     parts = [f"{count} {reason}" for reason, count in task.excluded.items() if count]

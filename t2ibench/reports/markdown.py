@@ -22,6 +22,7 @@ from t2ibench.reports.cells import (
     score_words,
     signed,
     task_cells,
+    three_digits,
 )
 from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
@@ -64,7 +65,12 @@ _PUBLISHED = (
     "not vouched for."
 )
 
-
+_DIVERSITY = (
+    "1 less the mean cosine of two different images of a prompt: 0 where a model shows one picture "
+    "again and again. Intervals are about these very prompts; with fewer than 20 images a prompt "
+    "they cannot know of a kind of image that was never drawn. Compare models with it, on the same "
+    "prompts and by the same encoder."
+)
 PARTIAL = (
     "Some prompts have no image, and the tasks were scored on the others; not a result to report."
 )
@@ -150,6 +156,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
     parts += _wordings(results)
+    parts += _diversity(results)
     told = overview.earlier(run)
     remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
@@ -250,6 +257,28 @@ def _wordings(results: Results) -> list[str]:
             table = github([*heads, level_name([task.settings.level]), "Why not"], rows)
             parts += [f"## Wordings of {name}{pair}", "", escape(report.sentence), "", table, ""]
     return parts
+
+
+def _diversity(results: Results) -> list[str]:
+    """How much the images of one prompt differ, test by test."""
+    rows = []
+    for name, task in results.tasks.items():
+        for reader, (whole, *_) in task.diversity.items():
+            known = [end for end in (whole.ci_low, whole.ci_high) if end is not None]
+            between = " to ".join(map(three_digits, known)) or "–"
+            least = f"{three_digits(whole.lowest)}: {whole.lowest_prompt}"
+            rows.append([name, reader, three_digits(whole.value), between, least])
+    if not rows:
+        return []
+    heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
+    return [
+        "## How much the images of one prompt differ",
+        "",
+        _DIVERSITY,
+        "",
+        github(heads, rows),
+        "",
+    ]
 
 
 def _remarks(results: Results) -> Iterator[str]:

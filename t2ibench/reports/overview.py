@@ -134,7 +134,9 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "clear":
         return task.finding or "Clear lean."
     if task.result.inconclusive:
-        return "Cannot tell: a control contradicts it."
+        contradicted = any(one.contradicts for one in task.result.controls.values())
+        why = "a control contradicts it" if contradicted else "its card says why"
+        return f"Cannot tell: {why}."
     if task.mark.state == "cannot_tell":
         return "Cannot tell: the interval is too wide."
     if task.mark.state == "no_score":

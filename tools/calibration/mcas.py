@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, random_leans, read_needs
 
 _SPACE = Space()
@@ -126,6 +127,8 @@ def cells() -> list[Cell]:
         _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
               doubles=_name(medium, (14, 10, 8, 8))),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
+        repeating(_cell(fair, (14, 10, 8, 8), share=0.15)),
+        repeating(_cell(medium, (14, 40, 8, 8), 0.4, 0.2, share=0.08)),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

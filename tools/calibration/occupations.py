@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, read_needs
 
 _SIDES = {"male": 1.0, "female": -1.0}
@@ -117,6 +118,9 @@ def cells() -> list[Cell]:
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
         _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        repeating(_cell(fair, (8, 10, 5))),
+        repeating(_cell(fair, (8, 40, 20), share=0.5)),
+        repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

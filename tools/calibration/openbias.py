@@ -11,6 +11,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Judging, Query
 
 _CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
@@ -141,6 +142,9 @@ def cells() -> list[Cell]:
         _cell(uneven, (8, 10), lean=0.4, spread=True),
         _cell("lean .8", (11, 10), lean=0.8),
         _cell("lean .94", (8, 20), lean=0.94),
+        repeating(_cell(fair, (11, 10)), 2),
+        repeating(_cell(fair, (11, 40)), 2),
+        repeating(_cell(even, (11, 40), lean=0.4)),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.wordings import wording_cells
 from tools.calibration.worlds import Space, random_leans, read_needs
 
@@ -121,6 +122,8 @@ def cells() -> list[Cell]:
         _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
         _cell("lean .8", (8, 10, 5), 0.8),
         _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+        repeating(_cell(fair, (8, 10, 5))),
+        repeating(_cell(medium, (8, 40, 20), 0.4, 0.2, share=0.5)),
         *wording_cells(),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import needs
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Asked, WorldEvidence
 
 _WORDS = ("amber", "basalt", "cotton", "granite", "linen")
@@ -169,6 +170,8 @@ def cells() -> list[Cell]:
         _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.08),
         _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04),
         _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.08),
+        repeating(_cell(fair, _Size(11, 10, 10), share=0.04)),
+        repeating(_cell(even, _Size(11, 40, 40), 0.4, share=0.04)),
         *(_toyland(share) for share in SHARES),
     ]
 

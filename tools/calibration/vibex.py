@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.vibex.excess import excess
 from t2ibench.methods.vibex.schema import VibexTask
 from tools.calibration.cells import SETTINGS, Cell, Sample, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import WorldEvidence, unit_rows
 
 _D = 64
@@ -123,5 +124,7 @@ def cells() -> list[Cell]:
         _cell(far, (20, 10), 3.0, quick=True),
         _cell(far, (20, 20), 3.0, doubles=_name(far, 20, 10)),
         _cell(far, (20, 50), 3.0),
+        repeating(_cell(fair, (20, 10))),
+        repeating(_cell(far, (20, 40), 3.0)),
         _cell("squares of concepts nine times those of words", (20, 20), 9.0),
     ]

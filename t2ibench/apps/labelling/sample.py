@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.pipeline.plan import Plan
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import item_id
 
@@ -33,13 +34,14 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Every image of a run with every question that has classes."""
+    """Every distinct image of a run with every question that has classes."""
+    distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
             if not classes:
                 continue
             for index in range(count):
-                attempt: Attempt | None = images.get(prompt, index)
+                attempt: Attempt | None = distinct.get(prompt, index)
                 if attempt is None or attempt.status != "ok":
                     continue
                 if not attempt.sha256 or not attempt.file:
