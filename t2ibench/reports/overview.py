@@ -141,4 +141,4 @@ def brief(task: TaskView) -> str:
         return "Cannot tell: the interval is too wide."
     if task.mark.state == "no_score":
         return "No score."
-    return f"{WORDS[task.mark.state].capitalize()}; {possible(task.mark, task.shown.axis)}."
+    return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."
