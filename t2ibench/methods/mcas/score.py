@@ -40,7 +40,6 @@ from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
     Poles,
-    RatioSet,
     Target,
     chosen_targets,
     image_influences,
@@ -50,7 +49,7 @@ from t2ibench.methods.mcas.axis import (
 )
 from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
 from t2ibench.settings import Settings
-from t2ibench.stats.student import satterthwaite, t_interval, t_test
+from t2ibench.stats.student import Ratio, satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
 _APART = 0.005  # p-value below which the halves differ
@@ -214,9 +213,9 @@ def text_only_control(
     return Control(
         f"The words alone, without any image, give a lean of {lean:+.2f}.",
         lean,
-        found.low if found.bounded else None,
-        found.high if found.bounded else None,
-        p=found.p if np.isfinite(found.p) else None,
+        float(found.low) if found.bounded else None,
+        float(found.high) if found.bounded else None,
+        p=float(found.p) if np.isfinite(found.p) else None,
     )
 
 
@@ -312,7 +311,7 @@ class Contrast:
         ]
         return cls(float(point @ axis.direction), Influence.combined(parts), axis)
 
-    def set(self, level: float) -> RatioSet:
+    def set(self, level: float) -> Ratio:
         """The set of leans that are compatible with it."""
         length = self.axis.length_influence
         return ratio_set(self.top, self.axis.length, self.influence, length, level)
@@ -323,7 +322,7 @@ def these_targets(contrast: Contrast, level: float) -> Inference:
     found = contrast.set(level)
     if not np.isfinite(found.p):
         return Inference(reason="one unit has no variance")
-    return Inference(found.low, found.high, found.p, found.df)
+    return Inference(float(found.low), float(found.high), float(found.p), float(found.df))
 
 
 @dataclass(frozen=True, slots=True)
@@ -744,8 +743,10 @@ def _leans(
         if not np.isfinite(found.p):
             leans.append(Estimate(value))
             continue
-        interval = (found.low, found.high)
-        leans.append(Estimate(value, p=found.p, test="t", interval=interval, influence=whole))
+        interval = float(found.low), float(found.high)
+        leans.append(
+            Estimate(value, p=float(found.p), test="t", interval=interval, influence=whole)
+        )
     return leans
 
 
@@ -852,7 +853,7 @@ def alpha_set(terms: Mapping[str, Estimate], level: float) -> Estimate:
         return Estimate.undefined("one unit has no variance")
     if not found.bounded:
         return Estimate.undefined(_UNBOUNDED)
-    return Estimate(top / tt.value, interval=(found.low, found.high))
+    return Estimate(top / tt.value, interval=(float(found.low), float(found.high)))
 
 
 def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
