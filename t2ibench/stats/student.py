@@ -138,6 +138,7 @@ class Ratio:
         top: N.
         bottom: D.
         variance: Variance of N.
+        covariance: Covariance of N and D.
         bottom_variance: Variance of D.
         df: Degrees of freedom of the variance of N.
     """
@@ -149,6 +150,7 @@ class Ratio:
     top: Float64Array
     bottom: Float64Array
     variance: Float64Array
+    covariance: Float64Array
     bottom_variance: Float64Array
     df: Float64Array
 
@@ -245,7 +247,7 @@ def ratio_of_parts(
         tested = np.clip(2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0)
         tested = np.where((n == 0) & (c0 == 0), 1.0, tested)
         ends = [_fieller_end(side, value, (n, d), (c0, c1, c2), df, level) for side in (-1, 1)]
-    return Ratio(value, ends[0], ends[1], tested, n, d, c0, c2, freedom)
+    return Ratio(value, ends[0], ends[1], tested, n, d, c0, c1, c2, freedom)
 
 
 def _fieller_end(

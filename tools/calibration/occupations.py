@@ -19,6 +19,10 @@ _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
 )
+_UNEQUAL = (
+    "Five images of a group that varies more are too few: nearly every test is inconclusive, with a "
+    "p-value of what is left"
+)
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
@@ -117,7 +121,31 @@ def cells() -> list[Cell]:
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
         _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        *_unequal(),
         *(_toyland(share) for share in SHARES),
+    ]  # fmt: skip
+
+
+def _unequal() -> list[Cell]:
+    """Images that vary unequally."""
+    few, many = (8, 10, 5), (8, 40, 20)
+    twice, third = Space(spread_of_a=2.0), Space(spread_of_a=1.3)
+    lognormal = Space(spread_sd=0.6)
+    return [
+        _cell("A's images vary 1.3 times as much, no association", few, space=third, share=0.25),
+        _cell("A's images vary twice as much, no association", few, space=twice, share=0.25,
+              quick=True, conservative=_UNEQUAL),
+        _cell("A's images vary twice as much, no association", many, space=twice, share=0.15,
+              quick=True),
+        _cell("A's images vary twice as much, lean .8", many, 0.8, space=twice, share=0.15),
+        _cell("A's images vary twice as much, no association", (40, 10, 5), space=twice,
+              share=0.1),
+        _cell("spreads of prompts lognormal, SD .6, no association", few, space=lognormal,
+              share=0.25, quick=True),
+        _cell("spreads of prompts lognormal, SD .6, no association", many, space=lognormal,
+              share=0.15),
+        _cell("spreads of prompts lognormal, SD .3, lean .4", many, 0.4,
+              space=Space(spread_sd=0.3), share=0.15),
     ]  # fmt: skip
 
 

@@ -36,6 +36,8 @@ from t2ibench.methods.core.headline import (
     t_inference,
 )
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.lean_controls import spread
+from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
@@ -559,16 +561,48 @@ class Attributes:
     Attributes:
         images: Images of A and of B.
         words: Words of A and of B, each of shape (k, d).
-        poles: The attributes by their images.
         seen: The axis of their images.
         said: The axis of their words.
     """
 
     images: tuple[PromptImages, PromptImages]
     words: tuple[Float64Array, Float64Array]
-    poles: Poles
     seen: Axis
     said: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """Attributes and targets with images of equal spread, for leans (`core.spread`).
+
+    Attributes:
+        images: Images of A and of B.
+        poles: The attributes by them.
+        axis: Their axis.
+        targets: The targets with such images.
+    """
+
+    images: tuple[PromptImages, PromptImages]
+    poles: Poles
+    axis: Axis
+    targets: list[Target]
+
+    @classmethod
+    def of(cls, attributes: Attributes, targets: Sequence[Target]) -> Equal:
+        """Divide all images: first by what they have in common, then along the axis, too."""
+        kinds = [[target.images for target in targets], *([side] for side in attributes.images)]
+        squares = [common_squares(kind) for kind in kinds]
+        for step in range(2):
+            own, (a,), (b,) = map(equal_spread, kinds, squares)
+            poles = image_poles(a, b, targets[0].by_image)
+            axis = Axis.between(poles)
+            if step == 0:
+                squares = [
+                    with_mixture(kind, square, [axis.direction] * len(kind))
+                    for kind, square in zip(kinds, squares, strict=True)
+                ]
+        scaled = [replace(one, images=images) for one, images in zip(targets, own, strict=True)]
+        return cls((a, b), poles, axis, scaled)
 
 
 # From what a target is (an image I, or its text T) to what the attributes are, as in the papers:
@@ -642,24 +676,28 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
-    shown = separation_control(task, attributes.poles, attributes.seen, settings.level)
-    design = Design.of([target.spec for target in targets])
-    leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
-    found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
-    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    equal = Equal.of(attributes, targets)
     names = {side: attribute.name for side, attribute in _attributes(task).items()}
-    poles = attributes.poles
+    kinds = [[target.images for target in equal.targets], *([side] for side in equal.images)]
+    controlled = {
+        "separation": separation_control(task, equal.poles, equal.axis, settings.level),
+        "spread": spread(kinds, names["A"], names["B"]),
+    }
+    unclear = contradiction(controlled)
+    leans = _leans(equal.targets, equal.axis, settings.level, unclear)
+    found = _headline(task, equal.targets, equal.axis, leans, unclear, settings.level)
+    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    poles = equal.poles
     pairs = "pairs of attribute prompts" if poles.paired else poles.name
     hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
-    controlled = {
-        "separation": shown,
+    controlled |= {
         "adherence": (
             Control(
                 f"{hits} of {total} attribute images are nearer the words of their own attribute.",
                 hits / total if total else None,
             )
         ),
-        **_more_controls(task, design, targets, attributes, settings),
+        **_more_controls(task, equal, attributes.words, settings),
     }
     return MethodResult(
         found,
@@ -686,7 +724,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         },
         warnings=[
             *warnings,
-            *_left_out_prompts(attributes),
+            *_left_out_prompts(attributes, poles.paired),
             *adherence_warnings(hits, total, "attribute"),
         ],
         samples=_samples(targets, attributes.seen),
@@ -752,18 +790,18 @@ def _leans(
 
 def _more_controls(
     task: McasTask,
-    design: Design,
-    targets: Sequence[Target],
-    attributes: Attributes,
+    equal: Equal,
+    words: tuple[Float64Array, Float64Array],
     settings: Settings,
 ) -> dict[str, Control]:
+    design = Design.of([target.spec for target in equal.targets])
     if not design.compares:
         return {}
     rng = settings.rng(task.id, "shuffled attribute labels")
     return {
-        "shuffled": shuffled_control(design, targets, attributes.images, rng),
-        "halves": halves_control(design, targets, attributes.images, attributes.seen),
-        "text_only": text_only_control(design, targets, attributes.words),
+        "shuffled": shuffled_control(design, equal.targets, equal.images, rng),
+        "halves": halves_control(design, equal.targets, equal.images, equal.axis),
+        "text_only": text_only_control(design, equal.targets, words),
     }
 
 
@@ -801,10 +839,10 @@ def _collect_attributes(
         evidence.texts(list(side.words)).astype(np.float64) for side in sides.values()
     )
     axis = Axis.between(poles)
-    return Attributes((a, b), (words_a, words_b), poles, axis, text_axis(words_a, words_b))
+    return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
 
 
-def _left_out_prompts(attributes: Attributes) -> list[str]:
+def _left_out_prompts(attributes: Attributes, paired: bool) -> list[str]:
     """A warning where attribute prompts have no image."""
     missing = [
         prompt
@@ -814,7 +852,7 @@ def _left_out_prompts(attributes: Attributes) -> list[str]:
     ]
     if not missing:
         return []
-    partners = ", with their partners" if attributes.poles.paired else ""
+    partners = ", with their partners" if paired else ""
     return [f"Attribute prompts without images are left out{partners}: {', '.join(missing)}."]
 
 

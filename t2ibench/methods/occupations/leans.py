@@ -15,7 +15,14 @@ from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.averages import mean_over_encoders
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Control, Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import (
+    Control,
+    Headline,
+    Inference,
+    Part,
+    Question,
+    contradiction,
+)
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.leans import (
     UNBOUNDED,
@@ -129,7 +136,8 @@ class PairLeans:
             differ by group.
         reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
             is not known. None without a reference for this pair.
-        gate: Whether the encoder tells the groups apart.
+        gates: Name to control: whether the encoder tells the groups apart, and whether enough
+            images are left to allow for unequal spread.
         known_group: The group that the reference has the shares of; '' without one.
     """
 
@@ -137,8 +145,13 @@ class PairLeans:
     leans: Leans
     in_text: Float64Array
     reference: Float64Array | None
-    gate: Control
+    gates: dict[str, Control]
     known_group: str = ""
+
+    @property
+    def unclear(self) -> str | None:
+        """Why the leans have no values; None where they have."""
+        return contradiction(self.gates)
 
     @property
     def known_sign(self) -> float:
@@ -165,9 +178,13 @@ def pair_leans(
     top, bottom = lean_controls.text_leans(*sides)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
-    gate = lean_controls.separation(leans, pair.first.name, pair.second.name)
+    groups = pair.first.name, pair.second.name
+    gates = {
+        "separation": lean_controls.separation(leans, *groups),
+        "spread": lean_controls.lean_spread(leans, *groups),
+    }
     known = task.reference.group if task.reference is not None else ""
-    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gate, known)
+    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gates, known)
 
 
 def _known_leans(
@@ -190,9 +207,9 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
         columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
-    if found.gate.contradicts is not None:
+    if found.unclear is not None:
         columns = {
-            name: [_undecided(estimate, found.gate.contradicts) for estimate in column]
+            name: [_undecided(estimate, found.unclear) for estimate in column]
             for name, column in columns.items()
         }
     columns["lean_text"] = [
@@ -243,10 +260,8 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     if found.reference is not None:
         scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
-    if found.gate.contradicts is not None:
-        scores = {
-            name: _undecided(estimate, found.gate.contradicts) for name, estimate in scores.items()
-        }
+    if found.unclear is not None:
+        scores = {name: _undecided(estimate, found.unclear) for name, estimate in scores.items()}
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
 
 
@@ -375,7 +390,7 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         level,
         _degrees(pairs, scaled),
     )
-    reason = next((one.gate.contradicts for one in pairs if one.gate.contradicts), None)
+    reason = next((one.unclear for one in pairs if one.unclear), None)
     like = Inference(reason=_NO_POPULATION)
     if reason is not None:
         fixed_prompts = Inference(p=found.p, df=found.df[1], reason=reason)
@@ -437,7 +452,9 @@ def controls_of(
     task: OccupationsTask, pairs: Sequence[PairLeans], headline: Headline, settings: Settings
 ) -> dict[str, Control]:
     """What the test shows where there is nothing to show."""
-    controls = {f"separation{one.pair.suffix}": one.gate for one in pairs}
+    controls = {
+        f"{name}{one.pair.suffix}": gate for one in pairs for name, gate in one.gates.items()
+    }
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
     controls["text_only"] = lean_controls.text_control(in_text, "rms lean")
@@ -549,8 +566,8 @@ def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
     """The sets, or as a clause why they cannot be compared."""
-    if found.gate.contradicts is not None:
-        return found.gate.contradicts
+    if found.unclear is not None:
+        return found.unclear
     number = {name: k for k, name in enumerate(found.leans.names)}
     sets = []
     for concept in task.sets:

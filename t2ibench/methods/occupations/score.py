@@ -424,7 +424,7 @@ def wording_details(
     """How much the wordings matter, as an entry of `details`."""
     reports = []
     for found in pairs:
-        if found.gate.contradicts is not None:
+        if found.unclear is not None:
             continue
         leans, at = found.leans, np.arange(len(found.leans.names))
         cells = Cells.of(leans)
@@ -447,23 +447,29 @@ def wording_details(
 
 
 def likeness_scores(
-    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+    task: OccupationsTask,
+    pairs: Sequence[PairLeans],
+    images: Sequence[StimulusImages],
+    settings: Settings,
 ) -> dict[str, Estimate]:
     """How far apart the images of the groups are, over stimuli."""
     if not task.likeness or not pairs:
         return {}
     scores = {
         f"group_distance{found.pair.suffix}": apart_mean(
-            [sides(wordings) for wordings in found.leans.images], settings.level
+            [sides(one.marked(found.pair)) for one in images], settings.level
         )
         for found in pairs
     }
-    uncued = [halves(wordings) for wordings in pairs[0].leans.images]
+    uncued = [halves(one.marked(pairs[0].pair)) for one in images]
     return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}
 
 
 def likeness_rows(
-    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+    task: OccupationsTask,
+    pairs: Sequence[PairLeans],
+    images: Sequence[StimulusImages],
+    settings: Settings,
 ) -> list[dict[str, Estimate]]:
     """How far apart the images of the groups are, for each stimulus."""
     if not task.likeness or not pairs:
@@ -471,13 +477,13 @@ def likeness_rows(
     return [
         {
             f"group_distance{found.pair.suffix}": apart_row(
-                sides(found.leans.images[number]),
+                sides(one.marked(found.pair)),
                 settings.n_permutations,
-                settings.rng(task.id, f"apart{found.pair.suffix} {name}"),
+                settings.rng(task.id, f"apart{found.pair.suffix} {one.name}"),
             )
             for found in pairs
         }
-        for number, name in enumerate(pairs[0].leans.names)
+        for one in images
     ]
 
 
@@ -530,7 +536,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         scores |= pair_scores(found, settings.level)
     crossing, combined, tests = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, pairs, settings.level)
-    scores |= crossing | set_scores | likeness_scores(task, pairs, settings)
+    scores |= crossing | set_scores | likeness_scores(task, pairs, complete, settings)
     places = [(found.pair.suffix, positions(found.leans)) for found in pairs]
     rows = []
     for number, one in enumerate(stimuli):
@@ -592,7 +598,7 @@ def _rows(
     settings: Settings,
 ) -> list[Item]:
     columns = [pair_rows(found, settings.level) for found in pairs]
-    further = likeness_rows(task, pairs, settings)
+    further = likeness_rows(task, pairs, [one.images for one in stimuli], settings)
     columns += [further] if further else []
     rows = []
     for number, one in enumerate(stimuli):

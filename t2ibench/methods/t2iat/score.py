@@ -117,29 +117,32 @@ def tested(
         return leans
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
-    gate = lean_controls.separation(leans, *names, [at for _, at, _ in design.groups])
+    controls = {
+        "separation": lean_controls.separation(leans, *names, [at for _, at, _ in design.groups]),
+        "spread": lean_controls.lean_spread(leans, *names),
+    }
+    unclear = contradiction(controls)
     cells = Cells.of(leans)
     headline = _headline(leans, cells, design, settings.level)
     in_text = _text_lean(images, design, evidence)
-    controls = {"separation": gate}
-    if gate.contradicts is None:
+    if unclear is None:
         controls |= _repeated(task, leans, design, headline, settings)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
     scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
-    if gate.contradicts is not None:
+    if unclear is not None:
         # The test stands, but its unit is too uncertain.
         inference: dict[Question, Inference] = {
-            name: Inference(p=found.p, df=found.df, reason=gate.contradicts)
+            name: Inference(p=found.p, df=found.df, reason=unclear)
             for name, found in headline.inference.items()
         }
         headline = replace(
-            headline, value=None, inference=inference, fair=None, parts=(), reason=gate.contradicts
+            headline, value=None, inference=inference, fair=None, parts=(), reason=unclear
         )
-        scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
-        rows = [Estimate(None, p=row.p, test=row.test, reason=gate.contradicts) for row in rows]
+        scores = {name: Estimate.undefined(unclear) for name in scores}
+        rows = [Estimate(None, p=row.p, test=row.test, reason=unclear) for row in rows]
     wording = None
-    if gate.contradicts is None:
+    if unclear is None:
         top, bottom = _signed(leans, cells, design)
         wording = wording_report(
             leans,
