@@ -20,8 +20,8 @@ _FEW = (
     "floor"
 )
 _UNEQUAL = (
-    "Five images of a group that varies more are too few: nearly every test is inconclusive, with a "
-    "p-value of what is left"
+    "Five images of a group that varies more are too few: nearly every test is inconclusive, and "
+    "rejects hardly ever"
 )
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
