@@ -276,7 +276,8 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
     p = result.headline.inference["fixed_prompts"].p
     t = 0.5 / np.sqrt(2 * 0.25 / 4)
     assert p == pytest.approx(2 * stdtr(6, -t))
-    assert result.scores["adherence"].value == pytest.approx(1.0)
+    for name in ("male", "female"):
+        assert result.scores[f"obedience:{name}"].value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("lean", [0.6, -0.6])
@@ -408,7 +409,7 @@ def test_controls_agree_with_a_sound_test() -> None:
     task, evidence = planted(0.5)
     controls = score(task, evidence, SETTINGS).controls
     assert set(controls) == {
-        *("separation", "spread", "adherence", "shuffled", "halves", "text_only")
+        *("separation", "spread", "obedience", "shuffled", "halves", "text_only")
     }
     assert not any(control.contradicts for control in controls.values())
     assert (controls["shuffled"].value or 0.0) < 0.25

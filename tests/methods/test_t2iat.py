@@ -198,16 +198,21 @@ def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     assert "insects" in (result.reason or "")
 
 
-def test_adherence_warns_where_the_attribute_took_no_effect() -> None:
+def test_an_attribute_that_is_often_ignored_shows_by_group() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
     good = score(task, evidence, SETTINGS)
-    assert good.scores["adherence"].value > 0.9
-    rng = np.random.default_rng(5)
-    guided = [prompt for prompt in evidence.prompts if "," in prompt]
-    noise = {prompt: unit(rng.normal(size=(3, 16))) for prompt in guided}
-    bad = score(task, evidence.with_images(noise), SETTINGS)
-    assert any("manipulation may have failed" in text for text in bad.warnings)
+    shares = [good.scores[f"obedience:{name}"].value for name in ("pleasant", "unpleasant")]
+    assert min(shares) > 0.9 and not any("not obeyed" in text for text in good.warnings)
+    swapped = {
+        f"{start}, {one}": evidence.images(f"{start}, {other}", 3).embeddings
+        for start in {prompt.partition(",")[0] for prompt in evidence.prompts if "," in prompt}
+        for one, other in zip(PLEASANT, UNPLEASANT, strict=True)
+        if {f"{start}, {one}", f"{start}, {other}"} <= set(evidence.prompts)
+    }
+    bad = score(task, evidence.with_images(swapped), SETTINGS)
+    assert bad.controls["obedience"].p < 0.01
+    assert any("pleasant and for unpleasant are not obeyed equally" in w for w in bad.warnings)
 
 
 def test_cycle_is_balanced_and_cross_is_all() -> None:

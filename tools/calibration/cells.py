@@ -80,6 +80,7 @@ class Cell:
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
+        claims: Whether what is checked is what is claimed: an inconclusive test rejects nothing.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
     """
 
@@ -93,6 +94,7 @@ class Cell:
     typical: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
+    claims: bool = False
     doubles: str | None = None
 
     @property

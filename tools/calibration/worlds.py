@@ -11,7 +11,13 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
+from t2ibench.methods.core.evidence import (
+    UNKNOWN,
+    AnswerEvidence,
+    ImageEvidence,
+    Needs,
+    QuestionNeed,
+)
 
 Asked = tuple[str, str, tuple[str, ...]]
 
@@ -106,8 +112,10 @@ class Space:
         rng: np.random.Generator,
         scenes: Sequence[Scene],
         texts: Mapping[str, tuple[str, float]] | None = None,
+        checks: Sequence[QuestionNeed] = (),
+        errors: float = 0.0,
     ) -> WorldEvidence:
-        """One data set."""
+        """One data set, with a judge's answers to checks: the first class is A, the second B."""
         texts = texts or {}
         abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
@@ -136,12 +144,20 @@ class Space:
         rows = middle[prompt] + along[:, None] * axis
         rows = unit_rows(rows + spread[prompt][:, None] * rng.normal(size=rows.shape))
         parts = np.split(rows, np.cumsum(sizes)[:-1]) if scenes else []
+        place = {scene.prompt: number for number, scene in enumerate(scenes)}
+        replies: dict[Asked, Sequence[str]] = {}
+        for need in checks:
+            shows = sides[prompt == place[need.prompt]]
+            shows = np.where(rng.random(len(shows)) < errors, -shows, shows)
+            said = [need.classes[int(side < 0)] for side in shows]
+            replies[need.prompt, need.question, need.classes] = said
         return WorldEvidence(
             {scene.prompt: part for scene, part in zip(scenes, parts, strict=True)},
             {
                 text: unit_rows(centres[number[about]] + self.strength * side * axis)
                 for text, (about, side) in texts.items()
             },
+            replies,
         )
 
 

@@ -242,21 +242,6 @@ def text_leans(
     return means @ TOP, means @ BOTTOM
 
 
-def adherence_control(hits: int, total: int) -> Control:
-    """Whether images with an attribute are nearer its text than the other attribute's.
-
-    Args:
-        hits: Images that are.
-        total: All of them.
-
-    Returns:
-        The control, which never contradicts: texts and images may be aligned badly.
-    """
-    count = f"All {total}" if hits == total else f"{hits} of {total}"
-    says = f"{count} attribute pictures show their attribute (nearer its text than the other's)."
-    return Control(says, hits / total)
-
-
 def text_control(value: float | None, scale: str) -> Control:
     """The same score from the words alone.
 

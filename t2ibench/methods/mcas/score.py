@@ -15,8 +15,6 @@ from scipy.special import stdtr, stdtrit
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import (
     adherence,
-    adherence_estimate,
-    adherence_warnings,
     left_out_warnings,
     standardised,
 )
@@ -37,6 +35,12 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import spread
+from t2ibench.methods.core.obedience import (
+    breakdown,
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
 from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
@@ -665,7 +669,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        By target: 'lean' and the four terms, plain and standardised. For the task: 'adherence'.
+        By target: 'lean', 'lean_breakdown' and the four terms, plain and standardised. For the
+        task: 'obedience:ATTRIBUTE'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -689,23 +694,23 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     (a, b), (words_a, words_b) = attributes.images, attributes.words
     poles = equal.poles
     pairs = "pairs of attribute prompts" if poles.paired else poles.name
-    hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
+    read = adherence(a.embeddings, b.embeddings, words_a, words_b)
+    seen = dict(zip((names["A"], names["B"]), read, strict=True))
     controlled |= {
-        "adherence": (
-            Control(
-                f"{hits} of {total} attribute images are nearer the words of their own attribute.",
-                hits / total if total else None,
-            )
-        ),
+        "obedience": obedience_control(seen, judged=False),
         **_more_controls(task, equal, attributes.words, settings),
     }
     return MethodResult(
         found,
-        {"adherence": adherence_estimate(hits, total)},
+        obedience_scores(seen),
         [
             Item(
                 target.spec.name,
-                {"lean": lean, **target_terms(target, attributes, settings.level)},
+                {
+                    "lean": lean,
+                    "lean_breakdown": breakdown(lean),
+                    **target_terms(target, attributes, settings.level),
+                },
                 names.get(target.spec.stereotype or ""),
                 len(target.images),
             )
@@ -725,7 +730,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         warnings=[
             *warnings,
             *_left_out_prompts(attributes, poles.paired),
-            *adherence_warnings(hits, total, "attribute"),
+            *obedience_warnings(seen, judged=False),
         ],
         samples=_samples(targets, attributes.seen),
         controls=controlled,

@@ -25,6 +25,8 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.leans import (
+    BOTTOM,
+    TOP,
     UNBOUNDED,
     Leans,
     contrast_score,
@@ -33,6 +35,7 @@ from t2ibench.methods.core.leans import (
     over_stimuli,
     row_scores,
 )
+from t2ibench.methods.core.obedience import bounds, breakdown
 from t2ibench.methods.occupations.design import (
     GroupPair,
     StimulusImages,
@@ -203,6 +206,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     columns = {"lean": row_scores(leans, level)}
     if leans.wordings is not None:
         columns["lean_fixed_wordings"] = row_scores(leans, level, wordings=False)
+    columns["lean_breakdown"] = [breakdown(lean) for lean in columns["lean"]]
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
@@ -388,7 +392,7 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         scaled.bottom,
         scaled.bottom_variance,
         level,
-        _degrees(pairs, scaled),
+        _degrees(pairs, scaled.top_variance, scaled.top_df),
     )
     reason = next((one.unclear for one in pairs if one.unclear), None)
     like = Inference(reason=_NO_POPULATION)
@@ -411,7 +415,9 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
     )
 
 
-def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float] | None:
+def _degrees(
+    pairs: Sequence[PairLeans], variances: Float64Array, dfs: Float64Array
+) -> tuple[float, float] | None:
     """Degrees of freedom of the F test where they are not those of independent leans.
 
     The pairs of groups share their images. Taken as if each stimulus had one lean only, the test
@@ -423,8 +429,8 @@ def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float]
         return min(h for h, _ in known), min(h2 for _, h2 in known)
     if len(pairs) == 1:
         return None
-    v = scaled.top_variance.reshape(len(pairs), -1).sum(axis=0)
-    f = scaled.top_df.reshape(len(pairs), -1).min(axis=0)
+    v = variances.reshape(len(pairs), -1).sum(axis=0)
+    f = dfs.reshape(len(pairs), -1).min(axis=0)
     total = float(v.sum()) ** 2
     return total / float((v**2 * f / (f + 2)).sum()), total / float((v**2 / (f + 2)).sum())
 
@@ -446,6 +452,81 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
             noisy = float(np.copysign(np.sqrt(square), value))
             parts.append(Part(f"{name}{found.pair.suffix}", noisy, influence))
     return tuple(parts)
+
+
+_MOST_UNSEEN = 0.15  # of a group's images that may show the other, where nobody looked
+_STEPS = 50  # of the share
+
+
+def unequal_obedience(
+    pairs: Sequence[PairLeans], headline: Headline, level: float
+) -> dict[str, Control]:
+    """How unequal obedience would have to be for the leans to be none, where nobody looked.
+
+    Where a share f of one group's guided images looks like the other's, all fair leans read
+    f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
+    each pair of groups are some common value of at most that size.
+
+    Returns:
+        For each pair a control with the least such f, or none, and the bounds of the mean lean with
+        f up to .15 in either group. The first contradicts where f is below that and the headline is
+        beyond chance without it.
+    """
+    if headline.value is None:
+        return {}
+    least = None
+    for share in np.arange(_STEPS) / _STEPS:
+        if _explained(pairs, share / (1.0 - share), level):
+            least = float(share)
+            break
+    controls = {}
+    for number, one in enumerate(pairs):
+        first, second = one.pair.first.name, one.pair.second.name
+        each = np.full(len(one.leans.names), 1.0 / len(one.leans.names))
+        found = bounds(contrast_score(one.leans, each, each, level), _MOST_UNSEEN)
+        low, high = (None, None) if found is None else found
+        within = (
+            ""
+            if found is None
+            else (
+                f" With up to {_MOST_UNSEEN:.0%} of either group's images showing the other, the "
+                f"mean lean is from {low:+.2f} to {high:+.2f}."
+            )
+        )
+        reason = None
+        if least is None:
+            says = f"Prompts for {first} or {second} that are ignored do not explain these leans."
+        else:
+            says = (
+                f"These leans would be none if {least:.0%} of the images asked for {first} showed "
+                f"{second}, or the other way round."
+            )
+            if not number and 0 < least < _MOST_UNSEEN:
+                reason = (
+                    f"{least:.0%} of one group's guided images showing the other would explain "
+                    "it, and nobody looked"
+                )
+        controls[f"breakdown{one.pair.suffix}"] = Control(
+            says + within, least, low, high, contradicts=reason
+        )
+    return controls
+
+
+def _explained(pairs: Sequence[PairLeans], most: float, level: float) -> bool:
+    """Whether the leans of each pair may all be one value, from -most to most."""
+    parts = []
+    for one in pairs:
+        leans = one.leans
+        n, d, u = leans.top, leans.bottom, leans.bottom_variance
+        v, f = leans.top_variance
+        value = float(np.clip(n @ d / (d @ d), -most, most))
+        shared = np.nan_to_num(leans.variances @ (TOP * BOTTOM))
+        moved = np.maximum(v - 2 * value * shared + value**2 * u, 0.0)
+        scale = np.sqrt(max(float((d**2 - u).mean()), np.finfo(float).tiny))
+        parts.append([(n - value * d) / scale, moved / scale**2, f])
+    top, variance, df = np.concatenate(parts, axis=1)
+    degrees = _degrees(pairs, variance, df)
+    return mean_square(top, variance, df, level=level, degrees=degrees).p >= 1 - level
 
 
 def controls_of(
