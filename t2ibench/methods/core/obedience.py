@@ -121,7 +121,7 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         f"{one.shown} of {one.asked} asked for {name} {verb} {name}" for name, one in seen.items()
     ]
     p = equal_obedience(*both)
-    left = "; the others are left out" if judged else ""
+    left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
     says = f"Guided images: {', '.join(counts)} (p = {p:.2g} that both obey alike){left}."
     value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
     reason = None
