@@ -61,17 +61,16 @@ def spread(
 
     Returns:
         The control, with the ratio of the variances of A's and of B's images about the means of
-        their prompts. It contradicts where a prompt's images have nothing clearly in common, or
-        where the ratio is above 2 (or below a half) with too few images.
+        their prompts. It contradicts where images of one kind of prompt have nothing clearly in
+        common, or where the ratio is above 2 (or below a half) with too few images.
     """
-    unclear = sum(int((square == 0).sum()) for kind in kinds for square in common_squares(kind))
+    unclear = any(not square.all() for kind in kinds for square in common_squares(kind))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.divide(trace(kinds[1]), trace(kinds[2])))
     varies = f"images with {first} vary {ratio:.2f} times as much as those with {second}"
     reason = None
     if unclear:
-        prompts = "1 prompt have" if unclear == 1 else f"{unclear} prompts have"
-        reason = f"the images of {prompts} nothing clearly in common"
+        reason = "the images of one prompt have nothing clearly in common"
     elif few is not None and not 1 / _UNEQUAL <= ratio <= _UNEQUAL and np.isfinite(ratio):
         reason = (
             f"{varies}, and {few} images of a stimulus are too few to allow for it "

@@ -17,15 +17,16 @@ def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
     """What the images of each prompt have in common, as a squared length.
 
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
-    of all images that the prompt could have, without bias. Its standard error is that of products
-    of unrelated images, whose variance is pooled over the prompts.
+    of all images that the prompt could have, without bias. A prompt without two images, or whose U
+    is not 4 standard errors above 0, has the mean U of its kind. The standard error is that of
+    products of unrelated images, whose variance is pooled over prompts.
 
     Args:
         images: Of several prompts each, all with the same kind of prompt.
 
     Returns:
-        For each entry an array of shape (prompts,): U; nan for a prompt without two images, 0 where
-        U is not 4 standard errors above 0.
+        For each entry an array of shape (prompts,): U; 0 for all prompts where not even its mean is
+        4 standard errors above 0, and 1 where no prompt has two images.
 
     Examples:
         Two images at 60 degrees:
@@ -37,26 +38,31 @@ def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
     """
     means, pairs, rest = [], [], 0.0
     for one in images:
-        mean, count = np.full(len(one.prompts), np.nan), np.zeros(len(one.prompts))
+        mean, count = np.zeros(len(one.prompts)), np.zeros(len(one.prompts))
         for number in np.unique(one.clusters):
             rows = one.embeddings[one.clusters == number]
             n = len(rows)
             if n > 1:
                 gram = rows @ rows.T
-                count[number] = n * (n - 1) / 2
-                mean[number] = (gram.sum() - np.trace(gram)) / (n * (n - 1))
-                squares = float(((gram - mean[number]) ** 2).sum())
-                rest += (squares - float(((np.diag(gram) - mean[number]) ** 2).sum())) / 2
+                products = gram[np.triu_indices(n, 1)]
+                count[number], mean[number] = len(products), products.mean()
+                rest += float(((products - mean[number]) ** 2).sum())
         means.append(mean)
         pairs.append(count)
-    df = sum(np.maximum(count - 1, 0.0).sum() for count in pairs)
-    variance = max(rest, 0.0) / df if df > 0 else 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unclear = [
-            mean <= _CLEAR * np.sqrt(variance / count)
+    known = np.concatenate(pairs) > 0
+    if not known.any():
+        return [np.ones(len(mean)) for mean in means]
+    counts, every = np.concatenate(pairs)[known], np.concatenate(means)[known]
+    df = float((counts - 1).sum())
+    error = _CLEAR * np.sqrt(rest / df) if df > 0 else 0.0
+    usual = float(every.mean())
+    if not usual > error * np.sqrt((1 / counts).sum()) / len(counts):
+        return [np.zeros(len(mean)) for mean in means]
+    with np.errstate(divide="ignore"):
+        return [
+            np.where((count > 0) & (mean > error / np.sqrt(count)), mean, usual)
             for mean, count in zip(means, pairs, strict=True)
         ]
-    return [np.where(off, 0.0, mean) for off, mean in zip(unclear, means, strict=True)]
 
 
 def equal_spread(
@@ -66,26 +72,26 @@ def equal_spread(
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After
-    the division, all means hold it alike. A prompt without two images, or whose images have nothing
-    clearly in common, is divided as the others of its kind are on average.
+    the division, all means hold it alike.
 
     Args:
         images: Of several prompts each, all with the same kind of prompt.
         squares: What the images of each prompt have in common, of shape (prompts,) for each entry;
-            see `common_squares`.
+            see `common_squares`. Where it is 0, nothing is divided.
 
     Returns:
         The images, no longer of unit length.
     """
-    every = np.concatenate(squares) if squares else np.zeros(0)
-    known = every[every > 0]
-    usual = float(known.mean()) if len(known) else 1.0
-    scaled = []
-    for one, square in zip(images, squares, strict=True):
-        lengths = np.sqrt(np.where(square > 0, square, usual))
-        rows = one.embeddings / lengths[one.clusters][:, None] if len(one) else one.embeddings
-        scaled.append(replace(one, embeddings=rows))
-    return scaled
+    return [
+        replace(
+            one,
+            embeddings=one.embeddings
+            / np.sqrt(np.where(square > 0, square, 1.0))[one.clusters][:, None],
+        )
+        if len(one)
+        else one
+        for one, square in zip(images, squares, strict=True)
+    ]
 
 
 def with_mixture(
