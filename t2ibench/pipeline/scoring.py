@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Needs
+from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -245,8 +245,9 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
     if evidence:
         combined, by_encoder = score_task(task, evidence, plan.settings)
         if not needs.questions:
+            judged = _judged(needs, images, stores)[1]
             blind = {
-                name: StoredEvidence(images, stores.controls[name].store)
+                name: StoredEvidence(images, stores.controls[name].store, **judged)
                 for name in evidence
                 if name in stores.controls
             }
@@ -333,15 +334,17 @@ def _evidence(
     }
     if not needs.questions:
         usable = image_encoders if needs.prompts else dict(stores.encoders)
+        asked, judged = _judged(needs, images, stores)
         by_encoder = {
-            name: StoredEvidence(images, encoder.store) for name, encoder in usable.items()
+            name: StoredEvidence(images, encoder.store, **judged)
+            for name, encoder in usable.items()
         }
-        return by_encoder, _task_settings(plan.settings, usable, {})
+        return by_encoder, _task_settings(plan.settings, usable, asked)
     # Judges are compared; beside them the first encoder measures what needs embeddings.
     beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
     store = next((encoder.store for encoder in beside.values()), None)
     judges, labels = stores.judges, stores.labels
-    if stores.people and not _classified(needs, images, judges):
+    if stores.people and not _classified(needs.questions, images, judges):
         judges, labels = stores.people, None
     by_judge = {
         name: StoredEvidence(images, store, judge.store, labels, sampled=name.startswith(LABELS_BY))
@@ -350,9 +353,29 @@ def _evidence(
     return by_judge, _task_settings(plan.settings, beside, judges)
 
 
-def _classified(needs: Needs, images: Images | None, judges: Mapping[str, JudgeEvidence]) -> bool:
-    """Whether a judge answered a question of a task with more than 'unknown'."""
-    for asked in needs.questions:
+class _Answers(TypedDict, total=False):
+    judged: AnswerStore
+    sampled: bool
+
+
+def _judged(
+    needs: Needs, images: Images | None, stores: Stores
+) -> tuple[dict[str, JudgeEvidence], _Answers]:
+    """Who looked at the images that an encoder measures: the first judge, or people without one."""
+    for judges, sampled in ((stores.judges, False), (stores.people, True)):
+        for name, judge in judges.items():
+            if needs.checks and _classified(needs.checks, images, {name: judge}):
+                return {name: judge}, {"judged": judge.store, "sampled": sampled}
+    return {}, {}
+
+
+def _classified(
+    questions: Sequence[QuestionNeed],
+    images: Images | None,
+    judges: Mapping[str, JudgeEvidence],
+) -> bool:
+    """Whether a judge answered a question with more than 'unknown'."""
+    for asked in questions:
         for index in range(asked.images):
             attempt = images.get(asked.prompt, index) if images else None
             for judge in judges.values() if attempt else ():

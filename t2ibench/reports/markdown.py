@@ -285,9 +285,9 @@ def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
         if task.inconclusive:
             yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
-            for control in task.controls.values():
-                if control.contradicts:
-                    yield f"  - {escape(control.says)}"
+            yield from (
+                f"  - {escape(one.says)}" for one in task.controls.values() if one.contradicts
+            )
         elif task.reason:
             yield f"- `{name}` has no score: {escape(task.reason)}"
         elif task.headline.reason:
@@ -298,6 +298,11 @@ def _remarks(results: Results) -> Iterator[str]:
             for reason, count in reasons.items():
                 plural = "" if count == 1 else "s"
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
+        yield from (
+            f"- `{name}`: {escape(control.says)}"
+            for key, control in task.controls.items()
+            if key.startswith(("obedience", "breakdown")) and not control.contradicts
+        )
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
         if task.encoder_agreement is False:

@@ -79,6 +79,8 @@ class Cell:
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
+        claims: Whether only claims are checked: an inconclusive test rejects nothing, and a value
+            that is known to be biased is none.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
     """
 
@@ -91,6 +93,7 @@ class Cell:
     quick: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
+    claims: bool = False
     doubles: str | None = None
 
     @property

@@ -129,6 +129,14 @@ def cells() -> list[Cell]:
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
         repeating(_cell(fair, (14, 10, 8, 8), share=0.15)),
         repeating(_cell(medium, (14, 40, 8, 8), 0.4, 0.2, share=0.08)),
+        _cell("A's images vary twice as much, no association", (14, 10, 8, 8),
+              space=Space(spread_of_a=2.0), share=0.15),
+        _cell("A's images vary twice as much, no association", (14, 40, 16, 8),
+              space=Space(spread_of_a=2.0), share=0.08),
+        _cell("A's images vary twice as much, lean .4", (14, 40, 16, 8), 0.4,
+              space=Space(spread_of_a=2.0), share=0.08),
+        _cell("spreads of prompts lognormal, SD .6, no association", (14, 10, 8, 8),
+              space=Space(spread_sd=0.6), share=0.15),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

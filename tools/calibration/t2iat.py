@@ -93,6 +93,19 @@ def _cell(
     )
 
 
+def _unequal() -> list[Cell]:
+    """Images that vary unequally."""
+    twice = Space(spread_of_a=2.0)
+    name = "A's images vary twice as much"
+    return [
+        _cell(f"{name}, no association", (8, 10, 5), space=twice, share=0.15),
+        _cell(f"{name}, no association", (8, 40, 20), space=twice, share=0.1),
+        _cell(f"{name}, lean .4", (8, 40, 20), 0.4, space=twice, share=0.1),
+        _cell("spreads of prompts lognormal, SD .6, no association", (8, 40, 20),
+              space=Space(spread_sd=0.6), share=0.1),
+    ]  # fmt: skip
+
+
 def cells() -> list[Cell]:
     """Without bias, then with, then on toyland's images."""
     fair, clustered = "no association", "no association, clustering"
@@ -125,6 +138,7 @@ def cells() -> list[Cell]:
         repeating(_cell(fair, (8, 10, 5))),
         repeating(_cell(medium, (8, 40, 20), 0.4, 0.2, share=0.5)),
         *wording_cells(),
+        *_unequal(),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

@@ -266,6 +266,7 @@ class Needs:
         texts: Texts to embed.
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
+        checks: Questions about images that an encoder measures, for a judge or for people.
 
     Examples:
         >>> needs = Needs((PromptNeed("a nurse", 4), PromptNeed("a nurse", 10)))
@@ -277,6 +278,7 @@ class Needs:
     texts: tuple[str, ...] = ()
     questions: tuple[QuestionNeed, ...] = ()
     embeds: bool = True
+    checks: tuple[QuestionNeed, ...] = ()
 
     @property
     def images_by_prompt(self) -> dict[str, int]:
