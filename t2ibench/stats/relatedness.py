@@ -140,8 +140,7 @@ def noise_correlation(related: Float64Array) -> Float64Array:
     Returns:
         Shape (n, n), positive definite with a unit diagonal.
 
-    Source: the mean within a window about itself, from the median (Huber 1964, sigma clipping);
-        negative eigenvalues are clipped (Higham 2002).
+    Source: the mean within a window about itself, from the median (Huber 1964, sigma clipping).
 
     Examples:
         Two clusters of two words, and .2 that all four share:
@@ -166,7 +165,21 @@ def noise_correlation(related: Float64Array) -> Float64Array:
         shared = nearer
     # Words do not count for more than independent ones: the noise has no negative mean.
     shared = min(shared, float(pairs.mean()), 1.0 - _LEAST)
-    values, vectors = np.linalg.eigh(_unit_diagonal((related - shared) / (1.0 - shared)))
+    return positive_definite(_unit_diagonal((related - shared) / (1.0 - shared)))
+
+
+def positive_definite(related: Float64Array) -> Float64Array:
+    """The correlations without negative eigenvalues.
+
+    Args:
+        related: Correlations, shape (n, n), with a unit diagonal.
+
+    Returns:
+        Shape (n, n), positive definite with a unit diagonal.
+
+    Source: clipped eigenvalues (Higham 2002, "Computing the nearest correlation matrix").
+    """
+    values, vectors = np.linalg.eigh(related)
     clipped = (vectors * np.maximum(values, _LEAST)) @ vectors.T
     scale = np.sqrt(np.diag(clipped))
     return _unit_diagonal(np.round(clipped / np.outer(scale, scale), _DECIMALS))
