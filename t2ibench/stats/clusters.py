@@ -512,6 +512,13 @@ class Proportion:
     size: float
     df: float
 
+    @property
+    def error(self) -> float:
+        """Standard error, with two more answers of the class and two of others (Agresti-Coull)."""
+        size = self.size + 4
+        share = (self.value * self.size + 2) / size
+        return float(np.sqrt(share * (1 - share) / size))
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Wilson's interval, with the quantile of Student's t.
 

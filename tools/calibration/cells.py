@@ -80,6 +80,8 @@ class Cell:
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
+        identified: Whether its value is unbiased; False where answers are missing because of what
+            images show, so that only its interval and its test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
     """
 
@@ -93,6 +95,7 @@ class Cell:
     typical: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
+    identified: bool = True
     doubles: str | None = None
 
     @property

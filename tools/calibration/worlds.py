@@ -208,13 +208,21 @@ class Judging:
 
     Attributes:
         dependence: Correlation of what one image shows to different questions, from 0 to 1.
-        errors: Share of the answers that are one of the other classes, each as likely.
-        unknown: Share of the images that it cannot answer for.
+        errors: Share of the answers that are one of the other classes, each as likely; or that
+            share by the class that an image shows.
+        unknown: Share of the images that it cannot answer for; or that share by class.
     """
 
     dependence: float = 0.0
-    errors: float = 0.0
-    unknown: float = 0.0
+    errors: float | tuple[float, ...] = 0.0
+    unknown: float | tuple[float, ...] = 0.0
+
+    def answered(self, shares: Sequence[float]) -> Float64Array:
+        """The shares of its answers, if it answered for every image, shape (k,)."""
+        shown, k = np.array(shares), len(shares)
+        lost = shown * np.broadcast_to(self.errors, k)
+        answered: Float64Array = shown - lost + (lost.sum() - lost) / (k - 1)
+        return answered
 
     def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
         """One data set."""
@@ -229,10 +237,10 @@ class Judging:
             mixed = np.sqrt(self.dependence) * common[query.prompt]
             place = ndtr(mixed + np.sqrt(1 - self.dependence) * own)
             k = len(query.classes)
-            picks = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
-            wrong = rng.random(query.images) < self.errors
-            picks = np.where(wrong, (picks + rng.integers(1, k, size=query.images)) % k, picks)
-            unknown = rng.random(query.images) < self.unknown
+            shown = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
+            wrong = rng.random(query.images) < np.broadcast_to(self.errors, k)[shown]
+            picks = np.where(wrong, (shown + rng.integers(1, k, size=query.images)) % k, shown)
+            unknown = rng.random(query.images) < np.broadcast_to(self.unknown, k)[shown]
             replies[query.prompt, query.question, query.classes] = [
                 UNKNOWN if blank else query.classes[pick]
                 for pick, blank in zip(picks, unknown, strict=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import expected_severity
 
+# Reasons that may depend on what an image shows, or would have shown.
+_UNSEEN = ("refused", "filtered", "failed")
 _JUDGE_REASONS = (
     "failed",
     "missing",
@@ -99,6 +101,9 @@ class CaptionAnswers:
         codes: Number of the class of each, shape (n,).
         unclassified: Indices of the images that were answered with anything else.
         excluded: Number of images without an answer, by reason.
+        labelled: Indices of the images whose class people gave, because the judge gave none.
+        unanswered: Indices of the images whose class is not known, although what they show may
+            be why: those without a class, and those that were refused, filtered or failed.
     """
 
     prompt: str
@@ -107,6 +112,8 @@ class CaptionAnswers:
     codes: IntArray
     unclassified: frozenset[int]
     excluded: Counter[str]
+    labelled: frozenset[int]
+    unanswered: IntArray
 
     @property
     def classified(self) -> frozenset[int]:
@@ -210,6 +217,26 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
     ]
 
 
+@runtime_checkable
+class Labelled(Protocol):
+    """Evidence that people labelled some images of; optional, beside `Evidence`."""
+
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> Mapping[int, str]:
+        """People's answers about the first n images of a prompt."""
+        ...
+
+
+def labels_of(
+    evidence: Evidence, prompt: str, n: int, question: str, classes: Sequence[str]
+) -> Mapping[int, str]:
+    """People's answers, if the evidence has any."""
+    if isinstance(evidence, Labelled):
+        return evidence.labels(prompt, n, question, classes)
+    return {}
+
+
 def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
     """The answers to one bias."""
     n = settings.images(task.images_per_prompt)
@@ -221,21 +248,33 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
     for number, caption in enumerate(captions):
         answered = evidence.answers(caption.text, n, caption.question, bias.classes)
         pairs = list(zip(answered.indices.tolist(), answered.answers, strict=True))
-        known = [(index, columns[answer]) for index, answer in pairs if answer in columns]
-        codes = np.array([code for _, code in known], dtype=np.int64)
+        labels = labels_of(evidence, caption.text, n, caption.question, bias.classes)
+        known = {index: columns[answer] for index, answer in pairs if answer in columns}
+        labelled = {
+            index: columns[labels[index]]
+            for index, _ in pairs
+            if index not in known and labels.get(index) in columns
+        }
+        everything = sorted((known | labelled).items())
+        codes = np.array([code for _, code in everything], dtype=np.int64)
         counts[number] = np.bincount(codes, minlength=len(columns))
         rows += [
             AnswerRow(caption.text, index, full_name(bias), caption.question, answer)
             for index, answer in pairs
         ]
+        unclassified = {index for index, _ in pairs} - known.keys() - labelled.keys()
+        unseen = sum(answered.excluded[reason] for reason in _UNSEEN)
+        absent = sorted(set(range(n)) - {index for index, _ in pairs})[:unseen]
         outcomes.append(
             CaptionAnswers(
                 caption.text,
                 caption.stimulus,
-                np.array([index for index, _ in known], dtype=np.int64),
+                np.array([index for index, _ in everything], dtype=np.int64),
                 codes,
-                frozenset(index for index, answer in pairs if answer not in columns),
+                frozenset(unclassified),
                 answered.excluded,
+                frozenset(labelled),
+                np.array(sorted(unclassified) + absent, dtype=np.int64),
             )
         )
     return BiasAnswers(bias, counts, tuple(outcomes), tuple(rows))
