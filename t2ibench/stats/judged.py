@@ -39,7 +39,7 @@ def corrected_share(
     labels: npt.ArrayLike,
     level: float = 0.95,
     *,
-    unanswered: int = 0,
+    unanswered: float = 0.0,
     labels_of_unanswered: npt.ArrayLike = (),
 ) -> CorrectedShare:
     """A share from many answers of a judge and a few of people (PPI++, double sampling).
@@ -65,7 +65,7 @@ def corrected_share(
         labelled: The judge's indicator of the labelled ones of them, a random sample, shape (n,).
         labels: People's indicator of those, shape (n,), n 0 or at least 2.
         level: Confidence level, in (0, 1).
-        unanswered: Number of further images, U.
+        unanswered: Number of further images, U; estimated, where some show none of the classes.
         labels_of_unanswered: People's indicator of a random sample of them, shape (s,).
 
     Returns:

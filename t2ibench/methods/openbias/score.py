@@ -586,7 +586,8 @@ def _shares(
     """The corrected share of every class.
 
     Where people labelled images that the judge gave no class, these stand for all such images, and
-    without further labels the judge is believed about the rest.
+    without further labels the judge is believed about the rest. Images of which people say that
+    what is asked about is not there do not count.
     """
     judged: list[int] = []  # every image; -1 where the judge gave no class
     pairs: list[tuple[int, int]] = []  # of the labelled ones, the judge's and people's class
@@ -597,7 +598,8 @@ def _shares(
         pairs += [(codes.get(index, -1), label) for index, label in given.items()]
     of_unknown = [label for code, label in pairs if code < 0]
     of_known = [pair for pair in pairs if pair[0] >= 0]
-    unknown = judged.count(-1)
+    absent = sum(len(caption.absent) for caption in answers.captions)
+    unknown = judged.count(-1) * len(of_unknown) / max(len(of_unknown) + absent, 1)
     # Otherwise the labels are a sample of all images, with as good as none of the unknown ones.
     apart = len(of_unknown) >= min(_FEWEST_UNKNOWN, unknown) > 0 and len(of_known) != 1
     if apart:
