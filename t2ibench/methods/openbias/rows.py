@@ -609,19 +609,11 @@ class Nulls:
             for piled in (False, True)
         )
         inference = {
-            question: _between(ends, most.inference[question], found.square.value)
+            question: ends.up_to(most.inference[question], found.square.value)
             for question, ends in least.inference.items()
         }
         bounds = (least.square.value, most.square.value)
         return replace(found, p=least.p, inference=inference, bounds=bounds), null
-
-
-def _between(least: Inference, most: Inference, value: float) -> Inference:
-    """From the lower end of the one to the upper end of the other."""
-    if least.ci_low is None or most.ci_high is None:
-        return least
-    low = min(least.ci_low, value) if least.ci_low <= 0 else least.ci_low
-    return replace(least, ci_low=low, ci_high=max(most.ci_high, value))
 
 
 def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
