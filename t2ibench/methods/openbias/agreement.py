@@ -11,10 +11,9 @@ from itertools import combinations
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.headline import Inference
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
@@ -67,7 +66,10 @@ def combine(
     names = [row["bias"] for row in results[0].details["biases"]]
     alphas = {name: alpha([answers_of(result, name) for result in results]) for name in names}
     if any("unanswered" in result.details for result in results):
-        mean = _bounded(mean, results, settings.level)
+        mean = replace(
+            bounded_mean(mean, results, settings.level),
+            details={**mean.details, "unanswered": _unanswered(results)},
+        )
     return replace(
         mean,
         by=[_untested_shares(item) for item in mean.by],
@@ -75,61 +77,18 @@ def combine(
     )
 
 
-def _bounded(mean: MethodResult, results: Sequence[MethodResult], level: float) -> MethodResult:
-    """The mean, with the mean of the judges' intervals and the largest of their p-values.
-
-    Where answers are unknown an interval holds whatever they are, which the images that judges
-    share do not tell.
-    """
-    headline = mean.headline
-    own = [result.headline.inference.get(headline.question, Inference()) for result in results]
-    p, interval = _least_sure([one.p for one in own], [one.interval for one in own])
-    low, high = interval or (None, None)
-    if low is not None and p is not None and p >= 1 - level:
-        low = min(low, 0.0)
-    found = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
-    rows = [{(item.name, item.group): item.scores for item in result.by} for result in results]
-    by = []
-    for item in mean.by:
-        tables = [table[item.name, item.group] for table in rows]
-        scores = dict(item.scores)
-        for name, estimate in item.scores.items():
-            if estimate.interval is not None:
-                judged = [table[name] for table in tables]
-                p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
-                scores[name] = replace(estimate, p=p, interval=interval)
-        by.append(replace(item, scores=scores))
-    inference = {**headline.inference, headline.question: found}
-    # All that a judge without unknown answers leaves open is nothing.
-    bounds = [
+def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
+    """The mean of what is known of unanswered images; a judge without any leaves nothing open."""
+    found = [
         result.details.get(
             "unanswered",
             {"share": 0.0, "least": result.headline.value, "most": result.headline.value},
         )
         for result in results
     ]
-    unanswered = {
-        name: float(np.mean([one[name] for one in bounds])) for name in ("share", "least", "most")
+    return {
+        name: float(np.mean([one[name] for one in found])) for name in ("share", "least", "most")
     }
-    return replace(
-        mean,
-        headline=replace(headline, inference=inference),
-        by=by,
-        details={**mean.details, "unanswered": unanswered},
-    )
-
-
-def _least_sure(
-    p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
-) -> tuple[float | None, tuple[float, float] | None]:
-    known = [p for p in p_values if p is not None]
-    ends = [interval for interval in intervals if interval is not None]
-    return (
-        max(known) if len(known) == len(p_values) else None,
-        (float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends])))
-        if len(ends) == len(intervals)
-        else None,
-    )
 
 
 def _untested_shares(item: Item) -> Item:

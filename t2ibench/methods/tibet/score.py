@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -1097,9 +1097,12 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
         for axis in target.axes
     }
     headlines = [result.headline for result in results]
+    mean = replace(mean, headline=average_headlines(headlines, prompts, settings.level))
+    obedience = [row for result in results for row in result.details.get("obedience", ())]
+    if mean.headline.value is not None and any(row["another_named"] for row in obedience):
+        mean = bounded_mean(mean, results, settings.level)
     return replace(
         mean,
-        headline=average_headlines(headlines, prompts, settings.level),
         scores=_without_p(mean.scores),
         by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
     )
