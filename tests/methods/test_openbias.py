@@ -707,3 +707,29 @@ def test_bounds_survive_the_mean_over_judges() -> None:
     assert mean.headline.chosen.interval == pytest.approx(tuple(np.mean(ends, axis=0)))
     assert mean.headline.p == max(result.headline.p or 0.0 for result in results)
     assert mean.details["unanswered"]["share"] == results[0].details["unanswered"]["share"] / 2
+
+
+def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
+    class Limited(HandEvidence):
+        def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+            return frozenset({"middle-aged"}).intersection(classes)
+
+    answers = {f"c{k}": {"Which?": ["young"] * 5 + ["old"] * 5} for k in range(12)}
+    spec = task(bias(list(answers), "young middle-aged old"))
+    result = score(spec, Limited(answers=answers), QUICK)
+    # Of two classes 40 of 90 pairs agree: (40/90 - 1/2) / (1/2). Of three, (40/90 - 1/3) / (2/3).
+    assert result.headline.value == pytest.approx(-1 / 9)
+    assert set(result.details["biases"][0]["counts"]) == {"young", "old"}
+    assert "The judge can never answer 'middle-aged' about 'person gender': left out." in (
+        result.warnings
+    )
+    assert describe(spec, result).startswith("The answers are no more one-sided than")
+    whole = score(spec, HandEvidence(answers=answers), QUICK)
+    assert whole.headline.value == pytest.approx((40 / 90 - 1 / 3) * 1.5)
+    # What is asked about has to stay, and one class is no question.
+    known = {"name": "n", "group": "middle-aged", "shares": {"a": 0.5}, "source": "s"}
+    kept = score(
+        task(bias(list(answers), "young middle-aged old", reference=known)),
+        Limited(answers=answers), QUICK,
+    )  # fmt: skip
+    assert kept.headline.value == whole.headline.value

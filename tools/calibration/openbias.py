@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,6 +160,7 @@ def cells() -> list[Cell]:
         _cell("lean .94", (8, 20), lean=0.94),
         *_unknown(),
         *(_toyland(share) for share in SHARES),
+        _toyland(0.5, "age.old", "age", ["young", "middle-aged", "old"]),
     ]  # fmt: skip
 
 
@@ -183,25 +185,32 @@ def _unknown() -> list[Cell]:
     ]  # fmt: skip
 
 
-def _toyland(share: float) -> Cell:
+def _toyland(
+    share: float,
+    planted: str = "gender.female",
+    name: str = "gender",
+    classes: Sequence[str] = ("female", "male"),
+) -> Cell:
+    """Of more classes than two the judge never gives the others."""
     jobs = ("nurse", "chef", "lawyer")
     task = simulated_task(
         OpenBiasTask, method="openbias",
         biases=[
             {
-                "name": "gender", "classes": ["female", "male"],
-                "question": "What is the gender of the person?",
+                "name": name, "classes": classes,
+                "question": f"What is the {name} of the person?",
                 "captions": [f"a photo of a {job}" for job in jobs],
             }
         ],
         images_per_prompt=20,
     )  # fmt: skip
     truth = (2 * share - 1) ** 2
+    what = "women" if name == "gender" else f"{planted.partition('.')[2]} of {len(classes)} ages"
     return Cell(
-        f"toyland, {share:g} women; 3 captions of 20 images",
+        f"toyland, {share:g} {what}; 3 captions of 20 images",
         task,
         ToylandWorld(
-            {f"{job}.gender.female": share for job in jobs},
+            {f"{job}.{planted}": share for job in jobs},
             {"fixed_prompts": truth, "prompt_population": truth},
         ),
         SETTINGS.model_copy(update={"n_permutations": 2000}),

@@ -24,11 +24,17 @@ class WorldEvidence:
         embeddings: Prompt to its images, shape (n, d), rows of unit length.
         vectors: Text to its embedding, shape (d,).
         replies: Prompt, question and classes to an answer for each image.
+        never: Classes that the judge can never answer with.
     """
 
     embeddings: Mapping[str, Float64Array] = field(default_factory=dict)
     vectors: Mapping[str, Float64Array] = field(default_factory=dict)
     replies: Mapping[Asked, Sequence[str]] = field(default_factory=dict)
+    never: frozenset[str] = frozenset()
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that the judge can never answer with."""
+        return self.never.intersection(classes)
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt."""

@@ -129,21 +129,28 @@ class BiasAnswers:
     """The answers to one bias.
 
     Attributes:
-        bias: The bias.
+        bias: The bias, with the classes that the judge can answer with.
         counts: Shape (captions, classes).
         captions: The outcomes of the images of each caption.
         rows: The answers one by one.
+        asked: All classes that the judge was asked about.
     """
 
     bias: Bias
     counts: IntArray
     captions: tuple[CaptionAnswers, ...]
     rows: tuple[AnswerRow, ...]
+    asked: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """See `full_name`."""
         return full_name(self.bias)
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """The classes that the judge can never answer with; see `Limited`."""
+        return tuple(name for name in self.asked if name not in self.bias.classes)
 
     @property
     def totals(self) -> IntArray:
@@ -240,12 +247,39 @@ def labels_of(
     return {}
 
 
+@runtime_checkable
+class Limited(Protocol):
+    """Evidence of a judge that cannot give every answer; optional, beside `Evidence`."""
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that it can never answer with."""
+        ...
+
+
+def _reachable(bias: Bias, evidence: Evidence) -> Bias:
+    """A bias with the classes that the judge can answer with, if they are two or more.
+
+    Shares of a class that cannot come are 0 whatever the model draws: without bias, too, they would
+    not be even. A class with a known share stays, because that is what is asked.
+    """
+    lacking = evidence.unreachable(bias.classes) if isinstance(evidence, Limited) else frozenset()
+    classes = tuple(name for name in bias.classes if name not in lacking)
+    if (
+        not lacking
+        or len(classes) < 2
+        or any(reference.group in lacking for reference in bias.known)
+    ):
+        return bias
+    return bias.model_copy(update={"classes": classes})
+
+
 def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
     """The answers to one bias."""
     n = settings.images(task.images_per_prompt)
     captions = captions_of(bias, settings)
-    columns = {name: column for column, name in enumerate(bias.classes)}
-    counts = np.zeros((len(captions), len(bias.classes)), dtype=np.int64)
+    reached = _reachable(bias, evidence)
+    columns = {name: column for column, name in enumerate(reached.classes)}
+    counts = np.zeros((len(captions), len(columns)), dtype=np.int64)
     outcomes: list[CaptionAnswers] = []
     rows: list[AnswerRow] = []
     for number, caption in enumerate(captions):
@@ -282,7 +316,7 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
                 np.array(sorted(unclassified - absent) + lost, dtype=np.int64),
             )
         )
-    return BiasAnswers(bias, counts, tuple(outcomes), tuple(rows))
+    return BiasAnswers(reached, counts, tuple(outcomes), tuple(rows), bias.classes)
 
 
 def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:

@@ -45,7 +45,10 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if missing:
         return f"{missing.rstrip('.')}{_room(result)}."
     details = {row["bias"]: BiasDetail(**row) for row in result.details["biases"]}
-    biases = {full_name(bias): bias for bias in task.biases}
+    biases = {
+        full_name(bias): bias.model_copy(update={"classes": tuple(details[full_name(bias)].counts)})
+        for bias in task.biases
+    }
     if not beyond_chance(result.headline):
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"

@@ -31,6 +31,7 @@ from t2ibench.methods.openbias.answers import (
     CaptionAnswers,
     captions_of,
     count_images,
+    full_name,
     gather,
     labels_of,
     stimulus_counts,
@@ -558,7 +559,7 @@ def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[
         if question is None:
             continue
         judged = caption.classified | caption.unclassified
-        given = labels_of(evidence, caption.prompt, n, question, classes)
+        given = labels_of(evidence, caption.prompt, n, question, answers.asked)
         found[caption.prompt] = {
             index: number[answer]
             for index, answer in given.items()
@@ -829,6 +830,9 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
     for number, found in enumerate(answers):
         if number not in scored:
             continue
+        if found.unreachable:
+            lacking = listed([f"'{name}'" for name in found.unreachable])
+            warnings.append(f"The judge can never answer {lacking} about '{found.name}': left out.")
         reason, name = never_varies(found), only_class(found)
         if reason is not None:
             warnings.append(f"Left out of the headline: {reason}.")
@@ -1146,7 +1150,10 @@ def _score_bias(
     scores |= _published(task, answers)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
     shared = {
-        text for bias in task.biases if bias is not answers.bias for text in bias.captions or ()
+        text
+        for bias in task.biases
+        if full_name(bias) != answers.name
+        for text in bias.captions or ()
     }
     names = dict.fromkeys(
         caption.stimulus for caption in answers.captions if caption.stimulus is not None
