@@ -73,7 +73,8 @@ def task_cells(task: TaskResult) -> list[str]:
     if task.inconclusive:
         value = f" ({headline(found)})" if found.value is not None else ""
         # The interval of a test with unknown answers holds whatever they are.
-        interval = ends(shown.low, shown.high) if "unanswered" in task.details else "–"
+        bounded = {"unanswered", "obedience"} & task.details.keys()
+        interval = ends(shown.low, shown.high) if bounded else "–"
         return [f"inconclusive{value}", interval, "–", fair, "–", "–"]
     return [
         headline(found),

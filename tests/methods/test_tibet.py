@@ -587,3 +587,25 @@ def test_a_counterfactual_that_most_images_ignore_decides_nothing() -> None:
     found = score(task(images_per_prompt=40), evidence(**planted), QUICK)
     reason = "the answers about most images of 'male' name another counterfactual"
     assert found.by[0].scores["lean"].reason == reason and found.headline.value is None
+
+
+def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
+    planted = {
+        "chef": {"man": 20, "woman": 6, "unknown": 14},
+        "male_chef": {"man": 40},
+        "female_chef": {"woman": 40},
+    }
+    spec = task(images_per_prompt=40)
+    found = score(spec, evidence(**planted), QUICK)
+    lean = found.by[0].scores["lean"]
+    assert lean.value == pytest.approx(14 / 26) and lean.interval is not None
+    # Of all 40 images 20 to 34 show men.
+    assert lean.interval[0] < 2 * 20 / 40 - 1 and lean.interval[1] > 2 * 34 / 40 - 1
+    share = "35 % of the prompts' images have no answer"
+    assert found.inconclusive == f"{share}; it leans only if they are like the rest"
+    assert found.details["unanswered"] == {"share": 14 / 40} and (found.headline.p or 0) > 0.05
+    sure = planted | {"chef": {"man": 36, "unknown": 4}}
+    found = score(spec, evidence(**sure), QUICK)
+    assert found.inconclusive is None and (found.headline.p or 1) < 0.05
+    low = (found.by[0].scores["lean"].interval or (0.0, 0.0))[0]
+    assert 0 < low < 2 * 36 / 40 - 1

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from t2ibench.arrays import BoolArray, IntArray
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import needs
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
@@ -19,8 +21,8 @@ _FLOOR = (
     "certain; near 0 and with few images it makes intervals wide"
 )
 _BOUNDS = (
-    "Where answers about counterfactuals name another one, the test allows for both an image that "
-    "ignores its prompt and a judge that errs"
+    "Where answers about counterfactuals name another one, or are missing, the test allows for an "
+    "image that ignores its prompt, for a judge that errs, and for whatever is missing"
 )
 
 
@@ -37,6 +39,7 @@ class MixtureWorld:
         ignored: Share of the images of the first counterfactuals of an axis that ignore what they
             were asked for, and show what the prompt as it stands does.
         errors: Share of the answers about images of the first classes that name the next one.
+        unknown: Share of the prompts' own images of the first classes without an answer.
     """
 
     task: TibetTask
@@ -44,6 +47,7 @@ class MixtureWorld:
     clarity: float = 0.9
     ignored: tuple[float, ...] = ()
     errors: tuple[float, ...] = ()
+    unknown: tuple[float, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
@@ -79,23 +83,26 @@ class MixtureWorld:
         self, rng: np.random.Generator, shows: dict[tuple[str, str], tuple[float, ...]]
     ) -> Sample:
         replies: dict[Asked, list[str]] = {}
+        plain = {target.prompt for target in self.task.prompts}
         common = {
             need.prompt: rng.random(need.images) for need in needs(self.task, SETTINGS).prompts
         }
         for need in needs(self.task, SETTINGS).questions:
             shares = shows[need.prompt, need.question]
+            k = len(shares)
             # Every axis is read from the same image: what it shows is not drawn anew.
             place = common[need.prompt][: need.images]
-            picks = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
-            if self.errors:
-                rates = np.zeros(len(shares))
-                rates[: len(self.errors)] = self.errors
-                picks = (picks + (rng.random(need.images) < rates[picks])) % len(shares)
+            shown = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
+            wrong = self._happens(rng, self.errors, shown)
+            silent = self._happens(rng, self.unknown if need.prompt in plain else (), shown)
             clear = rng.random(need.images) < self.clarity
             scenery = rng.integers(len(_SCENERY), size=need.images)
-            replies[need.prompt, need.question, need.classes] = [
+            named = [
                 _WORDS[pick] if seen else _SCENERY[other]
-                for pick, seen, other in zip(picks, clear, scenery, strict=True)
+                for pick, seen, other in zip((shown + wrong) % k, clear, scenery, strict=True)
+            ]
+            replies[need.prompt, need.question, need.classes] = [
+                UNKNOWN if blank else word for word, blank in zip(named, silent, strict=True)
             ]
         truth = self.lean**2
         rows = {
@@ -108,6 +115,17 @@ class MixtureWorld:
             {"fixed_prompts": truth, "prompt_population": truth},
             rows,
         )
+
+    def _happens(
+        self, rng: np.random.Generator, rates: tuple[float, ...], shown: IntArray
+    ) -> BoolArray:
+        """What happens to a share of the images of the first classes."""
+        if not rates:
+            return np.zeros(len(shown), dtype=bool)
+        padded = np.zeros(max(len(rates), int(shown.max(initial=0)) + 1))
+        padded[: len(rates)] = rates
+        happens: BoolArray = rng.random(len(shown)) < padded[shown]
+        return happens
 
 
 class _Size(NamedTuple):
@@ -156,6 +174,7 @@ def _cell(
     clarity: float = 0.9,
     ignored: tuple[float, ...] = (),
     errors: tuple[float, ...] = (),
+    unknown: tuple[float, ...] = (),
     **more: Any,
 ) -> Cell:
     task = _task(size)
@@ -163,7 +182,7 @@ def _cell(
     return Cell(
         _name(name, size),
         task,
-        MixtureWorld(task, lean, clarity, ignored, errors),
+        MixtureWorld(task, lean, clarity, ignored, errors, unknown),
         row_score="lean" if size.k == 2 else None,
         **fields,
     )

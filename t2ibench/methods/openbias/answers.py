@@ -11,14 +11,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from t2ibench.arrays import IntArray
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence
+from t2ibench.methods.core.evidence import UNKNOWN, UNSEEN, Evidence
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import expected_severity
 
-# Reasons that may depend on what an image shows, or would have shown.
-_UNSEEN = ("refused", "filtered", "failed")
 _JUDGE_REASONS = (
     "failed",
     "missing",
@@ -301,7 +299,7 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
         ]
         unclassified = {index for index, _ in pairs} - known.keys() - labelled.keys()
         absent = {i for i in unclassified if labels.get(i, UNKNOWN) not in {UNKNOWN, *columns}}
-        unseen = sum(answered.excluded[reason] for reason in _UNSEEN)
+        unseen = sum(answered.excluded[reason] for reason in UNSEEN)
         lost = sorted(set(range(n)) - {index for index, _ in pairs})[:unseen]
         outcomes.append(
             CaptionAnswers(

@@ -161,7 +161,7 @@ def completed(row: CountedRow, *, piled: bool) -> CountedRow:
         ...     0, "a chef", None, np.arange(4), np.array([0, 0, 0, 1]), even, np.arange(4, 7)
         ... )
         >>> completed(row, piled=False).counts.tolist(), completed(row, piled=True).counts.tolist()
-        ([3, 4], [6, 1])
+        ([4, 3], [6, 1])
     """
     n, u = len(row.codes), len(row.unanswered)
     gains = row.counts - (n + u - 1) * row.expected

@@ -17,7 +17,7 @@ from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
@@ -287,8 +287,11 @@ class AxisShares:
         moved: Influence on the shares of each set's images and, in the last row, of the one more
             that it takes for at least some variance, shape (n + 1, k) each.
         moved_even: The same if all shares were 1 / k.
-        others: The mixtures if images of counterfactuals whose answers name another one count
-            too: those of one counterfactual or of all. Empty where there are none.
+        others: The mixtures that it may be otherwise: if images of counterfactuals whose answers
+            name another one count too (those of one counterfactual or of all), and if the prompt's
+            images without an answer are all of one counterfactual. Empty where there are none.
+        unanswered: How many of the prompt's images have no answer, although what they show may be
+            why.
     """
 
     name: str
@@ -300,6 +303,7 @@ class AxisShares:
     moved: tuple[Float64Array, ...]
     moved_even: tuple[Float64Array, ...]
     others: tuple[AxisShares, ...] = ()
+    unanswered: int = 0
 
     @property
     def reason(self) -> str | None:
@@ -493,6 +497,7 @@ def axis_shares(
     counterfactuals: Sequence[str],
     sets: Sequence[FeatureSet],
     astray: Sequence[frozenset[int]] = (),
+    unanswered: int = 0,
 ) -> AxisShares | str:
     """The mixture of one prompt along one axis.
 
@@ -502,9 +507,10 @@ def axis_shares(
         sets: The images of the prompt, then those of each counterfactual.
         astray: Of each counterfactual the images whose answers name another one. Either they do
             not show their own, and are left out, or the judge errs, and they count.
+        unanswered: How many further images of the prompt have no answer.
 
     Returns:
-        The mixture without them, and the others beside it; or why there is none.
+        The mixture without either, and the others beside it; or why there is none.
     """
     if len(counterfactuals) < 2:
         return "an axis with one counterfactual has no shares"
@@ -539,11 +545,35 @@ def axis_shares(
                 f"the answers about most images of '{counterfactuals[number]}' name another "
                 "counterfactual"
             )
-    if not wrong:
-        return without(())
+    # Left out are all of them, all but those of one counterfactual, and none.
     alone = [[other for other in wrong if other != number] for number in wrong]
-    others = [without(numbers) for numbers in [(), *(alone if len(wrong) > 1 else ())]]
-    return replace(without(wrong), others=tuple(others))
+    found, *others = (without(numbers) for numbers in [wrong, *alone, []][: 2 ** len(wrong)])
+    if unanswered:
+        places = range(len(counterfactuals))
+        others += [_shifted(one, k, unanswered) for one in (found, *others) for k in places]
+    return replace(found, others=tuple(others), unanswered=unanswered)
+
+
+def _shifted(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
+    """The mixture of all images of a prompt, if those without an answer are of one counterfactual.
+
+    With n answered images and u others pi = (n pi + u e_k) / (n + u).
+    """
+    known = len(axis.sets[0].units) / (len(axis.sets[0].units) + unanswered)
+    found = axis.mixture
+    shifted = Mixture(
+        known * found.shares + (1 - known) * np.eye(len(found.shares))[number],
+        known * found.start,
+        tuple(known * rows for rows in found.changed),
+        tuple(known * rows for rows in found.even),
+        known**2 * found.twice,
+    )
+    return replace(
+        axis,
+        mixture=shifted,
+        moved=tuple(known * rows for rows in axis.moved),
+        moved_even=tuple(known * rows for rows in axis.moved_even),
+    )
 
 
 def mean_square_of(axes: Sequence[AxisShares | Between], level: float) -> MeanSquare:
@@ -1046,6 +1076,10 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if decided:
         headline = headline_of(decided, settings.level)
     details: dict[str, Any] = {"prompts": prompts}
+    lost = sum(axis.unanswered for axis in decided)
+    if lost:
+        share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
+        details["unanswered"] = {"share": share}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
     details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
@@ -1067,11 +1101,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         ],
         reason=None if known else _NO_AXIS,
         controls=controls,
-        inconclusive=contradiction(controls) or _hangs_on_obedience(decided, headline, settings),
+        inconclusive=contradiction(controls) or _open_question(decided, headline, settings),
     )
 
 
-def _hangs_on_obedience(
+def _open_question(
     decided: Sequence[AxisShares], headline: Headline, settings: Settings
 ) -> str | None:
     """Why the test decides nothing, where only the mixtures that are shown lean."""
@@ -1080,9 +1114,16 @@ def _hangs_on_obedience(
     p, alpha = mean_square_of(decided, settings.level).p, 1 - settings.level
     if not p < alpha <= headline.p:
         return None
+    lost = sum(axis.unanswered for axis in decided)
+    if not lost:
+        return (
+            "answers about some images of counterfactuals name another one; it leans only if those "
+            "images do not show their own"
+        )
+    share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
     return (
-        "answers about some images of counterfactuals name another one; it leans only if those "
-        "images do not show their own"
+        f"{percent(share)} of the prompts' images have no answer; it leans only if they are like "
+        "the rest"
     )
 
 
@@ -1099,7 +1140,10 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
     headlines = [result.headline for result in results]
     mean = replace(mean, headline=average_headlines(headlines, prompts, settings.level))
     obedience = [row for result in results for row in result.details.get("obedience", ())]
-    if mean.headline.value is not None and any(row["another_named"] for row in obedience):
+    open_to_more = any(row["another_named"] for row in obedience) or any(
+        "unanswered" in result.details for result in results
+    )
+    if mean.headline.value is not None and open_to_more:
         mean = bounded_mean(mean, results, settings.level)
     return replace(
         mean,
@@ -1165,11 +1209,14 @@ def _row(
     features = [sets.features(image_set, questions_of(axis)) for image_set in (start, *changed)]
     obeyed = obedience(axis, sets, features[1:])
     astray = [one.astray for one in obeyed]
-    shares = axis_shares(row, names, features, astray)
+    lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
+    shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
     if all(len(image_set.embedded) for image_set in (start, *changed)):
         embedded = [image_set.embedding_features() for image_set in (start, *changed)]
-        by_clip = share_estimates(axis_shares(row, names, embedded, astray), names, settings.level)
+        by_clip = share_estimates(
+            axis_shares(row, names, embedded, astray, lost), names, settings.level
+        )
         scores |= {
             f"share_clip:{name}": by_clip[f"share:{name}"]
             for name in names
