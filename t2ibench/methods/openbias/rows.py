@@ -193,6 +193,7 @@ def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[
     for number, found in enumerate(answers):
         asked = [row for row in rows if row.bias == number]
         own = [row for row in asked if len(row.codes)]
+        lost = [row for row in asked if len(row.unanswered) and not len(row.codes)]
         if len(own) > 1 and found.bias.compare_with != "reference":
             pooled.append(
                 CountedRow(
@@ -202,7 +203,7 @@ def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[
                     np.array([prompts[row.prompt] for row in own]),
                     np.concatenate([row.codes for row in own]),
                     own[0].expected,
-                    np.array([prompts[row.prompt] for row in asked if len(row.unanswered)], int),
+                    np.array([prompts[row.prompt] for row in lost], int),
                 )
             )
     return pooled
