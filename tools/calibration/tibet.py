@@ -222,6 +222,22 @@ def cells() -> list[Cell]:
             identified=False,
         ),
         _cell(
+            "fair, .3 of the images of a class unknown",
+            _Size(8, 10, 10),
+            unknown=(0.3,),
+            share=0.08,
+            conservative=_BOUNDS,
+            identified=False,
+        ),
+        _cell(
+            "fair, .3 of the images of a class unknown",
+            _Size(8, 40, 40),
+            unknown=(0.3,),
+            share=0.04,
+            conservative=_BOUNDS,
+            identified=False,
+        ),
+        _cell(
             "lean .4, .3 of all counterfactuals' images ignore them",
             _Size(8, 20, 20),
             0.4,
