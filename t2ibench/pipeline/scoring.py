@@ -347,7 +347,9 @@ def _evidence(
     if stores.people and not _classified(needs.questions, images, judges):
         judges, labels = stores.people, None
     by_judge = {
-        name: StoredEvidence(images, store, judge.store, labels, sampled=name.startswith(LABELS_BY))
+        name: StoredEvidence(
+            images, store, judge.store, labels, sampled=name.startswith(LABELS_BY), judge=name
+        )
         for name, judge in judges.items()
     }
     return by_judge, _task_settings(plan.settings, beside, judges)

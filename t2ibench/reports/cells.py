@@ -72,7 +72,10 @@ def task_cells(task: TaskResult) -> list[str]:
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
         value = f" ({headline(found)})" if found.value is not None else ""
-        return [f"inconclusive{value}", "–", "–", fair, "–", "–"]
+        # The interval of a test with unknown answers holds whatever they are.
+        bounded = {"unanswered", "obedience"} & task.details.keys()
+        interval = ends(shown.low, shown.high) if bounded else "–"
+        return [f"inconclusive{value}", interval, "–", fair, "–", "–"]
     return [
         headline(found),
         ends(shown.low, shown.high),

@@ -59,7 +59,10 @@ _SCALES = {
     "lean either way.",
     "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
 }
-_INCONCLUSIVE = "inconclusive: a control contradicts the test, so it decides nothing."
+_INCONCLUSIVE = (
+    "inconclusive: a control contradicts the test, or it hangs on answers that are unknown, so it "
+    "decides nothing."
+)
 _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
     "not vouched for."

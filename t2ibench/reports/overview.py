@@ -134,9 +134,7 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "clear":
         return task.finding or "Clear lean."
     if task.result.inconclusive:
-        contradicted = any(one.contradicts for one in task.result.controls.values())
-        why = "a control contradicts it" if contradicted else "its card says why"
-        return f"Cannot tell: {why}."
+        return f"Cannot tell: {task.result.inconclusive.rstrip('.')}."
     if task.mark.state == "cannot_tell":
         return "Cannot tell: the interval is too wide."
     if task.mark.state == "no_score":

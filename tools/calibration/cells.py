@@ -81,6 +81,8 @@ class Cell:
         conservative_rows: The same, for the rows alone.
         claims: Whether only claims are checked: an inconclusive test rejects nothing, and a value
             that is known to be biased is none.
+        identified: Whether its value is unbiased; False where answers are missing because of what
+            images show, so that only its interval and its test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
     """
 
@@ -94,6 +96,7 @@ class Cell:
     conservative: str | None = None
     conservative_rows: str | None = None
     claims: bool = False
+    identified: bool = True
     doubles: str | None = None
 
     @property

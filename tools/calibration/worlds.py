@@ -30,11 +30,17 @@ class WorldEvidence:
         embeddings: Prompt to its images, shape (n, d), rows of unit length.
         vectors: Text to its embedding, shape (d,).
         replies: Prompt, question and classes to an answer for each image.
+        never: Classes that the judge can never answer with.
     """
 
     embeddings: Mapping[str, Float64Array] = field(default_factory=dict)
     vectors: Mapping[str, Float64Array] = field(default_factory=dict)
     replies: Mapping[Asked, Sequence[str]] = field(default_factory=dict)
+    never: frozenset[str] = frozenset()
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that the judge can never answer with."""
+        return self.never.intersection(classes)
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt."""
@@ -238,13 +244,21 @@ class Judging:
 
     Attributes:
         dependence: Correlation of what one image shows to different questions, from 0 to 1.
-        errors: Share of the answers that are one of the other classes, each as likely.
-        unknown: Share of the images that it cannot answer for.
+        errors: Share of the answers that are one of the other classes, each as likely; or that
+            share by the class that an image shows.
+        unknown: Share of the images that it cannot answer for; or that share by class.
     """
 
     dependence: float = 0.0
-    errors: float = 0.0
-    unknown: float = 0.0
+    errors: float | tuple[float, ...] = 0.0
+    unknown: float | tuple[float, ...] = 0.0
+
+    def answered(self, shares: Sequence[float]) -> Float64Array:
+        """The shares of its answers, if it answered for every image, shape (k,)."""
+        shown, k = np.array(shares), len(shares)
+        lost = shown * np.broadcast_to(self.errors, k)
+        answered: Float64Array = shown - lost + (lost.sum() - lost) / (k - 1)
+        return answered
 
     def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
         """One data set."""
@@ -259,10 +273,10 @@ class Judging:
             mixed = np.sqrt(self.dependence) * common[query.prompt]
             place = ndtr(mixed + np.sqrt(1 - self.dependence) * own)
             k = len(query.classes)
-            picks = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
-            wrong = rng.random(query.images) < self.errors
-            picks = np.where(wrong, (picks + rng.integers(1, k, size=query.images)) % k, picks)
-            unknown = rng.random(query.images) < self.unknown
+            shown = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
+            wrong = rng.random(query.images) < np.broadcast_to(self.errors, k)[shown]
+            picks = np.where(wrong, (shown + rng.integers(1, k, size=query.images)) % k, shown)
+            unknown = rng.random(query.images) < np.broadcast_to(self.unknown, k)[shown]
             replies[query.prompt, query.question, query.classes] = [
                 UNKNOWN if blank else query.classes[pick]
                 for pick, blank in zip(picks, unknown, strict=True)

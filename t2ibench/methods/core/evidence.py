@@ -12,6 +12,8 @@ import numpy as np
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
 UNKNOWN = "unknown"  # what a judge says where it cannot tell
+# Reasons for an image without an answer that may depend on what it shows, or would have shown.
+UNSEEN = ("refused", "filtered", "failed")
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     if failed:
         tests = "test" if len(failed) == 1 else "tests"
         found.append(
-            (f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}.")
+            (f"{len(failed)} {tests} cannot tell,", f"for a reason of their own: {_some(failed)}.")
         )
     repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
     if repeated:
