@@ -55,7 +55,7 @@ def test_a_quick_cell_of_every_family_has_a_headline(family: str) -> None:
     assert {cell.doubles for cell in cells.values()} <= {None, *cells}
     assert {cell.task.method for cell in cells.values()} == {family}
     quick = [cell for cell in cells.values() if cell.quick]
-    sample = run_chunk(0, (quick[-1], range(1)))
+    sample = run_chunk(0, (quick[0], range(1)))
     assert not isinstance(sample, str), sample
     assert np.isfinite(sample[0, COLUMNS.index("error")])
     assert (

@@ -137,8 +137,8 @@ RESULTS: dict[str, tuple[Callable[[Any], Any], str]] = {
         word("--tasks", "occupations_t2iat"), "its command does not name",
     ),
     "a task left out": (
-        lambda data: data["tasks"].pop("weat_8_science_arts") and None,
-        "such as weat_8_science_arts"),
+        lambda data: data["tasks"].pop("weat_4_names_bertrand") and None,
+        "such as weat_4_names_bertrand"),
     "another version of t2ibench": (
         set_in("t2ibench", value="9.9"), "different versions of t2ibench",
     ),
