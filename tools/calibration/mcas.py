@@ -100,9 +100,8 @@ def _cell(
         _name(name, size),
         task,
         TargetWorld(task, lean, clustering, space),
-        row_score="lean",
         conservative=_WEAK if space.strength < _SPACE.strength else None,
-        **({"share": 0.25} | more),
+        **({"share": 0.25, "row_score": "lean"} | more),
     )
 
 
@@ -134,6 +133,8 @@ def cells() -> list[Cell]:
               space=Space(spread_of_a=2.0), share=0.08),
         _cell("spreads of prompts lognormal, SD .6, no association", (14, 10, 8, 8),
               space=Space(spread_sd=0.6), share=0.15),
+        _cell("A ignored in 30 %, nobody looks, no association", (14, 10, 8, 8),
+              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
