@@ -53,7 +53,7 @@ def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
     men, women = (seeing.scores[f"obedience:{name}"].value for name in ("male", "female"))
     assert men == pytest.approx(0.7, abs=0.1) and women == 1.0
     assert control.p < 0.001 and control.value == pytest.approx(men - women)
-    assert f"{round(160 * men)} of 160 asked for male show male" in control.says
+    assert f"{round(160 * men)} of 160 asked for men show men" in control.says
     assert "the others are left out" in control.says
     assert "breakdown" in blind.controls and "breakdown" not in seeing.controls
 

@@ -97,13 +97,13 @@ def _cell(
     **more: Any,
 ) -> Cell:
     task = _task(*size)
+    fields: dict[str, Any] = {"share": 0.25, "row_score": "lean", **more}
     return Cell(
         _name(name, size),
         task,
         TargetWorld(task, lean, clustering, space),
-        row_score="lean",
         conservative=_WEAK if space.strength < _SPACE.strength else None,
-        **({"share": 0.25} | more),
+        **fields,
     )
 
 
@@ -137,6 +137,8 @@ def cells() -> list[Cell]:
               space=Space(spread_of_a=2.0), share=0.08),
         _cell("spreads of prompts lognormal, SD .6, no association", (14, 10, 8, 8),
               space=Space(spread_sd=0.6), share=0.15),
+        _cell("A ignored in 30 %, nobody looks, no association", (14, 10, 8, 8),
+              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

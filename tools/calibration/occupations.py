@@ -179,7 +179,7 @@ def _ignored() -> list[Cell]:
         _cell("all obey, a judge, no association", few, judged=True, share=0.2),
         _cell("A ignored in 30 %, nobody looks, no association", few, space=a, share=0.2, **unseen),
         _cell("A ignored in 30 %, nobody looks, no association", many, space=a, share=0.15,
-              quick=True, **unseen),
+              **unseen),
     ]  # fmt: skip
 
 

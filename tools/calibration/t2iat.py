@@ -82,14 +82,14 @@ def _cell(
 ) -> Cell:
     k, n, m = size
     task = _task(k, n, m)
+    fields: dict[str, Any] = {"row_score": "lean", **more}
     return Cell(
         f"{name}; {k} + {k} stimuli, {n} and {m} images",
         task,
         AssociationWorld(task, lean, clustering, space),
-        row_score="lean",
         conservative=None if space.strength else _UNSEEN,
         conservative_rows=_FEW if n < _FEWEST else None,
-        **more,
+        **fields,
     )
 
 
@@ -103,6 +103,8 @@ def _unequal() -> list[Cell]:
         _cell(f"{name}, lean .4", (8, 40, 20), 0.4, space=twice, share=0.1),
         _cell("spreads of prompts lognormal, SD .6, no association", (8, 40, 20),
               space=Space(spread_sd=0.6), share=0.1),
+        _cell("A ignored in 30 %, nobody looks, no association", (8, 10, 5),
+              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
     ]  # fmt: skip
 
 

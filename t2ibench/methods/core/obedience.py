@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import Evidence, PromptImages
 from t2ibench.methods.core.headline import Control
@@ -118,7 +119,8 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
         return Control("Nobody said what the guided images show.")
     verb = "show" if judged else "are nearer the text of"
     counts = [
-        f"{one.shown} of {one.asked} asked for {name} {verb} {name}" for name, one in seen.items()
+        f"{one.shown} of {one.asked} asked for {people(name)} {verb} {people(name)}"
+        for name, one in seen.items()
     ]
     p = equal_obedience(*both)
     left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
@@ -128,7 +130,8 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
     thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)
     least = min(range(2), key=lambda at: both[at].shown / both[at].asked)
     if judged and both[least].shown < _LEAST_SHOWN * both[least].asked:
-        reason = f"fewer than half of the images asked for {names[least]} show {names[least]}"
+        asked = people(names[least])
+        reason = f"fewer than half of the images asked for {asked} show {asked}"
     elif judged and thin > _MOST_THIN * prompts:
         reason = f"{thin} of {prompts} guided prompts have fewer than two images that obey"
     return Control(says, value, p=p, contradicts=reason)
@@ -147,7 +150,7 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
     both = list(seen.values())
     if judged or not all(one.asked for one in both) or equal_obedience(*both) >= _ALPHA:
         return []
-    first, second = seen
+    first, second = map(people, seen)
     return [
         f"By the encoder's own reading, prompts for {first} and for {second} are not obeyed "
         "equally often. Leans may be off by as much: have a judge or people look (`question`)."

@@ -13,6 +13,7 @@ from scipy.special import logit
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.averages import mean_over_encoders
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import (
@@ -481,34 +482,31 @@ def unequal_obedience(
             break
     controls = {}
     for number, one in enumerate(pairs):
-        first, second = one.pair.first.name, one.pair.second.name
+        first, second = people(one.pair.first.name), people(one.pair.second.name)
         each = np.full(len(one.leans.names), 1.0 / len(one.leans.names))
         found = bounds(contrast_score(one.leans, each, each, level), _MOST_UNSEEN)
-        low, high = (None, None) if found is None else found
-        within = (
-            ""
-            if found is None
-            else (
-                f" With up to {_MOST_UNSEEN:.0%} of either group's images showing the other, the "
-                f"mean lean is from {low:+.2f} to {high:+.2f}."
-            )
-        )
         reason = None
         if least is None:
             says = f"Prompts for {first} or {second} that are ignored do not explain these leans."
         else:
+            share = f"{100 * least:.0f} %"
             says = (
-                f"These leans would be none if {least:.0%} of the images asked for {first} showed "
+                f"These leans would be none if {share} of the images asked for {first} showed "
                 f"{second}, or the other way round."
             )
             if not number and 0 < least < _MOST_UNSEEN:
                 reason = (
-                    f"{least:.0%} of one group's guided images showing the other would explain "
-                    "it, and nobody looked"
+                    f"{share} of one group's guided images showing the other would explain it, and "
+                    "nobody looked"
                 )
-        controls[f"breakdown{one.pair.suffix}"] = Control(
-            says + within, least, low, high, contradicts=reason
-        )
+        low, high = found or (None, None)
+        if low is not None:
+            says += (
+                f" With up to {100 * _MOST_UNSEEN:.0f} % of either group's images showing the "
+                f"other, the mean lean is from {low:+.2f} to {high:+.2f}."
+            )
+        name = f"breakdown{one.pair.suffix}"
+        controls[name] = Control(says, least, low, high, contradicts=reason)
     return controls
 
 
