@@ -96,12 +96,13 @@ def _cell(
     **more: Any,
 ) -> Cell:
     task = _task(*size)
+    fields: dict[str, Any] = {"share": 0.25, "row_score": "lean", **more}
     return Cell(
         _name(name, size),
         task,
         TargetWorld(task, lean, clustering, space),
         conservative=_WEAK if space.strength < _SPACE.strength else None,
-        **({"share": 0.25, "row_score": "lean"} | more),
+        **fields,
     )
 
 

@@ -81,13 +81,14 @@ def _cell(
 ) -> Cell:
     k, n, m = size
     task = _task(k, n, m)
+    fields: dict[str, Any] = {"row_score": "lean", **more}
     return Cell(
         f"{name}; {k} + {k} stimuli, {n} and {m} images",
         task,
         AssociationWorld(task, lean, clustering, space),
         conservative=None if space.strength else _UNSEEN,
         conservative_rows=_FEW if n < _FEWEST else None,
-        **({"row_score": "lean"} | more),
+        **fields,
     )
 
 
