@@ -465,7 +465,7 @@ def _stimuli(
 
 
 _FEWEST = 20  # labels, for a corrected share
-_FEWEST_UNKNOWN = 5  # labels that stand for all images without a class
+_FEWEST_UNKNOWN = 3  # labels that stand for all images without a class
 
 
 def corrected_scores(
