@@ -208,7 +208,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     failed = [task for task in run.tests if task.result.inconclusive]
     if failed:
         tests = "test" if len(failed) == 1 else "tests"
-        found.append((f"{len(failed)} {tests} cannot tell:", f"{_some(failed)}. Each says why."))
+        found.append(
+            (f"{len(failed)} {tests} cannot tell,", f"for a reason of their own: {_some(failed)}.")
+        )
     blind = [task for task in run.tests if task.warning]
     if blind:
         tests = "clear lean is" if len(blind) == 1 else "clear leans are"
