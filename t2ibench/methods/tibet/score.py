@@ -646,7 +646,7 @@ def share_estimates(
         scores["lean"] = replace(found[0], p=nearest.p, interval=(low, high))
         # Ignoring one counterfactual in a share f of its images moves a lean l of 0 to f / (1 - f).
         clear = max(low, -high, 0.0)
-        scores["breakdown_share"] = Estimate(clear / (1 + clear))
+        scores["lean_breakdown"] = Estimate(clear / (1 + clear))
     return scores
 
 
