@@ -777,12 +777,10 @@ def _adherence(obeyed: Sequence[Obedience]) -> Control:
         counts = [[row["named"], row["images"] - row["named"]] for row in table]
         found = fisher_exact(counts) if len(table) == 2 else chi2_contingency(counts)
         p = float(found.pvalue)
-    most, fewest = (
-        choose(table, key=lambda row: row["named"] / row["images"]) for choose in (max, min)
-    )
+    ordered = sorted(table, key=lambda row: row["named"] / row["images"])
     each = ", ".join(
         f"{percent(row['named'] / row['images'])} of '{row['counterfactual']}'"
-        for row in (fewest, most)
+        for row in (ordered[0], ordered[-1])
     )
     return Control(f"{said}: from {each} (p = {p:.2g} that they are alike).", share, p=p)
 
