@@ -35,7 +35,7 @@ def test_by_id_and_list(registry: TaskIndex) -> None:
 
 def test_groups(registry: TaskIndex) -> None:
     default = [task.group for task in registry.select(["all"])]
-    counts = {"mcas": 1, "openbias": 2, "tibet": 2, "vibex": 4}
+    counts = {"mcas": 1, "openbias": 2, "tibet": 2, "vibex": 1}
     counts |= {"occupations": 3, "t2iat": 8, "weat": 5}
     assert Counter(default) == counts
     assert len(registry.select(["weat"])) == 10 and len(registry.select(["mcas"])) == 5
@@ -84,7 +84,7 @@ def test_tags(registry: TaskIndex) -> None:
 
 def test_all_and_no_task_twice(registry: TaskIndex) -> None:
     everything = registry.select(["all"])
-    assert len(everything) == 25
+    assert len(everything) == 22
     assert registry.select(["openbias", "all", "mcas_all", "tag:religion"]) == everything
 
 
@@ -120,7 +120,7 @@ def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
     load(tmp_path, spoil(edited, ("[warm, hot]", "pleasant_9")), "drinks/hot/tea.yaml")
     registry, problems = build_index([tmp_path])
     assert [problem.message for problem in problems if not problem.warning] == []
-    assert len(registry.select(["all"])) == 26
+    assert len(registry.select(["all"])) == 23
     task = registry.tasks["tea_coffee"]
     assert task.spec.method == "t2iat"
     assert task.spec.concepts.X.stimuli == ("oolong", "assam")
@@ -158,7 +158,7 @@ def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
         [tmp_path, around, tmp_path / "drinks", bundled_tasks(), bundled_tasks() / "weat"]
     )
     assert problems == []
-    assert len(registry.select(["all"])) == 26
+    assert len(registry.select(["all"])) == 23
 
 
 def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def of(kind: type[Kind]) -> list[Kind]:
 
 def test_no_errors_and_no_warnings() -> None:
     assert PROBLEMS == []
-    assert len(DEFAULT) == 25
+    assert len(DEFAULT) == 22
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
