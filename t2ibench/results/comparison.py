@@ -328,10 +328,19 @@ def compare(
     second: Results,
     first_paired: Mapping[str, PairedTask] | None = None,
     second_paired: Mapping[str, PairedTask] | None = None,
+    *,
+    rows: bool = True,
 ) -> list[Difference]:
     """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
 
     Images are paired by prompt and index, so that a run and itself differ by exactly 0 [0, 0].
+
+    Args:
+        first: One run.
+        second: The other.
+        first_paired: Task to its influences in the first run.
+        second_paired: The same of the second.
+        rows: Whether rows are compared, too, which takes as long as the headlines.
     """
     found = []
     for name, task in first.tasks.items():
@@ -340,7 +349,7 @@ def compare(
             continue
         influences = (first_paired or {}).get(name), (second_paired or {}).get(name)
         pair = _Pair(name, task, other, *influences)
-        found += [pair.headline(), *pair.rows()]
+        found += [pair.headline(), *(pair.rows() if rows else ())]
     families: dict[tuple[str, str], list[int]] = {}
     for index, one in enumerate(found):
         families.setdefault((one.task, one.name) if one.row else ("", ""), []).append(index)

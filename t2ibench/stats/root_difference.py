@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +16,14 @@ from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import SquareNoise
 
 _DRAWS = 1000  # and as many with the runs exchanged, so that the order of the runs is nothing
-_STEPS = 12  # of Newton's method
+_SOME = 4  # of so many draws one is enough for a power
+_LARGEST = 2.0  # difference that is looked for
+_STEPS = 8  # of Newton's method
 _ROUNDS = 2  # of weights
 _NOTHING = 1e-12  # variance of a mean square that is rounding
 _LEAST = 0.02  # of the noise remains where squares are at their largest
 _FARTHEST = 4.0
+_PAST = 0.06  # a root at 0 makes the test uneven near it
 _PRECISION = 4  # decimals of an end, which the Monte Carlo error does not reach
 _STEP = 10.0**-_PRECISION
 _POWER = 0.8
@@ -99,7 +103,8 @@ def root_difference(
         found, drawn = model.at(difference)
         return abs(found) - float(np.quantile(np.abs(drawn), level))
 
-    low, high = (_end(beyond, value, sign) for sign in (-1.0, 1.0))
+    low, high = (_end(beyond, model.centre, sign) for sign in (-1.0, 1.0))
+    low, high = min(low, value), max(high, value)
     if p >= 1 - level:  # the test decides where an end is 0 but for Monte Carlo
         low, high = min(low, 0.0), max(high, 0.0)
     elif low <= 0 <= high:
@@ -107,15 +112,22 @@ def root_difference(
     return RootDifference(value, low, high, p, model.detectable(level))
 
 
-def _end(beyond: Callable[[float], float], value: float, sign: float) -> float:
-    """Where a test begins to reject, going from the estimate to one side."""
-    inside, outside = 0.0, 0.25
-    while beyond(value + sign * outside) < 0 and outside < _FARTHEST:
-        inside, outside = outside, 2 * outside
-    if outside >= _FARTHEST or beyond(value + sign * inside) >= 0:
-        return round(value + sign * (inside if inside == 0 else outside), _PRECISION)
-    step = brentq(lambda x: beyond(value + sign * x), inside, outside, xtol=1e-3)
-    return round(value + sign * float(step), _PRECISION)
+def _end(beyond: Callable[[float], float], centre: float, sign: float) -> float:
+    """Where a test rejects for good, going to one side from where it does not at all."""
+
+    def at(distance: float) -> float:
+        return beyond(centre + sign * distance)
+
+    inside, width = 0.0, 0.25
+    while inside + width < _FARTHEST:
+        if at(inside + width) < 0:
+            inside, width = inside + width, 2 * width
+            continue
+        end = float(brentq(at, inside, inside + width, xtol=1e-3)) if at(inside) < 0 else inside
+        if at(end + _PAST) >= 0:
+            return round(centre + sign * end, _PRECISION)
+        inside, width = end + _PAST, 0.25
+    return round(centre + sign * _FARTHEST, _PRECISION)
 
 
 class _Model:
@@ -152,6 +164,14 @@ class _Model:
         found: Float64Array = np.sqrt(np.maximum(self.x[:, 0], 0.0))
         return found
 
+    @property
+    def centre(self) -> float:
+        """The difference at which Z is 0: a mean square below 0 tells that of the other, too."""
+        first, second = self.x[:, 0]
+        if min(first, second) >= 0:
+            return float(self.roots[0] - self.roots[1])
+        return float(np.copysign(np.sqrt(abs(first - second)), first - second))
+
     def at(self, difference: float) -> tuple[float, Float64Array]:
         """Z of the data, and its draws where the roots differ by so much."""
         found, squares = self._studentised(self.x, np.ones((2, 1)), difference)
@@ -161,15 +181,19 @@ class _Model:
         """The least difference, in hundredths, that is told from 0 in 8 of 10 cases."""
         equal = np.sqrt(self._studentised(self.x, np.ones((2, 1)), 0.0)[1])
         limit = float(np.quantile(np.abs(self._drawn(equal**2, 0.0)), level))
+        few = copy(self)
+        few.direction, few.squares, few.scale = (
+            drawn[:, ::_SOME] for drawn in (self.direction, self.squares, self.scale)
+        )
 
         def told(difference: float, run: int) -> bool:
             roots = equal.copy()
             roots[run] += difference
-            return float((np.abs(self._drawn(roots**2, 0.0)) >= limit).mean()) >= _POWER
+            return float((np.abs(few._drawn(roots**2, 0.0)) >= limit).mean()) >= _POWER
 
         least = 0
         for run in (0, 1):
-            low, high = least, round(100 * _FARTHEST)
+            low, high = least, round(100 * _LARGEST)
             while low < high:
                 middle = (low + high) // 2
                 low, high = (low, middle) if told(middle / 100, run) else (middle + 1, high)

@@ -65,7 +65,7 @@ def simulated(
 @pytest.mark.parametrize(
     ("roots", "variances", "rejects"),
     [
-        ((0.0, 0.0), (0.05, 0.05), (0.02, 0.08)),
+        ((0.0, 0.0), (0.05, 0.05), (0.01, 0.08)),  # cautious: neither is known to be 0
         ((0.5, 0.5), (0.05, 0.05), (0.02, 0.08)),
         ((0.5, 0.5), (0.05, 0.01), (0.02, 0.08)),
         ((0.5, 0.0), (0.05, 0.05), (0.82, 1.0)),  # at most .91 can be had
@@ -85,6 +85,6 @@ def test_it_rejects_as_often_as_it_says(
         found.append(root_difference((x, y), (noise, other), (0.0, 0.0), rng))
     assert rejects[0] <= np.mean([one.p < 0.05 for one in found]) <= rejects[1]
     covered = [one.low <= roots[0] - roots[1] <= one.high for one in found]
-    assert np.mean(covered) > 0.92
+    assert 0.91 <= np.mean(covered) <= 0.99
     agree = [(one.p < 0.05) == (one.low > 0 or one.high < 0) for one in found]
     assert np.mean(agree) == 1.0

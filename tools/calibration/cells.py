@@ -81,6 +81,8 @@ class Cell:
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
+        other: Where a second run of the task comes from: what is checked then is the difference of
+            the root mean squares of both, and as its rows that no item leans otherwise.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Cell:
     conservative: str | None = None
     conservative_rows: str | None = None
     doubles: str | None = None
+    other: World | None = None
 
     @property
     def key(self) -> tuple[str, str]:

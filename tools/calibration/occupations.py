@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.compare import CAUTIOUS
 from tools.calibration.worlds import Space, read_needs
 
 _SIDES = {"male": 1.0, "female": -1.0}
@@ -117,7 +118,28 @@ def cells() -> list[Cell]:
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
         _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        *_two_runs((8, 10, 5)),
+        *_two_runs((8, 40, 20), share=0.25),
+        *_two_runs((40, 10, 5), share=0.15),
         *(_toyland(share) for share in SHARES),
+    ]  # fmt: skip
+
+
+def _two_runs(size: tuple[int, int, int], share: float = 0.5) -> list[Cell]:
+    """Runs that lean alike, one of which may obey its attributes better, and runs that do not."""
+    task, strong = _task(*size), Space(0.3)
+    return [
+        Cell(
+            _name(f"two runs, {name}", size), task, OccupationWorld(task, lean),
+            share=share, conservative=CAUTIOUS, other=OccupationWorld(task, other, space),
+            quick=name == "lean .5 and 0" and size[0] == 8 and size[1] == 10,
+        )
+        for name, lean, other, space in (
+            ("no association", 0.0, 0.0, _SPACE), ("lean .5", 0.5, 0.5, _SPACE),
+            ("no association, one with a strong attribute", 0.0, 0.0, strong),
+            ("lean .5, one with a strong attribute", 0.5, 0.5, strong),
+            ("lean .3 and 0", 0.3, 0.0, _SPACE), ("lean .5 and 0", 0.5, 0.0, _SPACE),
+        )
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.compare import CAUTIOUS
 from tools.calibration.worlds import Judging, Query
 
 _CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
@@ -141,7 +142,27 @@ def cells() -> list[Cell]:
         _cell(uneven, (8, 10), lean=0.4, spread=True),
         _cell("lean .8", (11, 10), lean=0.8),
         _cell("lean .94", (8, 20), lean=0.94),
+        *_two_runs(8, 10),
+        *_two_runs(8, 40, share=0.5),
+        *_two_runs(40, 10, share=0.5),
         *(_toyland(share) for share in SHARES),
+    ]  # fmt: skip
+
+
+def _two_runs(captions: int, n: int, share: float = 1.0) -> list[Cell]:
+    """Runs that lean alike, and runs that do not."""
+    task = _task(captions, n, (2,))
+    return [
+        Cell(
+            _name(f"two runs, {name}", captions, n, (2,)), task, JudgedWorld(task, lean),
+            SETTINGS.model_copy(update={"n_permutations": 2000}), share=share,
+            conservative=CAUTIOUS, other=JudgedWorld(task, other),
+            quick=name == "lean .5 and 0" and captions == 8 and n == 10,
+        )
+        for name, lean, other in (
+            ("fair", 0.0, 0.0), ("lean .5", 0.5, 0.5), ("lean .9", 0.9, 0.9),
+            ("lean .3 and 0", 0.3, 0.0), ("lean .5 and 0", 0.5, 0.0),
+        )
     ]  # fmt: skip
 
 
