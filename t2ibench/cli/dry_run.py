@@ -98,7 +98,8 @@ def _table(
             for prompt, images in one.images_by_prompt.items():
                 counts[prompt] = max(images, counts.get(prompt, 0))
         todo = sum(request.index < counts.get(request.prompt, 0) for request in left)
-        answers = sum(need.images for one in needed for need in one.questions)
+        asked = [need for one in needed for need in (*one.questions, *one.checks)]
+        answers = sum(need.images for need in asked)
         cells = [len(counts), sum(counts.values()), images_at(part, pilot) if pilot else todo]
         cut = name if len(name) <= longest else f"{name[: longest - 1]}."
         rows.append([cut, *([] if by_task else [len(part.tasks)]), *cells, answers])

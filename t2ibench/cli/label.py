@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
-    from t2ibench.apps.labelling.sample import draw_sample
+    from t2ibench.apps.labelling.sample import draw_sample, unknown_to
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.errors import T2IBenchError, did_you_mean
+    from t2ibench.pipeline.scoring import open_stores
 
     folder, plan, images = _open(Path(arguments.run))
     known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
@@ -28,7 +29,14 @@ def run_export(arguments: argparse.Namespace) -> int:
                 f"This run asks no question '{question}'.{did_you_mean(question, known)} "
                 f"Questions: {'; '.join(known)}"
             )
-    items = draw_sample(plan, images, arguments.images, arguments.seed, wanted)
+    drawn = (plan, images, arguments.images, arguments.seed, wanted)
+    if arguments.unknown:
+        judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
+        items = draw_sample(*drawn, unknown_to([judge.store for judge in judges]))
+        if not items:
+            raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
+    else:
+        items = draw_sample(*drawn)
     if not items:
         raise T2IBenchError(
             f"{arguments.run} has no answered question with classes.",

@@ -38,6 +38,9 @@ def add_label(verbs: Any, handler: Callable[..., Any]) -> None:
     export.add_argument(
         "--question", metavar="Q", action="append", help="only this question; repeatable"
     )
+    export.add_argument(
+        "--unknown", action="store_true", help="only images that a judge could name no class for"
+    )
     export.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the sample")
     export.add_argument("--output", metavar="DIR", help="by default RUN/labels")
     export.set_defaults(handler=handler("label", "run_export"))

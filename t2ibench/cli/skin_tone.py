@@ -190,7 +190,10 @@ def _sentence(compared: Comparison) -> str:
     found = compared.ita
     p = f", p = {found.p:.3g}" if not isnan(found.p) else ""
     side = "lighter" if found.value > 0 else "darker"
-    if not found.low * found.high > 0:
+    if isnan(found.low):
+        single = next(group for group in (first, second) if len(group.values("ita")) < 2)
+        side = f"without an interval: '{single.name}' is one prompt, which could be an odd one"
+    elif not found.low * found.high > 0:
         side = "no clear difference"
     how = " (each with itself)" if found.paired else ""
     return (

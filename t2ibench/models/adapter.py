@@ -7,7 +7,7 @@ libraries inside functions only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -83,6 +83,7 @@ class Adapter(Generic[T]):
         default_judge: The same for the judge.
         libraries: Distributions whose versions decide pixels.
         free_text: For judges: whether it answers questions that have no classes.
+        unreachable: For judges: which classes of a question it can never answer with.
     """
 
     create: Callable[[Request[Any]], T]
@@ -96,6 +97,7 @@ class Adapter(Generic[T]):
     default_judge: str | None = None
     libraries: tuple[str, ...] = ()
     free_text: bool = True
+    unreachable: Callable[[Sequence[str]], frozenset[str]] | None = None
 
     def takes(self, source: str | None) -> bool:
         """Whether the user wrote as much as this adapter needs.

@@ -8,9 +8,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast, get_args
 
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import (
     ExpectsPrompts,
@@ -21,7 +23,7 @@ from t2ibench.models.protocols import (
     Status,
 )
 from t2ibench.store.attempts import SUFFIXES
-from t2ibench.store.pixels import UnreadableImageError, is_black, read_image
+from t2ibench.store.pixels import UnreadableImageError, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
 _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
@@ -38,6 +40,7 @@ class ImageFile:
         suffix: Of the file's name.
         reason: Why there is no image.
         revised_prompt: The prompt that the model says it used instead.
+        look: What it looks like (see `pixels.look`), for status 'ok'.
     """
 
     request: ImageRequest
@@ -46,6 +49,7 @@ class ImageFile:
     suffix: str = ".png"
     reason: str = ""
     revised_prompt: str | None = None
+    look: Float32Array | None = None
 
 
 def never() -> bool:
@@ -180,13 +184,19 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
         elif outcome.image is not None:
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)
-            return ImageFile(request, "ok", buffer.getvalue(), revised_prompt=revised)
+            seen = None
+            with suppress(UnreadableImageError):  # whoever reads the file says so
+                seen = look(outcome.image)
+            return ImageFile(request, "ok", buffer.getvalue(), revised_prompt=revised, look=seen)
         elif outcome.path is not None:
             data = outcome.path.read_bytes()
-            if not is_black(read_image(data)):
+            pixels = read_image(data)
+            if not is_black(pixels):
                 known = outcome.path.suffix.lower()
                 suffix = known if known in SUFFIXES else ".png"
-                return ImageFile(request, "ok", data, suffix, revised_prompt=revised)
+                return ImageFile(
+                    request, "ok", data, suffix, revised_prompt=revised, look=look(pixels)
+                )
             status = "filtered"
             reason = (
                 f"{outcome.file}: it is all black" if outcome.file else "the image is all black"

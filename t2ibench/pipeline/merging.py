@@ -17,7 +17,7 @@ from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import LOOKS, ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
 from t2ibench.store.rewrites import RewriteStore
@@ -101,6 +101,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
             ours.add(theirs)
     encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
+    encoders.append(LOOKS)
     for name, fingerprint in encoders:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)

@@ -153,7 +153,7 @@ def make_plan(
             most[need.prompt] = max(need.images, most.get(need.prompt, 0))
             if required.embeds:
                 embedded[need.prompt] = max(need.images, embedded.get(need.prompt, 0))
-        for asked in required.questions:
+        for asked in (*required.questions, *required.checks):
             counts, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
             counts[key] = max(asked.images, counts.get(key, 0))
     requests = tuple(

@@ -118,6 +118,9 @@ def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width:
         if not prompts or prompts & prepared.lacking.keys():
             one.said = f"{now}; there are no more images"
             continue
+        if prompts & {repeated.prompt for repeated in result.repeated_prompts}:
+            one.said = f"{now}; the generator repeats its images"
+            continue
         if one.times >= one.most:
             one.said = f"{now}, the most that it may have"
             continue

@@ -95,7 +95,7 @@ def _add_images(
     """Every attempt with what each encoder, each judge and people made of its image."""
     needs = plan.needs[task.id]
     asked: dict[str, list[QuestionNeed]] = {}
-    for question in needs.questions:
+    for question in (*needs.questions, *needs.checks):
         asked.setdefault(question.prompt, []).append(question)
     embeddings = [one.store for one in (*stores.encoders.values(), *stores.controls.values())]
     for prompt, count in needs.images_by_prompt.items():

@@ -6,29 +6,32 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.evidence import Needs
+from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
 from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
-from t2ibench.pipeline.text_image_alignment import text_image_alignment
+from t2ibench.pipeline.text_image_alignment import diversity, text_image_alignment
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
 from t2ibench.results.record import ControlRecord, EncoderRecord
+from t2ibench.results.repeats import repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
@@ -185,13 +188,14 @@ class TaskScored:
 
 def score_plan(
     plan: Plan,
-    images: Images | None,
+    images: ImageStore | None,
     stores: Stores,
     reporter: Reporter,
     workers: int | None = None,
     kept: ScoreCache | None = None,
 ) -> Scored:
     """Score every task of a plan, several at a time; no number depends on how many."""
+    known = None if images is None else DistinctImages(images)
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
@@ -208,7 +212,7 @@ def score_plan(
             ticker.advance(1)
 
         found = each_of(
-            largest, partial(_scored_or_kept, plan, images, stores, kept), workers, store
+            largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store
         )
     by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
     for task in plan.tasks:
@@ -216,6 +220,9 @@ def score_plan(
         scored.results[task.id], scored.paired[task.id] = one.result, one.paired
         if one.lacking:
             scored.lacking.add(task.id)
+    line = repeats_line(repeated_prompts(plan.prompts, known.get), plan.prompts) if known else None
+    if line:
+        reporter.warn(line)
     return scored
 
 
@@ -232,20 +239,27 @@ def _scored_or_kept(
 
 
 def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
+    needs = plan.needs[task.id]
     evidence, settings = _evidence(plan, task, images, stores)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         combined, by_encoder = score_task(task, evidence, plan.settings)
-        if not plan.needs[task.id].questions:
+        if not needs.questions:
+            judged = _judged(needs, images, stores)[1]
             blind = {
-                name: StoredEvidence(images, stores.controls[name].store)
+                name: StoredEvidence(images, stores.controls[name].store, **judged)
                 for name in evidence
                 if name in stores.controls
             }
             combined, by_encoder = with_untrained_control(
                 task.spec, (combined, by_encoder), blind, plan.settings
             )
-    elif plan.needs[task.id].questions:
+            repeated = images and repeated_prompts(needs.images_by_prompt, images.get)
+            why = too_few(repeated or (), needs.groups)
+            if why:
+                combined = _inconclusive(combined, why)
+                by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
+    elif needs.questions:
         combined, by_encoder = _undefined("no judge was asked")
     else:
         combined, by_encoder = _undefined("no encoder of this run embeds images")
@@ -258,15 +272,22 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
     return _with_agreement(plan, task, written, images, stores)
 
 
+def _inconclusive(result: MethodResult, why: str) -> MethodResult:
+    reasons = [result.inconclusive, why]
+    return replace(result, inconclusive="; ".join(reason for reason in reasons if reason))
+
+
 def _with_agreement(
     plan: Plan, task: LoadedTask, scored: TaskScored, images: Images | None, stores: Stores
 ) -> TaskScored:
-    """The same, with how well the images agree with their prompts."""
+    """The same, with how well the images agree with their prompts and how much they differ."""
     needs, level = plan.needs[task.id], plan.settings.level
     records, cosines = text_image_alignment(needs, images, stores.encoders, level)
+    differing = diversity(needs, images, stores.encoders, level)
+    update = {"text_image_alignment": records, "diversity": differing}
     return replace(
         scored,
-        result=scored.result.model_copy(update={"text_image_alignment": records}),
+        result=scored.result.model_copy(update=update),
         paired=replace(scored.paired, agreement=cosines),
     )
 
@@ -288,13 +309,15 @@ def _written(
         treated = prompt_outcomes(
             needs.images_by_prompt, needs.groups, images.get, plan.settings.level
         )
-        line = revised_line(treated)
+        repeated = repeated_prompts(needs.images_by_prompt, images.get)
+        lines = [revised_line(treated), repeats_line(repeated, needs.images_by_prompt)]
         record = record.model_copy(
             update={
                 "missing_prompts": missing,
                 "excluded_because": because,
                 "prompt_outcomes": treated,
-                "warnings": [*record.warnings, *([line] if line else [])],
+                "repeated_prompts": repeated,
+                "warnings": [*record.warnings, *filter(None, lines)],
             }
         )
     rows = _sample_rows(combined.samples, images)
@@ -311,26 +334,50 @@ def _evidence(
     }
     if not needs.questions:
         usable = image_encoders if needs.prompts else dict(stores.encoders)
+        asked, judged = _judged(needs, images, stores)
         by_encoder = {
-            name: StoredEvidence(images, encoder.store) for name, encoder in usable.items()
+            name: StoredEvidence(images, encoder.store, **judged)
+            for name, encoder in usable.items()
         }
-        return by_encoder, _task_settings(plan.settings, usable, {})
+        return by_encoder, _task_settings(plan.settings, usable, asked)
     # Judges are compared; beside them the first encoder measures what needs embeddings.
     beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
     store = next((encoder.store for encoder in beside.values()), None)
     judges, labels = stores.judges, stores.labels
-    if stores.people and not _classified(needs, images, judges):
+    if stores.people and not _classified(needs.questions, images, judges):
         judges, labels = stores.people, None
     by_judge = {
-        name: StoredEvidence(images, store, judge.store, labels, sampled=name.startswith(LABELS_BY))
+        name: StoredEvidence(
+            images, store, judge.store, labels, sampled=name.startswith(LABELS_BY), judge=name
+        )
         for name, judge in judges.items()
     }
     return by_judge, _task_settings(plan.settings, beside, judges)
 
 
-def _classified(needs: Needs, images: Images | None, judges: Mapping[str, JudgeEvidence]) -> bool:
-    """Whether a judge answered a question of a task with more than 'unknown'."""
-    for asked in needs.questions:
+class _Answers(TypedDict, total=False):
+    judged: AnswerStore
+    sampled: bool
+
+
+def _judged(
+    needs: Needs, images: Images | None, stores: Stores
+) -> tuple[dict[str, JudgeEvidence], _Answers]:
+    """Who looked at the images that an encoder measures: the first judge, or people without one."""
+    for judges, sampled in ((stores.judges, False), (stores.people, True)):
+        for name, judge in judges.items():
+            if needs.checks and _classified(needs.checks, images, {name: judge}):
+                return {name: judge}, {"judged": judge.store, "sampled": sampled}
+    return {}, {}
+
+
+def _classified(
+    questions: Sequence[QuestionNeed],
+    images: Images | None,
+    judges: Mapping[str, JudgeEvidence],
+) -> bool:
+    """Whether a judge answered a question with more than 'unknown'."""
+    for asked in questions:
         for index in range(asked.images):
             attempt = images.get(asked.prompt, index) if images else None
             for judge in judges.values() if attempt else ():

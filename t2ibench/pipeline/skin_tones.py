@@ -18,6 +18,7 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work import ask
 from t2ibench.stats.clusters import Mean, cluster_mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 QUESTION = "What is the tone of the person's skin?"
@@ -158,12 +159,12 @@ def read_tones(
     warn: Callable[[str], None],
 ) -> list[Reading]:
     """Measure every image of a task that is not measured yet, and look all of them up."""
-    needs = plan.needs[task]
+    needs, distinct = plan.needs[task], DistinctImages(images)
     found = [
         (prompt, attempt)
         for prompt, count in sorted(needs.images_by_prompt.items())
         for index in range(min(count, plan.prompts.get(prompt, count)))
-        if (attempt := images.get(prompt, index)) is not None and _counts(attempt)
+        if (attempt := distinct.get(prompt, index)) is not None and _counts(attempt)
     ]
     asked = (QUESTION, CLASSES)
     pictures: list[StoredImage] = [images.image(attempt) for _, attempt in found]

@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.models.judges import unreachable_classes
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt
@@ -18,7 +19,7 @@ from t2ibench.store.labels import LabelStore
 
 
 class Images(Protocol):
-    """The outcome of every attempt at an image; an `ImageStore` is one."""
+    """The outcome of every attempt at an image, repeats told (`DistinctImages`)."""
 
     def get(self, prompt: str, index: int) -> Attempt | None:
         """What is known of an image."""
@@ -34,6 +35,7 @@ class StoredEvidence:
         judged: The judge's answers, for methods that ask questions.
         labels: People's answers about some of the images.
         sampled: Whether only some images were shown to the judge, so that no answer is missing.
+        judge: The judge's name.
 
     Attributes:
         lacking: Whether anything that was asked for is missing, or failed to be generated.
@@ -46,12 +48,14 @@ class StoredEvidence:
         judged: AnswerStore | None = None,
         labels: LabelStore | None = None,
         sampled: bool = False,
+        judge: str = "",
     ) -> None:
         self._images = images
         self._store = store
         self._judged = judged
         self._labels = labels
         self._sampled = sampled
+        self._judge = judge
         self.lacking = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
@@ -110,8 +114,12 @@ class StoredEvidence:
                 indices.append(index)
         return AnswerEvidence(tuple(answers), np.asarray(indices, dtype=np.int64), excluded)
 
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that the judge can never answer with (openbias.answers.Limited)."""
+        return unreachable_classes(self._judge, classes)
+
     def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
-        """People's answers about the first n images of a prompt (openbias.score.Labelled)."""
+        """People's answers about the first n images of a prompt (openbias.answers.Labelled)."""
         if self._labels is None or not len(self._labels):
             return {}
         found = {}

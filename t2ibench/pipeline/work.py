@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed, embedded_images
@@ -67,6 +68,7 @@ def generate_images(
 def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]:
     """Write the files of images, then their rows: a row without its file never exists."""
     attempts: list[Attempt] = []
+    looks: dict[str, Float32Array] = {}
     failure: T2IBenchError | None = None
     for one in files:
         at = one.request.prompt, one.request.index, one.request.seed
@@ -78,8 +80,10 @@ def store_images(files: Sequence[ImageFile], store: ImageStore) -> list[Attempt]
             except T2IBenchError as error:  # of the disk; the others of the batch are recorded
                 failure = failure or error
                 continue
+            if one.look is not None:
+                looks[attempt.sha256 or ""] = one.look
         attempts.append(replace(attempt, revised_prompt=one.revised_prompt))
-    store.record(attempts)
+    store.record(attempts, looks)
     if failure is not None:
         raise failure
     return attempts

@@ -22,7 +22,7 @@ from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.run_tasks import with_kept
 
-# What `python -m tools.calibration.typical` found of one simulated task of each method.
+# What `python -m tools.calibration.typical` found of the shipped tasks.
 SIMULATED = Path(__file__).with_name("simulated.json")
 
 
@@ -152,7 +152,8 @@ def simulated_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
             )
         needed = needs(task.spec, settings)
         if needed.prompts:
-            known = simulated.get(task.spec.method)
+            alike = (one for one in simulated.values() if one["method"] == task.spec.method)
+            known = simulated.get(task.id) or next(alike, None)
             if known is None:
                 raise T2IBenchError(
                     f"Nothing is known of the variance of '{task.spec.method}' tasks.",
@@ -171,5 +172,5 @@ def _simulated_pilot(task: str, known: dict[str, Any], needed: Needs, level: flo
         lambda question: stored_forecaster(known["forecasters"][question], level),
         Size(**known["size"]),
         Size.of(needed),
-        f"a simulated world ({known['world']}), not any model",
+        "toyland's drawings, not any model",
     )

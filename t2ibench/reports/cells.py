@@ -72,7 +72,10 @@ def task_cells(task: TaskResult) -> list[str]:
     fair = ends(shown.fair_low, shown.fair_high)
     if task.inconclusive:
         value = f" ({headline(found)})" if found.value is not None else ""
-        return [f"inconclusive{value}", "–", "–", fair, "–", "–"]
+        # The interval of a test with unknown answers holds whatever they are.
+        bounded = {"unanswered", "obedience"} & task.details.keys()
+        interval = ends(shown.low, shown.high) if bounded else "–"
+        return [f"inconclusive{value}", interval, "–", fair, "–", "–"]
     return [
         headline(found),
         ends(shown.low, shown.high),
@@ -90,6 +93,11 @@ def main_score(task: TaskResult) -> str:
     if main is None or score is None or score.value is None:
         return "–"
     return f"{main.label} = {score.value:+.3f}{PUBLISHED if score.as_published else ''}"
+
+
+def three_digits(value: float | None) -> str:
+    """A number that may be small, such as a diversity."""
+    return "–" if value is None else f"{value:.3g}"
 
 
 def excluded(task: TaskResult) -> str:

@@ -22,9 +22,11 @@ from t2ibench.settings import Settings
 from t2ibench.stats.clusters import clustered_proportion
 from t2ibench.stats.permutation import holm
 from t2ibench.store.answers import LABELS_BY, AnswerStore
+from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 
-_REASONS = ("refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
+_REASONS = ("repeated", "refused", "filtered", "failed", "missing", "not labelled", UNKNOWN)
 
 
 def reasons_said(by_reason: Mapping[str, int]) -> str:
@@ -148,16 +150,16 @@ def exclusions(run: RunView, folder: Path) -> list[TaskExclusions]:
         if stored.record.generator is not None:
             images = ImageStore(stored.database, stored.record.generator.fingerprint)
             if len(images):
-                return _tested(list(_by_prompt(tasks, images)))
+                return _tested(list(_by_prompt(tasks, images.database, DistinctImages(images))))
     return []
 
 
 def _by_prompt(
-    tasks: Sequence[TaskView], images: ImageStore
+    tasks: Sequence[TaskView], database: Database, images: DistinctImages
 ) -> Iterator[tuple[TaskView, list[PromptExclusions]]]:
     @cache
     def judge(name: str, fingerprint: str) -> AnswerStore:
-        return AnswerStore(images.database, name, fingerprint)
+        return AnswerStore(database, name, fingerprint)
 
     for task in tasks:
         judges = [judge(*pair) for pair in task.result.settings.judges.items()]
@@ -167,7 +169,7 @@ def _by_prompt(
 
 
 def _of_prompts(
-    task: TaskView, images: ImageStore, judges: Sequence[AnswerStore]
+    task: TaskView, images: DistinctImages, judges: Sequence[AnswerStore]
 ) -> Iterator[PromptExclusions]:
     """What was left out of each prompt of a task."""
     assert task.spec is not None

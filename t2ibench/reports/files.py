@@ -91,6 +91,7 @@ def write_page(
     found = [
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
+        ("diversity", "Diversity", sections.diversity_section(run)),
         ("agreement", "Agreement", sections.agreement_section(run)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),

@@ -22,6 +22,7 @@ from t2ibench.reports.cells import (
     score_words,
     signed,
     task_cells,
+    three_digits,
 )
 from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
@@ -58,13 +59,21 @@ _SCALES = {
     "lean either way.",
     "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
 }
-_INCONCLUSIVE = "inconclusive: a control contradicts the test, so it decides nothing."
+_INCONCLUSIVE = (
+    "inconclusive: a control contradicts the test, or it hangs on answers that are unknown, so it "
+    "decides nothing."
+)
 _PUBLISHED = (
     f"{PUBLISHED} as the paper computes it, kept for comparison: its p-value and its interval are "
     "not vouched for."
 )
 
-
+_DIVERSITY = (
+    "1 less the mean cosine of two different images of a prompt: 0 where a model shows one picture "
+    "again and again. Intervals are about these very prompts; with fewer than 20 images a prompt "
+    "they cannot know of a kind of image that was never drawn. Compare models with it, on the same "
+    "prompts and by the same encoder."
+)
 PARTIAL = (
     "Some prompts have no image, and the tasks were scored on the others; not a result to report."
 )
@@ -150,6 +159,7 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
     parts += _wordings(results)
+    parts += _diversity(results)
     told = overview.earlier(run)
     remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
@@ -252,13 +262,35 @@ def _wordings(results: Results) -> list[str]:
     return parts
 
 
+def _diversity(results: Results) -> list[str]:
+    """How much the images of one prompt differ, test by test."""
+    rows = []
+    for name, task in results.tasks.items():
+        for reader, (whole, *_) in task.diversity.items():
+            known = [end for end in (whole.ci_low, whole.ci_high) if end is not None]
+            between = " to ".join(map(three_digits, known)) or "–"
+            least = f"{three_digits(whole.lowest)}: {whole.lowest_prompt}"
+            rows.append([name, reader, three_digits(whole.value), between, least])
+    if not rows:
+        return []
+    heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
+    return [
+        "## How much the images of one prompt differ",
+        "",
+        _DIVERSITY,
+        "",
+        github(heads, rows),
+        "",
+    ]
+
+
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
         if task.inconclusive:
             yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
-            for control in task.controls.values():
-                if control.contradicts:
-                    yield f"  - {escape(control.says)}"
+            yield from (
+                f"  - {escape(one.says)}" for one in task.controls.values() if one.contradicts
+            )
         elif task.reason:
             yield f"- `{name}` has no score: {escape(task.reason)}"
         elif task.headline.reason:
@@ -269,6 +301,11 @@ def _remarks(results: Results) -> Iterator[str]:
             for reason, count in reasons.items():
                 plural = "" if count == 1 else "s"
                 yield f"- `{name}`: {count} image{plural} {status}: {escape(reason)}"
+        yield from (
+            f"- `{name}`: {escape(control.says)}"
+            for key, control in task.controls.items()
+            if key.startswith(("obedience", "breakdown")) and not control.contradicts
+        )
         for warning in task.warnings:
             yield f"- `{name}`: {escape(warning)}"
         if task.encoder_agreement is False:

@@ -134,9 +134,9 @@ def brief(task: TaskView) -> str:
     if task.mark.state == "clear":
         return task.finding or "Clear lean."
     if task.result.inconclusive:
-        return "Cannot tell: a control contradicts it."
+        return f"Cannot tell: {task.result.inconclusive.rstrip('.')}."
     if task.mark.state == "cannot_tell":
         return "Cannot tell: the interval is too wide."
     if task.mark.state == "no_score":
         return "No score."
-    return f"{WORDS[task.mark.state].capitalize()}; {possible(task.mark, task.shown.axis)}."
+    return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."

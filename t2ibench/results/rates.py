@@ -135,7 +135,34 @@ def adjusted_agreements(
     return found
 
 
+class Diversity(Record):
+    """How much the images of one prompt differ: 1 less the mean cosine of two different ones.
+
+    Attributes:
+        group: What the prompts stand for; null for all prompts of the task.
+        value: Mean over prompts.
+        ci_low: Lower end of its confidence interval, about these very prompts.
+        ci_high: Upper end.
+        n_prompts: Prompts with two distinct images or more.
+        n_images: Their images.
+        lowest_prompt: The prompt whose images differ least.
+        lowest: How much they differ.
+    """
+
+    group: str | None = None
+    value: float | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    n_prompts: int
+    n_images: int
+    lowest_prompt: str
+    lowest: float | None
+
+
 _SHOWN = 6  # groups in a sentence
+
+
+_UNMADE = {"refused", "filtered"}
 
 
 def prompt_outcomes(
@@ -156,7 +183,7 @@ def prompt_outcomes(
         if known:
             by_prompt[prompt] = known
     if not any(
-        one.status != "ok" or one.revised_prompt is not None
+        one.status in _UNMADE or one.revised_prompt is not None
         for known in by_prompt.values()
         for one in known
     ):

@@ -16,7 +16,8 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
-from t2ibench.results.rates import PromptOutcomes, Record, TextImageAlignment
+from t2ibench.results.rates import Diversity, PromptOutcomes, Record, TextImageAlignment
+from t2ibench.results.repeats import RepeatedPrompt
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
 
@@ -156,6 +157,9 @@ class TaskResult(Record):
             where it refused, filtered and rewrote none.
         text_image_alignment: Encoder to how well the images agree with their prompts, all of
             them and by group; empty where that was not measured, as in results of older versions.
+        diversity: Encoder to how much the images of a prompt differ, over all prompts and by group;
+            empty where that was not measured.
+        repeated_prompts: Prompts whose images repeat one another; each distinct one counts once.
         missing_prompts: Prompts without any image, because each of them failed or none exists;
             the result says nothing about them.
         settings: How it was measured.
@@ -190,6 +194,8 @@ class TaskResult(Record):
     excluded_because: dict[str, dict[str, int]] = Field(default_factory=dict)
     prompt_outcomes: list[PromptOutcomes] = Field(default_factory=list)
     text_image_alignment: dict[str, list[TextImageAlignment]] = Field(default_factory=dict)
+    diversity: dict[str, list[Diversity]] = Field(default_factory=dict)
+    repeated_prompts: list[RepeatedPrompt] = Field(default_factory=list)
     missing_prompts: list[str] = Field(default_factory=list)
     settings: TaskSettings
     conventions: dict[str, Any] = Field(default_factory=dict)

@@ -445,7 +445,8 @@ def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
     """The difference of two means over clusters.
 
     Where both sides have the same clusters, two or more (the same words with and without something
-    added), each cluster is compared with itself; otherwise `student.welch`.
+    added), each cluster is compared with itself; otherwise `student.welch`. One cluster does not
+    show how clusters differ: with a single one on a side there is no interval and no test.
 
     Args:
         one: Cluster to its values.
@@ -469,6 +470,10 @@ def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
         found = _mean(apart, level)
         return _with_test(found.value, found.variance, found.df, len(apart), level, paired=True)
     first, second = _mean(_units(one), level), _mean(_units(other), level)
+    sizes = [sum(len(values) > 0 for values in side.values()) for side in (one, other)]
+    if min(sizes) < 2:
+        nan = float("nan")
+        return Mean(first.value - second.value, nan, nan, nan, nan, nan, sum(sizes))
     variance, df = welch([first.variance, second.variance], [first.clusters, second.clusters])
     value = first.value - second.value
     return _with_test(value, variance, df, first.clusters + second.clusters, level)
@@ -511,6 +516,13 @@ class Proportion:
     value: float
     size: float
     df: float
+
+    @property
+    def error(self) -> float:
+        """Standard error, with two more answers of the class and two of others (Agresti-Coull)."""
+        size = self.size + 4
+        share = (self.value * self.size + 2) / size
+        return float(np.sqrt(share * (1 - share) / size))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Wilson's interval, with the quantile of Student's t.

@@ -138,6 +138,7 @@ class Ratio:
         top: N.
         bottom: D.
         variance: Variance of N.
+        covariance: Covariance of N and D.
         bottom_variance: Variance of D.
         df: Degrees of freedom of the variance of N.
     """
@@ -149,8 +150,14 @@ class Ratio:
     top: Float64Array
     bottom: Float64Array
     variance: Float64Array
+    covariance: Float64Array
     bottom_variance: Float64Array
     df: Float64Array
+
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether D is known well enough to divide by."""
+        return np.isfinite(self.low) & np.isfinite(self.high)
 
 
 def ratio(
@@ -192,22 +199,55 @@ def ratio(
     a, b, m, v, f = np.broadcast_arrays(
         *(np.asarray(array, dtype=np.float64) for array in (top, bottom, means, variances, dfs))
     )
-    n, d = (a * m).sum(axis=-1), (b * m).sum(axis=-1)
-    c0, c1, c2 = (a * a * v).sum(axis=-1), (a * b * v).sum(axis=-1), (b * b * v).sum(axis=-1)
+    parts = np.stack([a * a * v, a * b * v, b * b * v], axis=-1)
+    return ratio_of_parts((a * m).sum(axis=-1), (b * m).sum(axis=-1), parts, f, level)
+
+
+def ratio_of_parts(
+    top: npt.ArrayLike,
+    bottom: npt.ArrayLike,
+    parts: npt.ArrayLike,
+    dfs: npt.ArrayLike,
+    level: float = 0.95,
+) -> Ratio:
+    """Ratio of two estimates whose covariance is a sum of independent parts, with Fieller's set.
+
+    Part c adds V_c(t) = p_c0 - 2 t p_c1 + t² p_c2 to the variance of W(t) = N - t D. The set holds
+    every t with W(t)² ≤ q² V(t), where q is the quantile of Student's t with Satterthwaite's
+    degrees of freedom of V(t) = Σ_c V_c(t); p tests t = 0.
+
+    Args:
+        top: N, shape (...).
+        bottom: D, shape (...).
+        parts: Of the variance of N, the covariance of both and the variance of D, shape
+            (..., c, 3).
+        dfs: Degrees of freedom of each part, shape (..., c).
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The ratio of each row of the batch; its ends and p are nan where a part is unknown.
+
+    Source: Fieller 1954, "Some problems in interval estimation"; Satterthwaite 1946.
+    """
+    p, f = np.asarray(parts, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
+    c0, c1, c2 = np.moveaxis(p.sum(axis=-2), -1, 0)
+    n, d = (np.broadcast_to(np.asarray(x, np.float64), c0.shape) for x in (top, bottom))
 
     def df(t: Float64Array) -> Float64Array:
-        parts = (a - t[..., None] * b) ** 2 * v
+        powers = np.stack([np.ones_like(t), -2.0 * t, t * t], axis=-1)
+        variances = np.maximum((p * powers[..., None, :]).sum(axis=-1), 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.where(parts > 0, parts**2 / f, 0.0).sum(axis=-1)
-            freedom: Float64Array = parts.sum(axis=-1) ** 2 / shares
+            shares = np.where(variances > 0, variances**2 / f, 0.0).sum(axis=-1)
+            freedom: Float64Array = variances.sum(axis=-1) ** 2 / shares
         return freedom
 
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
         freedom = df(np.zeros_like(n))
-        p = np.clip(2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0)
+        tested = np.clip(2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0)
+        tested = np.where((n == 0) & (c0 == 0), 1.0, tested)
         ends = [_fieller_end(side, value, (n, d), (c0, c1, c2), df, level) for side in (-1, 1)]
-    return Ratio(value, ends[0], ends[1], p, n, d, c0, c2, freedom)
+    return Ratio(value, ends[0], ends[1], tested, n, d, c0, c1, c2, freedom)
 
 
 def _fieller_end(
@@ -270,10 +310,5 @@ def fieller(
     (nn, nd), (_, dd) = np.asarray(covariance, dtype=np.float64).tolist()
     if not (np.isfinite([nn, nd, dd]).all() and df > 0):
         return float("nan"), float("nan"), float("nan")
-    squared = float(stdtrit(df, (1 + level) / 2)) ** 2
-    p = t_test(top, nn, df)
-    lead, middle = bottom**2 - squared * dd, top * bottom - squared * nd
-    if not lead > 0:
-        return -float("inf"), float("inf"), p
-    root = float(np.sqrt(max(middle**2 - lead * (top**2 - squared * nn), 0.0)))
-    return (middle - root) / lead, (middle + root) / lead, p
+    found = ratio_of_parts(top, bottom, [[nn, nd, dd]], [df], level)
+    return float(found.low), float(found.high), float(found.p)

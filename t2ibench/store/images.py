@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from t2ibench.arrays import Float32Array
 from t2ibench.store.attempts import (
     RANK,
     SUFFIXES,
@@ -18,11 +22,13 @@ from t2ibench.store.attempts import (
 )
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database, Mendable
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_bytes
 from t2ibench.store.schema import columns, content_id, of_text, to_text
 from t2ibench.store.stored_image import StoredImage
 
 __all__ = [
+    "LOOKS",
     "SUFFIXES",
     "Attempt",
     "ImageStore",
@@ -56,6 +62,7 @@ def image_seed(run_seed: int, prompt: str, index: int) -> int:
     return int.from_bytes(digest[:8], "little") >> 1  # torch takes 63 bits
 
 
+LOOKS = ("look", "1")  # what `pixels.look` gives of images is stored like embeddings by it
 _STATUS, _SHA256, _FILE = map(columns("attempts").index, ("status", "sha256", "file"))
 _Row = tuple[Any, ...]
 
@@ -91,6 +98,7 @@ class ImageStore(Mendable):
     def refresh(self) -> None:
         """Read what is stored; an image outranks a failed attempt at it."""
         self._absent = None
+        self.__dict__.pop("looks", None)
         best: dict[tuple[int, int], _Row] = {}
         where = "WHERE generator = ? ORDER BY text, number, try"
         for row in self._read("attempts", where, self._generator):
@@ -102,6 +110,15 @@ class ImageStore(Mendable):
         self._rows: dict[tuple[int, int], Attempt | _Row] = dict(best)
         texts = "WHERE id IN (SELECT DISTINCT text FROM attempts WHERE generator = ?)"
         self._prompts |= self._texts(texts, self._generator)
+
+    @cached_property
+    def looks(self) -> EvidenceStore:
+        """What images look like from afar (`pixels.look`), by the SHA-256 of their files."""
+        looks = EvidenceStore(self.database, *LOOKS)
+        again = "Their images are compared with others by their files alone."
+        one, many = "look of an image", "looks of images"
+        looks.damage = Damage(one, many, again, made_again=False, pieces=looks.damage.pieces)
+        return looks
 
     def _place(self, prompt: str, index: int) -> tuple[int, int]:
         found = self._ids.get(prompt)
@@ -216,8 +233,15 @@ class ImageStore(Mendable):
             self.database.add_texts(ids[number] for number in sorted(new))
             self._prompts |= ids
 
-    def record(self, attempts: Iterable[Attempt]) -> None:
-        """Store attempts; an earlier one at the same image is kept."""
+    def record(
+        self, attempts: Iterable[Attempt], looks: Mapping[str, Float32Array] | None = None
+    ) -> None:
+        """Store attempts; an earlier one at the same image is kept.
+
+        Args:
+            attempts: The attempts.
+            looks: What images look like, by the SHA-256 of their files.
+        """
         new: dict[tuple[int, int], Attempt] = {}
         rows = []
         for attempt in attempts:
@@ -236,6 +260,10 @@ class ImageStore(Mendable):
             self.database.add_model(*self._model)
             self.name([attempt.prompt for attempt in new.values()])
             self.database.write("attempts", rows)
+            unseen = self.looks.missing("images", looks) if looks else []
+            if looks and unseen:
+                seen = np.stack([looks[key] for key in unseen])
+                self.looks.add("images", unseen, seen, dtype="float16")
         self._rows |= new
         if self._absent is not None:
             self._absent -= {attempt.file for attempt in new.values() if attempt.file is not None}

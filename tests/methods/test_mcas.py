@@ -258,11 +258,12 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
         targets=[{"name": f"{s}0", "prompt": f"{s}0", "stereotype": s} for s in "AB"],
         images_per_prompt=4,
     )
-    a, b = (1.0, 0.0), (0.0, 1.0)
+    a, b = (1.0, 0.0, 2.0), (0.0, 1.0, 2.0)
     words = {f"{side} word {k}": at for side, at in (("A", a), ("B", b)) for k in range(3)}
+    guided = {prompt: [(*row, 2.0) for row in rows] for prompt, rows in three_pairs().items()}
     evidence = HandEvidence(
-        three_pairs() | {"A0": [a, a, a, b], "B0": [a, b, b, b]},
-        words | {"A0": (0.6, 0.8), "B0": (0.6, 0.8)},
+        guided | {"A0": [a, a, a, b], "B0": [a, b, b, b]},
+        words | {"A0": (0.6, 0.8, 2.0), "B0": (0.6, 0.8, 2.0)},
     )
     result = score(task, evidence, SETTINGS)
     leans = {item.name: item.scores["lean"].value for item in result.by}
@@ -275,7 +276,8 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
     p = result.headline.inference["fixed_prompts"].p
     t = 0.5 / np.sqrt(2 * 0.25 / 4)
     assert p == pytest.approx(2 * stdtr(6, -t))
-    assert result.scores["adherence"].value == pytest.approx(1.0)
+    for name in ("male", "female"):
+        assert result.scores[f"obedience:{name}"].value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("lean", [0.6, -0.6])
@@ -354,7 +356,8 @@ def test_what_all_targets_of_a_category_share_does_not_count() -> None:
     shift = 0.5 * (step - evidence.images("B prompt 0", 8).embeddings.mean(axis=0))
     moved = {name: evidence.images(name, 20).embeddings + shift for name in categories}
     shifted = evidence.with_images(moved)
-    assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before)
+    # What is added makes images longer, and a little of it is in what their prompt has in common.
+    assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before, abs=0.002)
     ungrouped = score(task, shifted, SETTINGS).headline.value
     assert ungrouped is not None and before is not None and ungrouped > before + 0.1
     details = combine(grouped, [score(grouped, shifted, SETTINGS)], SETTINGS).details
@@ -405,7 +408,9 @@ def test_two_attribute_prompts_a_side_are_too_few() -> None:
 def test_controls_agree_with_a_sound_test() -> None:
     task, evidence = planted(0.5)
     controls = score(task, evidence, SETTINGS).controls
-    assert set(controls) == {"separation", "adherence", "shuffled", "halves", "text_only"}
+    assert set(controls) == {
+        *("separation", "spread", "obedience", "shuffled", "halves", "text_only")
+    }
     assert not any(control.contradicts for control in controls.values())
     assert (controls["shuffled"].value or 0.0) < 0.25
     assert (controls["text_only"].value or 0.0) > 0

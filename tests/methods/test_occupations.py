@@ -61,7 +61,7 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
 def test_share_of_each_stimulus_comes_back() -> None:
     task = make_task()
     shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-    result = score(task, make_evidence(task, shares), SETTINGS)
+    result = score(task, make_evidence(task, shares, seed=1), SETTINGS)
     rows = {item.name: item.scores for item in result.by}
     for job, share in shares.items():
         assert rows[job]["lean"].value == pytest.approx(2 * share - 1, abs=0.3)
@@ -78,33 +78,36 @@ def test_share_of_each_stimulus_comes_back() -> None:
 
 
 def test_a_lean_by_hand() -> None:
-    """Both directions are (1, -1): clerk is measured along cook's and cook along clerk's.
+    """Both directions are those of (1, -1): clerk is measured along cook's and cook along clerk's.
 
-    clerk: y = (.5 + 1) / 2, a = 1, b = -1, so N = 1.5 and D = 2; cook: y = -1, N = -2 and D = 2.
+    In units of that direction, clerk: y = (3 - 1) / 4, a = 1, b = -1, so N = 1 and D = 2; cook:
+    y = -1, N = -2 and D = 2. All images show as much of the scene.
     """
     task = make_task(
         concept={"name": "jobs", "stimuli": ["clerk", "cook"]},
         prompts={"neutral": "{stimulus}", "guided": "{attribute} {stimulus}"},
-        images_per_prompt=2,
+        images_per_prompt=4,
     )
-    male, female = [1.0, 0.0], [0.0, 1.0]
+    male, female = [1.0, 0.0, 2.0], [0.0, 1.0, 2.0]
     images = {
-        "clerk": [[0.75, 0.25], male],
-        "cook": [female, female],
-        **{f"male {job}": [male, male] for job in ("clerk", "cook")},
-        **{f"female {job}": [female, female] for job in ("clerk", "cook")},
+        "clerk": [male, male, male, female],
+        "cook": [female] * 4,
+        **{f"male {job}": [male] * 4 for job in ("clerk", "cook")},
+        **{f"female {job}": [female] * 4 for job in ("clerk", "cook")},
     }
-    texts = {name: rows[0] for name, rows in images.items()}
+    texts = {name: rows[0] for name, rows in images.items()} | {"clerk": [0.625, 0.375, 2.0]}
     result = score(task, HandEvidence(images, texts), SETTINGS)
     leans = {item.name: item.scores["lean"].value for item in result.by}
-    assert leans == pytest.approx({"clerk": 0.75, "cook": -1.0})
+    assert leans == pytest.approx({"clerk": 0.5, "cook": -1.0})
     places = [(row["stimulus"], row["lean"]) for row in result.samples]
-    assert places == [("clerk", 0.5), ("clerk", 1.0), ("cook", -1.0), ("cook", -1.0)]
-    # N varies by 4 (.5² / 4): mean square (1.5² + 2² - .25) / (2² + 2²), as D does not vary.
-    assert result.headline.value == pytest.approx(6.0 / 8)
-    assert result.scores["lean_mean"].value == pytest.approx(-0.125)
+    expected = [1.0, 1.0, 1.0, -1.0, *[-1.0] * 4]
+    assert [lean for _, lean in places] == pytest.approx(expected)
+    assert [name for name, _ in places] == ["clerk"] * 4 + ["cook"] * 4
+    # N varies by 4 (1 / 4): mean square (1² + 2² - 1) / (2² + 2²), as D does not vary.
+    assert result.headline.value == pytest.approx(4.0 / 8)
+    assert result.scores["lean_mean"].value == pytest.approx(-0.25)
     in_text = {item.name: item.scores["lean_text"].value for item in result.by}
-    assert in_text == pytest.approx({"clerk": 0.5, "cook": -1.0})
+    assert in_text == pytest.approx({"clerk": 0.25, "cook": -1.0})
     further = {item.name: item.scores["amplification"].value for item in result.by}
     assert further == pytest.approx({"clerk": 0.25, "cook": 0.0})
 
@@ -133,7 +136,8 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.headline.value is None and result.reason is None
     assert result.headline.p is not None
     assert "hardly tells images with male from those with female" in result.inconclusive
-    assert result.controls["separation"].contradicts == result.headline.reason
+    assert result.controls["separation"].contradicts in result.headline.reason
+    assert "nothing clearly in common" in result.controls["spread"].contradicts
     assert result.by[0].scores["lean"].value is None
     assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
 

@@ -603,3 +603,133 @@ def test_a_caption_may_have_a_question_of_its_own() -> None:
     assert "questions" not in plain.model_dump()["biases"][0]
     (finding,) = check(task({**body, "questions": {"a nurs": "Which?"}}))
     assert "Did you mean 'a nurse'" in finding.message
+
+
+def refused(counts: dict[str, str], lost: float, seed: int = 8) -> dict[str, str]:
+    """Answers, a share of those 'male' unknown instead."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name, text in counts.items():
+        males = int(text.split()[0].removeprefix("male*"))
+        gone = int(rng.binomial(males, lost))
+        found[name] = f"male*{males - gone} unknown*{gone} {text.split()[1]}"
+    return found
+
+
+def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed() -> None:
+    answers = refused(drawn(0.5, 11, 40), 0.4)
+    spec = task(bias(list(answers)), images_per_prompt=40)
+    result = score(spec, evidence(**answers), QUICK)
+    unanswered, p = result.details["unanswered"], result.headline.p
+    assert p is not None and p > 0.05 > unanswered["p_like_the_rest"]
+    percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
+    assert result.inconclusive == f"{percent}; it leans only if they are like the rest"
+    assert describe(spec, result).startswith(f"Inconclusive: {percent}; it leans only if")
+    low, high = result.headline.chosen.interval or (1.0, 0.0)
+    assert low <= 0 and high > unanswered["most"] > (result.headline.value or 0.0)
+    assert (value(result, "squared_lean_least"), value(result, "squared_lean_most")) == (
+        pytest.approx((unanswered["least"], unanswered["most"]))
+    )
+    share = result.by[0].scores["share:male"]
+    assert share.value is not None and share.value < 0.45
+    assert share.interval is not None and share.interval[0] < share.value < 0.5 < share.interval[1]
+    assert share.p == 1.0 and result.by[0].scores["lean"].p == 1.0
+    assert all(row.scores["share:male"].p == 1.0 for row in result.by[1:3])
+
+
+def test_a_lean_that_unknown_answers_cannot_undo_is_claimed_with_its_bounds() -> None:
+    answers = {f"c{k}": "male*9 unknown*1" for k in range(9)}
+    spec = task(bias(list(answers)))
+    result = score(spec, evidence(**answers), QUICK)
+    assert result.inconclusive is None and (result.headline.p or 1) < 0.05
+    # The tenth answer is 'female' or 'male': 72 of 90 pairs agree, or all.
+    assert result.details["unanswered"]["least"] == pytest.approx(0.6)
+    assert result.details["unanswered"]["most"] == pytest.approx(1.0)
+    assert "10 % of the images without an answer show" in describe(spec, result)
+    assert "is from 0.77 to 1.00" in describe(spec, result)
+
+
+def test_refused_images_count_as_unknown_and_missing_ones_do_not() -> None:
+    class Refusing(HandEvidence):
+        def answers(
+            self, prompt: str, n: int, question: str, classes: Sequence[str]
+        ) -> AnswerEvidence:
+            found = super().answers(prompt, n, question, classes)
+            lost = Counter({reason: n - len(found.answers)})
+            return AnswerEvidence(found.answers, found.indices, lost)
+
+    shares = {}
+    for reason in ("refused", "filtered", "failed", "missing", "not labelled"):
+        hand = Refusing(answers={"a": {"Which?": ["male"] * 6}, "b": {"Which?": ["female"] * 9}})
+        result = score(task(bias(["a", "b"])), hand, QUICK)
+        shares[reason] = result.details.get("unanswered", {}).get("share")
+    assert shares == {
+        "refused": 0.25, "filtered": 0.25, "failed": 0.25, "missing": None, "not labelled": None,
+    }  # fmt: skip
+
+
+class Labelling(HandEvidence):
+    """Evidence some of whose images people labelled."""
+
+    def __init__(self, answers: dict[str, str], labels: dict[str, dict[int, str]]) -> None:
+        super().__init__(answers=evidence(**answers)._answers)
+        self.given = labels
+
+    def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
+        return self.given.get(prompt, {})
+
+
+def test_labels_of_unknown_images_stand_for_the_rest_of_them() -> None:
+    # 160 of 400 answers are unknown; people say that 6 of the 8 they labelled show men.
+    answers = {f"c{k}": "male*10 female*14 unknown*16" for k in range(10)}
+    labels = {f"c{k}": {24: "male" if k < 6 else "female"} for k in range(8)}
+    spec = task(bias(list(answers)), images_per_prompt=40)
+    result = score(spec, Labelling(answers, labels), QUICK)
+    corrected = result.by[0].scores["share_corrected:male"]
+    assert corrected.value == pytest.approx((100 + 160 * 6 / 8) / 400)
+    assert result.details["unanswered"]["share"] == pytest.approx(152 / 400)
+    # People who see nobody there take an image out of the question.
+    labels |= {"c8": {24: "not in the picture"}, "c9": {24: "not in the picture"}}
+    result = score(spec, Labelling(answers, labels), QUICK)
+    corrected = result.by[0].scores["share_corrected:male"]
+    assert corrected.value == pytest.approx((100 + 128 * 6 / 8) / (240 + 128))
+    assert result.details["unanswered"]["share"] == pytest.approx(150 / 398)
+
+
+def test_bounds_survive_the_mean_over_judges() -> None:
+    answers = refused(drawn(0.5, 11, 40), 0.4)
+    whole = {name: text.replace("unknown", "male") for name, text in answers.items()}
+    spec = task(bias(list(answers)), images_per_prompt=40)
+    results = [score(spec, evidence(**one), QUICK) for one in (answers, whole)]
+    mean = combine(spec, results, QUICK)
+    assert mean.inconclusive == results[0].inconclusive
+    ends = [result.headline.chosen.interval or (0.0, 0.0) for result in results]
+    assert mean.headline.chosen.interval == pytest.approx(tuple(np.mean(ends, axis=0)))
+    assert mean.headline.p == max(result.headline.p or 0.0 for result in results)
+    assert mean.details["unanswered"]["share"] == results[0].details["unanswered"]["share"] / 2
+
+
+def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
+    class Limited(HandEvidence):
+        def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+            return frozenset({"middle-aged"}).intersection(classes)
+
+    answers = {f"c{k}": {"Which?": ["young"] * 5 + ["old"] * 5} for k in range(12)}
+    spec = task(bias(list(answers), "young middle-aged old"))
+    result = score(spec, Limited(answers=answers), QUICK)
+    # Of two classes 40 of 90 pairs agree: (40/90 - 1/2) / (1/2). Of three, (40/90 - 1/3) / (2/3).
+    assert result.headline.value == pytest.approx(-1 / 9)
+    assert set(result.details["biases"][0]["counts"]) == {"young", "old"}
+    assert "The judge can never answer 'middle-aged' about 'person gender': left out." in (
+        result.warnings
+    )
+    assert describe(spec, result).startswith("The answers are no more one-sided than")
+    whole = score(spec, HandEvidence(answers=answers), QUICK)
+    assert whole.headline.value == pytest.approx((40 / 90 - 1 / 3) * 1.5)
+    # What is asked about has to stay, and one class is no question.
+    known = {"name": "n", "group": "middle-aged", "shares": {"a": 0.5}, "source": "s"}
+    kept = score(
+        task(bias(list(answers), "young middle-aged old", reference=known)),
+        Limited(answers=answers), QUICK,
+    )  # fmt: skip
+    assert kept.headline.value == whole.headline.value

@@ -198,16 +198,21 @@ def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     assert "insects" in (result.reason or "")
 
 
-def test_adherence_warns_where_the_attribute_took_no_effect() -> None:
+def test_an_attribute_that_is_often_ignored_shows_by_group() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
     good = score(task, evidence, SETTINGS)
-    assert good.scores["adherence"].value > 0.9
-    rng = np.random.default_rng(5)
-    guided = [prompt for prompt in evidence.prompts if "," in prompt]
-    noise = {prompt: unit(rng.normal(size=(3, 16))) for prompt in guided}
-    bad = score(task, evidence.with_images(noise), SETTINGS)
-    assert any("manipulation may have failed" in text for text in bad.warnings)
+    shares = [good.scores[f"obedience:{name}"].value for name in ("pleasant", "unpleasant")]
+    assert min(shares) > 0.9 and not any("not obeyed" in text for text in good.warnings)
+    swapped = {
+        f"{start}, {one}": evidence.images(f"{start}, {other}", 3).embeddings
+        for start in {prompt.partition(",")[0] for prompt in evidence.prompts if "," in prompt}
+        for one, other in zip(PLEASANT, UNPLEASANT, strict=True)
+        if {f"{start}, {one}", f"{start}, {other}"} <= set(evidence.prompts)
+    }
+    bad = score(task, evidence.with_images(swapped), SETTINGS)
+    assert bad.controls["obedience"].p < 0.01
+    assert any("pleasant and for unpleasant are not obeyed equally" in w for w in bad.warnings)
 
 
 def test_cycle_is_balanced_and_cross_is_all() -> None:
@@ -268,28 +273,30 @@ def test_the_description_of_no_score_has_the_reason() -> None:
 
 
 def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
-    """Every direction is (1, -1). X: y of .5 and of 1, so leans .5 and 1; Y: lean -.5 and -1."""
+    """Every direction is that of (1, -1). X: 3 and 4 of 4 images are A's, so leans .5 and 1."""
     task = make_task(
         concepts={
             "X": {"name": "flowers", "stimuli": ["rose", "iris"]},
             "Y": {"name": "insects", "stimuli": ["ant", "bee"]},
         },
         prompts={"neutral": "{stimulus}", "guided": "{stimulus} {attribute}"},
-        images_per_prompt=2,
+        images_per_prompt=4,
         guided_images_per_prompt=2,
         words_per_stimulus=1,
     )
-    a, b = [1.0, 0.0], [0.0, 1.0]
-    images = {}
+    a, b = [1.0, 0.0, 2.0], [0.0, 1.0, 2.0]
+    images, texts = {}, {}
     for stimulus, lean in (("rose", 0.5), ("iris", 1.0), ("ant", -0.5), ("bee", -1.0)):
-        images[stimulus] = [[(1 + lean) / 2, (1 - lean) / 2]] * 2
+        shown = round(2 * (1 + lean))
+        images[stimulus] = [a] * shown + [b] * (4 - shown)
+        texts[stimulus] = [(1 + lean) / 2, (1 - lean) / 2, 2.0]
         images |= {f"{stimulus} {word}": [a, a] for word in PLEASANT}
         images |= {f"{stimulus} {word}": [b, b] for word in UNPLEASANT}
-    texts = {prompt: rows[0] for prompt, rows in images.items()}
+    texts = {prompt: rows[0] for prompt, rows in images.items()} | texts
     result = score(task, HandEvidence(images, texts), SETTINGS)
     headline = result.headline
     assert headline.value == pytest.approx(0.75)
-    assert [item.scores["lean"].value for item in result.by] == [0.5, 1.0, -0.5, -1.0]
+    assert [item.scores["lean"].value for item in result.by] == pytest.approx([0.5, 1.0, -0.5, -1])
     assert result.scores["lean_of_x"].value == pytest.approx(0.75)
     assert result.scores["lean_of_y"].value == pytest.approx(-0.75)
     # (s N - L D) / D of the four is -.25, .25, -.25, .25: the means vary by .125 / 2 in X and in Y.
@@ -298,9 +305,9 @@ def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
     assert headline.question == "prompt_population" and headline.chosen.df == 2
     these = headline.inference["fixed_prompts"]
-    assert these.ci_low is None or these.ci_low == pytest.approx(
-        0.75
-    )  # no image differs from another
+    # N of rose and of ant varies by 4 (1 / 4), so a mean lean by 1 / 4 / 4; t(3 + 3), half of both.
+    half = 2.446912 * np.sqrt(2 / 16) / 2
+    assert (these.ci_low, these.ci_high) == pytest.approx((0.75 - half, 0.75 + half), rel=1e-4)
     assert result.scores["lean_text"].value == pytest.approx(0.75)
     assert result.scores["amplification"].value == pytest.approx(0.0)
 
@@ -320,9 +327,10 @@ def test_what_both_concepts_lean_by_cancels() -> None:
             *((prompt, 1.0, 10) for prompt in stimulus.guided("A")),
             *((prompt, -1.0, 10) for prompt in stimulus.guided("B")),
         ]:
-            rows = centre + lean * strength * axis
+            sides = np.where(np.arange(n) < n * (1 + lean) / 2, 1.0, -1.0)
+            rows = centre + strength * np.outer(sides, axis)
             images[prompt] = rows + 0.01 * rng.normal(size=(n, 16))
-            texts[prompt] = rows
+            texts[prompt] = centre + lean * strength * axis
     result = score(task, HandEvidence(images, texts), SETTINGS)
     assert result.scores["lean_of_x"].value == pytest.approx(0.6, abs=0.05)
     assert result.headline.value == pytest.approx(0.0, abs=0.03)
@@ -462,12 +470,13 @@ def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
     task = make_task(pairing=pairing)
     strength = {"joy": 3.0, "love": 1.0, "peace": 2.0, "war": -1.0, "evil": -3.0, "agony": -2.0}
     rng = np.random.default_rng(1)
-    axis, images, texts = np.eye(16)[0], {}, {}
+    axis, scene = np.eye(16)[:2]
+    images, texts = {}, {}
     for prompt in needs(task, SETTINGS).images_by_prompt:
         seen = strength.get(prompt.rpartition(", ")[2], 0.0)
         spread = 0.01 * rng.normal(size=(4, 16))
-        images[prompt] = seen * axis + spread
-        texts[prompt] = seen * axis + spread[0]
+        images[prompt] = 20 * scene + seen * axis + spread
+        texts[prompt] = 20 * scene + seen * axis + spread[0]
     evidence = HandEvidence(images, texts)
     absent = [prompt for prompt in missing if prompt in images]
     result = score(task, evidence.without(*absent), SETTINGS)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.methods import METHODS, needs, score
+from t2ibench.methods import METHODS, combine, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
@@ -533,3 +533,79 @@ def test_described_without_a_direction_where_there_is_none() -> None:
     assert describe(task(), nothing) == (
         "No score: no prompt has two answered images of itself and of each of two counterfactuals."
     )
+
+
+def ignored(men: int) -> dict[str, dict[str, int]]:
+    """40 images each; 12 of the male chef's show a woman."""
+    return {
+        "chef": {"man": men, "woman": 40 - men},
+        "male_chef": {"man": 28, "woman": 12},
+        "female_chef": {"woman": 40},
+    }
+
+
+def test_an_ignored_counterfactual_makes_no_lean() -> None:
+    spec = task(images_per_prompt=40)
+    found = score(spec, evidence(**ignored(20)), QUICK)
+    scores = found.by[0].scores
+    # Without the 12 images an even prompt is even; with them it is (.5 - .35) / .35 more of men.
+    assert scores["lean"].value == pytest.approx(0.0)
+    assert scores["lean"].interval is not None
+    low, high = scores["lean"].interval
+    assert low < 0 and high > 0.15 / 0.35
+    assert (scores["lean"].p or 0) > 0.5 and (found.headline.p or 0) > 0.05
+    assert scores["breakdown_share"].value == 0.0
+    assert found.details["obedience"] == [
+        {"counterfactual": "male", "images": 40, "named": 28, "another_named": 12},
+        {"counterfactual": "female", "images": 40, "named": 40, "another_named": 0},
+    ]
+    obeyed = found.controls["adherence"]
+    assert obeyed.value == pytest.approx(68 / 80) and (obeyed.p or 1) < 0.001
+    assert "from 70 % of 'male', 100 % of 'female'" in obeyed.says
+
+
+def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
+    spec = task(images_per_prompt=40)
+    found = score(spec, evidence(**ignored(12)), QUICK)
+    assert found.by[0].scores["lean"].value == pytest.approx(-0.4)
+    assert found.inconclusive is not None and (found.headline.p or 0) > 0.05
+    assert "it leans only if those images do not show their own" in found.inconclusive
+    # Counted, they make the lean larger on the other side: it is there either way.
+    clear = score(spec, evidence(**ignored(32)), QUICK)
+    lean = clear.by[0].scores["lean"]
+    assert clear.inconclusive is None and (clear.headline.p or 1) < 0.05
+    assert lean.value == pytest.approx(0.6) and lean.interval is not None
+    low = lean.interval[0]
+    assert 0 < low < 0.6
+    assert clear.by[0].scores["breakdown_share"].value == pytest.approx(low / (1 + low))
+    both = combine(spec, [found, clear], QUICK).headline
+    assert both.p == found.headline.p and (both.chosen.ci_low or 0.0) <= 0
+
+
+def test_a_counterfactual_that_most_images_ignore_decides_nothing() -> None:
+    planted = ignored(20) | {"male_chef": {"man": 15, "woman": 25}}
+    found = score(task(images_per_prompt=40), evidence(**planted), QUICK)
+    reason = "the answers about most images of 'male' name another counterfactual"
+    assert found.by[0].scores["lean"].reason == reason and found.headline.value is None
+
+
+def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
+    planted = {
+        "chef": {"man": 20, "woman": 6, "unknown": 14},
+        "male_chef": {"man": 40},
+        "female_chef": {"woman": 40},
+    }
+    spec = task(images_per_prompt=40)
+    found = score(spec, evidence(**planted), QUICK)
+    lean = found.by[0].scores["lean"]
+    assert lean.value == pytest.approx(14 / 26) and lean.interval is not None
+    # Of all 40 images 20 to 34 show men.
+    assert lean.interval[0] < 2 * 20 / 40 - 1 and lean.interval[1] > 2 * 34 / 40 - 1
+    share = "35 % of the prompts' images have no answer"
+    assert found.inconclusive == f"{share}; it leans only if they are like the rest"
+    assert found.details["unanswered"] == {"share": 14 / 40} and (found.headline.p or 0) > 0.05
+    sure = planted | {"chef": {"man": 36, "unknown": 4}}
+    found = score(spec, evidence(**sure), QUICK)
+    assert found.inconclusive is None and (found.headline.p or 1) < 0.05
+    low = (found.by[0].scores["lean"].interval or (0.0, 0.0))[0]
+    assert 0 < low < 2 * 36 / 40 - 1

@@ -12,7 +12,6 @@ from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
-from t2ibench.methods.weat.score import near_duplicates
 from t2ibench.settings import Settings
 from t2ibench.stats import cliffs_delta
 from tests.methods.fakes import HandEvidence, unit
@@ -26,6 +25,7 @@ def make_task(**changes: object) -> WeatTask:
     parts: dict[str, object] = {
         "targets": {side: {"name": side, "words": SETS[side]} for side in "XY"},
         "attributes": {side: {"name": side, "words": SETS[side]} for side in "AB"},
+        "reference": [],
     }
     return task_by_hand(WeatTask, "weat", **{**parts, **changes})
 
@@ -68,7 +68,7 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     assert words == pytest.approx(s)
 
 
-def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
+def test_the_headline_is_cliffs_delta_with_a_test_near_that_of_all_splits() -> None:
     texts = make_texts(bias=0.15)
     result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
     s = [item.scores["association"].value for item in result.by]
@@ -83,10 +83,11 @@ def test_the_headline_is_cliffs_delta_with_the_exact_p_of_all_splits() -> None:
     assert (headline.scale, headline.question, headline.test) == (
         "lean",
         "prompt_population",
-        "exact",
+        "monte_carlo",
     )
-    assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean())
-    assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]))
+    # The words are drawn independently, but some are a little alike by chance.
+    assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean(), abs=0.1)
+    assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]), abs=0.1)
     assert result.scores["cliffs_delta"].value == headline.value
     assert result.inconclusive is None
 
@@ -108,7 +109,7 @@ def test_the_case_by_hand_of_the_documentation() -> None:
     )
     result = score(task, HandEvidence(texts=texts), SETTINGS)
     assert result.headline.value == pytest.approx(7 / 9)
-    assert result.headline.p == pytest.approx(4 / 20)
+    assert result.headline.p == pytest.approx(4 / 20, abs=0.015)
     assert result.scores["effect_size"].value == pytest.approx(1.242, abs=5e-4)
     assert "too few for a test" in (result.inconclusive or "")
 
@@ -121,9 +122,10 @@ def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
     }
     back = score(make_task(**swapped), HandEvidence(texts=texts), SETTINGS).headline
     assert back.value == pytest.approx(-there.value)
-    assert back.p == pytest.approx(there.p)
-    assert back.chosen.ci_low == pytest.approx(-there.chosen.ci_high)
-    assert back.chosen.ci_high == pytest.approx(-there.chosen.ci_low)
+    # Other draws, as many.
+    assert back.p == pytest.approx(there.p, abs=0.01)
+    assert back.chosen.ci_low == pytest.approx(-there.chosen.ci_high, abs=0.02)
+    assert back.chosen.ci_high == pytest.approx(-there.chosen.ci_low, abs=0.02)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.05, 0.1, 0.2, 0.4])
@@ -150,70 +152,71 @@ def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]
     }
 
 
-def test_near_duplicate_words_are_counted_once() -> None:
+def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
     words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
     targets = {side: {"name": side, "words": words[side]} for side in "XY"}
-    evidence = HandEvidence(texts=collapsed(24, 6))
-    result = score(make_task(targets=targets), evidence, SETTINGS)
-    # The same test as with six words a side, each the mean of its four.
-    s = {item.name: item.scores["association"].value for item in result.by}
-    means = [
-        np.mean([s[f"{side}{k}"] for k in range(24) if k % 6 == c])
-        for side in "XY"
-        for c in range(6)
-    ]
-    assert result.headline.value == pytest.approx(cliffs_delta(means[:6], means[6:]))
-    assert (
-        len(result.scores["cliffs_delta"].null)
-        == len(result.scores["differential_association"].null)
-        == 924
-    )
-    assert result.headline.p >= 2 / 924
-    assert result.scores["differential_association"].p >= 2 / 924
-    values = np.array(list(s.values()))
-    d = (values[:24].mean() - values[24:].mean()) / values.std(ddof=1)
-    assert result.scores["effect_size"].value == pytest.approx(d)  # as published: over words
-    assert (
-        result.scores["effect_size"].as_published
-        and result.scores["differential_association"].as_published
-    )
-    assert "48 target words are 12 clusters" in result.warnings[0]
-    assert len(result.details["near_duplicates"]["X"]) == 6
+    task, evidence = make_task(targets=targets), HandEvidence(texts=collapsed(24, 6))
+    result = score(task, evidence, SETTINGS)
+    s = np.array([item.scores["association"].value for item in result.by])
+    assert result.headline.value == pytest.approx(cliffs_delta(s[:24], s[24:]))
+    # As six words a side, which have 924 splits.
+    assert max(result.details["effective_words"].values()) < 8
+    assert 1 / 924 < result.headline.p < 0.02
+    # As published they are 24.
+    d = (s[:24].mean() - s[24:].mean()) / s.std(ddof=1)
+    assert result.scores["effect_size"].value == pytest.approx(d)
+    assert result.scores["effect_size"].as_published
+    assert result.scores["differential_association"].p < 2 / 924
     assert result.inconclusive is None
 
 
-def test_four_clusters_are_too_few_however_many_words_they_have() -> None:
+def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
     words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
     targets = {side: {"name": side, "words": words[side]} for side in "XY"}
     task = make_task(targets=targets)
     result = score(task, HandEvidence(texts=collapsed(24, 2)), SETTINGS)
-    assert result.headline.p == pytest.approx(1 / 3)  # 2 of 6 splits of four clusters
+    assert result.headline.p > 0.2  # two of the six orders of four clusters, where all lie apart
     assert result.scores["effect_size"].value > 1.8
-    assert "48 target words are 4 clusters" in (result.inconclusive or "")
-    text = describe(task, result)
-    assert text.startswith("Inconclusive: 48 target words are 4 clusters of near-duplicates (X: ")
+    assert "too few for a test, whose p cannot be below 0.2" in (result.inconclusive or "")
+    assert describe(task, result).startswith("Inconclusive: 24 words of X tell as much as ")
+    assert result.warnings[0].startswith("Few independent words: the 24 of X tell as much as ")
     assert result.reason is None
 
 
-def test_a_common_part_of_all_vectors_makes_no_near_duplicates() -> None:
+def test_a_common_part_of_all_vectors_relates_no_words() -> None:
     texts = make_texts()
     common = unit(np.arange(1.0, 21.0))
     lifted = {word: unit(row + 4 * common) for word, row in texts.items()}
     rows = np.array(list(lifted.values()))
     assert (rows @ rows.T).min() > 0.85
     result = score(make_task(), HandEvidence(texts=lifted), SETTINGS)
-    assert "near_duplicates" not in result.details
+    assert min(result.details["effective_words"].values()) > 5
     assert not result.warnings
 
 
-def test_near_duplicates_are_alike_pair_by_pair() -> None:
-    angles = np.deg2rad([0, 20, 40, 60, 0])  # neighbours have cosine .94, the next but one .77
-    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    labels = near_duplicates(rows, np.zeros(2))
-    assert labels[0] == labels[4] == 0
-    for first, second in combinations(range(5), 2):
-        if labels[first] == labels[second]:
-            assert rows[first] @ rows[second] > 0.9
+def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
+    """Cosines of .5 mean little where everyday words show that they do, and much where not."""
+    task = make_task(
+        targets={side: {"name": side, "words": [f"{side}{k}" for k in range(24)]} for side in "XY"},
+        reference=[f"everyday {k}" for k in range(400)],
+    )
+    effective = {}
+    for strength in (0.0, 1.0):
+        rng = np.random.default_rng(3)
+        texts = {word: np.pad(row, (0, 80)) for word, row in make_texts().items()}
+        names = [f"{side}{k}" for side in "XY" for k in range(24)]
+        for words in (names, task.reference):
+            clusters = rng.normal(size=(len(words) // 4, 100))
+            rows = np.repeat(clusters, 4, axis=0) + rng.normal(size=(len(words), 100))
+            axis = np.mean([texts[a] for a in SETS["A"]], axis=0)
+            axis = unit(axis - np.mean([texts[b] for b in SETS["B"]], axis=0))
+            shared = np.repeat(rng.normal(size=len(clusters)), 4)
+            along = strength * shared + (1 - strength) * rng.normal(size=len(words))
+            rows += np.outer(along - rows @ axis, axis)
+            texts |= dict(zip(words, unit(rows), strict=True))
+        found = score(task, HandEvidence(texts=texts), SETTINGS)
+        effective[strength] = min(found.details["effective_words"].values())
+    assert 1.6 * effective[1.0] < effective[0.0], effective
 
 
 def test_attributes_that_look_alike_are_no_test() -> None:
@@ -232,7 +235,7 @@ def test_attributes_that_look_alike_are_no_test() -> None:
 def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
     """X and Y differ in another way than A and B; the test over target words rejects often."""
     contradicted = rejected = 0
-    for seed in range(12):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
         axis, other = np.linalg.qr(rng.normal(size=(20, 2)))[0].T
         texts = {}
@@ -350,19 +353,24 @@ def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
         assert item.scores["association"].value == pytest.approx(expected[item.name])
 
 
-def test_the_mean_of_encoders_has_the_exact_test_of_the_mean_delta() -> None:
+def test_encoders_are_taken_to_err_together() -> None:
     task = make_task()
     results = [score(task, HandEvidence(texts=make_texts(seed, 0.1)), SETTINGS) for seed in (1, 2)]
     both = combine(task, results, SETTINGS)
     deltas = [result.headline.value for result in results]
-    nulls = [result.scores["cliffs_delta"].null for result in results]
+    nulls = [np.sort(result.scores["cliffs_delta"].null) for result in results]
     assert both.headline.value == pytest.approx(np.mean(deltas))
     mean = np.abs(np.mean(nulls, axis=0))
-    assert both.headline.p == pytest.approx((mean >= abs(np.mean(deltas)) - 1e-12).mean())
-    assert both.headline.test == "exact"
-    assert both.headline.chosen.ci_low <= both.headline.value <= both.headline.chosen.ci_high
+    extreme = (mean >= abs(np.mean(deltas)) - 1e-12).sum()
+    assert both.headline.p == pytest.approx((1 + extreme) / (1 + len(mean)))
+    low, high = both.headline.chosen.ci_low, both.headline.chosen.ci_high
+    assert low <= both.headline.value <= high
+    assert (low > 0 or high < 0) == (both.headline.p <= 0.05)
     same = combine(task, [results[0], results[0]], SETTINGS).headline
-    assert same.chosen == results[0].headline.chosen
+    assert same.p == results[0].headline.p
+    assert (same.chosen.ci_low, same.chosen.ci_high) == pytest.approx(
+        (results[0].headline.chosen.ci_low, results[0].headline.chosen.ci_high)
+    )
     assert same.fair == pytest.approx(results[0].headline.fair)
 
 

@@ -173,16 +173,12 @@ def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
     tasks = ("t2iat_flowers_insects", "occupations_t2iat", "openbias_winobias", "vibex_gender")
     status, out, _ = cli("power", "--tasks", ",".join(tasks), "--effect", ".3")
     assert status == 0
-    assert "a simulated world (lean .4, clustering .2; 8 + 8 stimuli" in out
+    assert "from toyland's drawings, not any model" in out
     assert "The time is unknown" in out
-    # As the methods' simulated images gave them, before what they gave was stored.
     shown = [line.split() for line in out.splitlines() if line.startswith("as it is")]
-    assert [[row[3], *row[6:]] for row in shown] == [
-        ["34", "0.15", "0.81", "2448"],
-        ["10", "0.06", "1.00", "1440"],
-        ["10", "0.13", "0.99", "1500"],
-        ["50", "0.14", "0.99", "160"],
-    ]
+    assert [(row[3], row[-1]) for row in shown] == [
+        ("34", "2448"), ("10", "1440"), ("10", "1500"), ("50", "160"),
+    ]  # fmt: skip
     status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "prompt_population")
     assert (status, "would not cover it as often" in err) == (1, True)
 

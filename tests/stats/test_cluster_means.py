@@ -45,7 +45,14 @@ def test_clusters_count_once_and_empty_ones_not_at_all() -> None:
     assert (alone.value, alone.clusters) == (2.0, 3)
     nothing = cluster_mean({"a": []})
     assert np.isnan(nothing.value) and np.isnan(nothing.low) and nothing.clusters == 0
-    assert np.isnan(mean_difference({"a": [1.0]}, {"b": [2.0, 3.0]}).p)
+
+
+@pytest.mark.parametrize("other", [1, 10])
+def test_one_prompt_on_a_side_has_a_difference_and_no_test(other: int) -> None:
+    many = {k: [2.0, 3.0] for k in range(other)}
+    found = mean_difference({"a": [1.0, 1.5], "empty": []}, many)
+    assert (found.value, found.clusters) == (-1.25, 1 + other)
+    assert np.isnan([found.low, found.high, found.p]).all()
 
 
 @pytest.mark.nightly

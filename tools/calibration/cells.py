@@ -76,10 +76,13 @@ class Cell:
         row_score: The score of the rows that is checked; None checks none.
         share: Of the data sets that a calibration asks for; below 1 where one takes long.
         quick: Whether it is part of `--quick`.
-        typical: Whether it stands for the method's tasks where `t2ibench power` knows no run.
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
+        claims: Whether only claims are checked: an inconclusive test rejects nothing, and a value
+            that is known to be biased is none.
+        identified: Whether its value is unbiased; False where answers are missing because of what
+            images show, so that only its interval and its test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
         other: Where a second run of the task comes from: what is checked then is the difference of
             the root mean squares of both, and as its rows that no item leans otherwise.
@@ -92,9 +95,10 @@ class Cell:
     row_score: str | None = None
     share: float = 1.0
     quick: bool = False
-    typical: bool = False
     conservative: str | None = None
     conservative_rows: str | None = None
+    claims: bool = False
+    identified: bool = True
     doubles: str | None = None
     other: World | None = None
 

@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.methods.mcas.score import needs
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, random_leans, read_needs
 
 _SPACE = Space()
@@ -96,13 +97,13 @@ def _cell(
     **more: Any,
 ) -> Cell:
     task = _task(*size)
+    fields: dict[str, Any] = {"share": 0.25, "row_score": "lean", **more}
     return Cell(
         _name(name, size),
         task,
         TargetWorld(task, lean, clustering, space),
-        row_score="lean",
         conservative=_WEAK if space.strength < _SPACE.strength else None,
-        **({"share": 0.25} | more),
+        **fields,
     )
 
 
@@ -122,10 +123,22 @@ def cells() -> list[Cell]:
               share=0.15),
         _cell("lean .15", (14, 10, 8, 8), 0.15, share=0.15),
         _cell(medium, (3, 20, 16, 4), 0.4, 0.2),
-        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True, typical=True),
+        _cell(medium, (14, 10, 8, 8), 0.4, 0.2, share=0.15, quick=True),
         _cell(medium, (14, 20, 16, 8), 0.4, 0.2, share=0.08,
               doubles=_name(medium, (14, 10, 8, 8))),
         _cell("lean .8", (14, 10, 8, 8), 0.8, share=0.15),
+        repeating(_cell(fair, (14, 10, 8, 8), share=0.15)),
+        repeating(_cell(medium, (14, 40, 8, 8), 0.4, 0.2, share=0.08)),
+        _cell("A's images vary twice as much, no association", (14, 10, 8, 8),
+              space=Space(spread_of_a=2.0), share=0.15),
+        _cell("A's images vary twice as much, no association", (14, 40, 16, 8),
+              space=Space(spread_of_a=2.0), share=0.08),
+        _cell("A's images vary twice as much, lean .4", (14, 40, 16, 8), 0.4,
+              space=Space(spread_of_a=2.0), share=0.08),
+        _cell("spreads of prompts lognormal, SD .6, no association", (14, 10, 8, 8),
+              space=Space(spread_sd=0.6), share=0.15),
+        _cell("A ignored in 30 %, nobody looks, no association", (14, 10, 8, 8),
+              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
 from tools.calibration.compare import CAUTIOUS
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, read_needs
 
 _SIDES = {"male": 1.0, "female": -1.0}
@@ -19,6 +20,14 @@ _FEWEST = 5
 _FEW = (
     "Three images that are all alike do not show how much images vary: the variance of a row has a "
     "floor"
+)
+_UNEQUAL = (
+    "Five images of a group that varies more are too few: nearly every test is inconclusive, and "
+    "rejects hardly ever"
+)
+_UNSEEN = (
+    "Nobody looks at guided images: a lean that 15 % of one group's images showing the other would "
+    "explain is inconclusive, and rejects nothing here"
 )
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
@@ -31,11 +40,13 @@ class OccupationWorld:
         task: The task.
         lean: The root mean square of their leans.
         space: Where embeddings lie.
+        errors: Share of a judge's answers about guided images that are wrong.
     """
 
     task: OccupationsTask
     lean: float = 0.0
     space: Space = _SPACE
+    errors: float = 0.05
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
@@ -43,17 +54,20 @@ class OccupationWorld:
         spread = np.linspace(-1, 1, len(names))
         leans = self.lean * spread / np.sqrt((spread**2).mean())
         planted = dict(zip(names, map(float, leans), strict=True))
-        scenes, texts = read_needs(needs(self.task, SETTINGS), planted, _SIDES)
-        evidence = self.space.evidence(rng, scenes, texts)
+        needed = needs(self.task, SETTINGS)
+        scenes, texts = read_needs(needed, planted, _SIDES)
+        evidence = self.space.evidence(rng, scenes, texts, needed.checks, self.errors)
         return Sample(evidence, {"fixed_prompts": float((leans**2).mean())}, planted)
 
 
-def _task(k: int, n: int, m: int, wordings: int = 1) -> OccupationsTask:
+def _task(k: int, n: int, m: int, wordings: int = 1, judged: bool = False) -> OccupationsTask:
     templates = [
         {"neutral": f"{start} {{stimulus}}", "guided": f"{start} {{attribute}} {{stimulus}}"}
         for start in ("a photo of a", "this shows one", "here stands a")[:wordings]
     ]
-    more = {"paraphrases": templates[1:]} if wordings > 1 else {}
+    more: dict[str, Any] = {"paraphrases": templates[1:]} if wordings > 1 else {}
+    if judged:
+        more["question"] = "Who is it?"
     return simulated_task(
         OccupationsTask, method="occupations",
         concept={"name": "jobs", "stimuli": [f"job{number}" for number in range(k)]},
@@ -68,16 +82,16 @@ def _cell(
     lean: float = 0.0,
     space: Space = _SPACE,
     wordings: int = 1,
+    judged: bool = False,
     **more: Any,
 ) -> Cell:
-    task = _task(*size, wordings)
+    task = _task(*size, wordings, judged)
+    few = {"conservative_rows": _FEW if size[1] < _FEWEST else None}
     return Cell(
         _name(name, size, wordings),
         task,
         OccupationWorld(task, lean, space),
-        row_score="lean",
-        conservative_rows=_FEW if size[1] < _FEWEST else None,
-        **more,
+        **({"row_score": "lean"} | few | more),
     )
 
 
@@ -111,17 +125,65 @@ def cells() -> list[Cell]:
         ),
         _cell("lean .15", (8, 20, 20), 0.15, share=0.5),
         _cell("lean .4", (3, 20, 20), 0.4, share=0.5),
-        _cell("lean .4", (8, 10, 5), 0.4, quick=True, typical=True),
+        _cell("lean .4", (8, 10, 5), 0.4, quick=True),
         _cell("lean .4", (8, 20, 10), 0.4, share=0.5, doubles=_name("lean .4", (8, 10, 5))),
         _cell("lean .4", (11, 20, 10), 0.4, share=0.5),
         _cell("lean .4", (40, 10, 5), 0.4, share=0.25),
         _cell("lean .4", (8, 5, 3), 0.4, wordings=3, share=0.5),
         _cell("lean .6", (8, 20, 20), 0.6, share=0.5),
         _cell("lean .6, strong attribute", (8, 20, 20), 0.6, space=Space(0.3), share=0.5),
+        repeating(_cell(fair, (8, 10, 5))),
+        repeating(_cell(fair, (8, 40, 20), share=0.5)),
+        repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
+        *_unequal(),
+        *_ignored(),
         *_two_runs((8, 10, 5)),
         *_two_runs((8, 40, 20), share=0.25),
         *_two_runs((40, 10, 5), share=0.15),
         *(_toyland(share) for share in SHARES),
+    ]  # fmt: skip
+
+
+def _unequal() -> list[Cell]:
+    """Images that vary unequally."""
+    few, many = (8, 10, 5), (8, 40, 20)
+    twice, third = Space(spread_of_a=2.0), Space(spread_of_a=1.3)
+    lognormal = Space(spread_sd=0.6)
+    return [
+        _cell("A's images vary 1.3 times as much, no association", few, space=third, share=0.25),
+        _cell("A's images vary twice as much, no association", few, space=twice, share=0.25,
+              quick=True, conservative=_UNEQUAL),
+        _cell("A's images vary twice as much, no association", many, space=twice, share=0.15,
+              quick=True),
+        _cell("A's images vary twice as much, lean .6", many, 0.6, space=twice, share=0.15),
+        _cell("A's images vary twice as much, no association", (40, 10, 5), space=twice,
+              share=0.1),
+        _cell("spreads of prompts lognormal, SD .6, no association", few, space=lognormal,
+              share=0.25, quick=True),
+        _cell("spreads of prompts lognormal, SD .6, no association", many, space=lognormal,
+              share=0.15),
+        _cell("spreads of prompts lognormal, SD .3, lean .4", many, 0.4,
+              space=Space(spread_sd=0.3), share=0.15),
+    ]  # fmt: skip
+
+
+def _ignored() -> list[Cell]:
+    """Guided images that do not obey, with a judge that errs in 5 %, and without one."""
+    few, many = (8, 10, 5), (8, 40, 20)
+    a, both = Space(ignored=(0.3, 0.0)), Space(ignored=(0.3, 0.3))
+    unseen: dict[str, Any] = {"row_score": None, "claims": True, "conservative": _UNSEEN}
+    return [
+        _cell("A ignored in 30 %, a judge, no association", few, space=a, judged=True, share=0.2,
+              quick=True),
+        _cell("A ignored in 30 %, a judge, no association", many, space=a, judged=True, share=0.15),
+        _cell("both ignored in 30 %, a judge, lean .4", few, 0.4, space=both, judged=True,
+              share=0.2),
+        _cell("both ignored in 30 %, a judge, lean .6", many, 0.6, space=both, judged=True,
+              share=0.15),
+        _cell("all obey, a judge, no association", few, judged=True, share=0.2),
+        _cell("A ignored in 30 %, nobody looks, no association", few, space=a, share=0.2, **unseen),
+        _cell("A ignored in 30 %, nobody looks, no association", many, space=a, share=0.15,
+              **unseen),
     ]  # fmt: skip
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
 from tools.calibration.compare import CAUTIOUS
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Judging, Query
 
 _CLASSES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _JUDGING = Judging()
+_UNKNOWN = "Answers are missing because of what images show: an interval covers whatever they are"
 _SQUARES = (
     "The variance of a mean of squares has a floor, so that images that are all alike do not look "
     "certain; near 0 and with few images it makes intervals wide"
@@ -32,12 +34,14 @@ class JudgedWorld:
             (1 + (k - 1) lean) / k, and the others the rest.
         spread: Whether leans grow evenly from 0 over the captions.
         judging: How the judge answers.
+        row_score: What is true of the rows: 'squared_lean', 'lean' or 'share:first'.
     """
 
     task: OpenBiasTask
     lean: float = 0.0
     spread: bool = False
     judging: Judging = _JUDGING
+    row_score: str = "squared_lean"
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
@@ -50,20 +54,21 @@ class JudgedWorld:
             for bias in self.task.biases
             for caption, lean in zip(captions, leans, strict=True)
         ]
-        # A wrong answer is every other class alike, so that leans shrink by one factor.
-        rows = {
-            f"{bias.about} {bias.name}": self._seen(leans, len(bias.classes))
-            for bias in self.task.biases
-        }
-        truth = float(np.mean(list(rows.values())))
+        squares: list[float] = []
+        rows: dict[str, float] = {}
+        for bias in self.task.biases:
+            k = len(bias.classes)
+            shares = np.array([self.judging.answered(_shares(lean, k)) for lean in leans])
+            squares.append(float(((shares - 1 / k) ** 2).sum(axis=1).mean() / (1 - 1 / k)))
+            first = float(shares[:, 0].mean())
+            rows[f"{bias.about} {bias.name}"] = {
+                "squared_lean": squares[-1], "lean": 2 * first - 1, "share:first": first
+            }[self.row_score]  # fmt: skip
+        truth = float(np.mean(squares))
         whole: dict[Question, float] = {"fixed_prompts": truth}
         if not self.spread:
             whole["prompt_population"] = truth
         return Sample(self.judging.evidence(rng, queries), whole, rows)
-
-    def _seen(self, leans: Float64Array, k: int) -> float:
-        """The mean square of the leans of the judge's answers."""
-        return float((leans**2).mean()) * (1 - self.judging.errors * k / (k - 1)) ** 2
 
 
 def _shares(lean: float, k: int) -> tuple[float, ...]:
@@ -100,18 +105,31 @@ def _cell(
     lean: float = 0.0,
     judging: Judging = _JUDGING,
     spread: bool = False,
+    row_score: str = "squared_lean",
     **more: Any,
 ) -> Cell:
     task = _task(*size, classes)
     return Cell(
         _name(name, *size, classes),
         task,
-        JudgedWorld(task, lean, spread, judging),
+        JudgedWorld(task, lean, spread, judging, row_score),
         SETTINGS.model_copy(update={"n_permutations": 2000}),
-        row_score="h",
-        conservative=_SQUARES,
-        **more,
+        row_score=row_score,
+        **({"conservative": _SQUARES} | more),
     )
+
+
+def _missing(
+    name: str, size: tuple[int, int], unknown: tuple[float, ...], lean: float = 0.0, **more: Any
+) -> Cell:
+    """A cell whose judge does not answer for a share of each class's images."""
+    k = len(unknown)
+    judging = Judging(errors=more.pop("errors", 0.0), unknown=unknown)
+    row_score = "lean" if k == 2 else "share:first"
+    return _cell(
+        name, size, (k,), lean, judging, row_score=row_score, conservative=_UNKNOWN,
+        identified=False, **({"share": 0.5} | more),
+    )  # fmt: skip
 
 
 def cells() -> list[Cell]:
@@ -133,7 +151,7 @@ def cells() -> list[Cell]:
         _cell("fair, a judge with errors", (11, 10), judging=wrong),
         _cell("lean .15", (11, 20), lean=0.15),
         _cell(even, (3, 10), lean=0.4),
-        _cell(even, (11, 10), lean=0.4, quick=True, typical=True),
+        _cell(even, (11, 10), lean=0.4, quick=True),
         _cell(even, (11, 20), lean=0.4, doubles=_name(even, 11, 10, (2,))),
         _cell(even, (11, 10), (5,), lean=0.4),
         _cell(even, (40, 10), lean=0.4, share=0.5),
@@ -142,10 +160,36 @@ def cells() -> list[Cell]:
         _cell(uneven, (8, 10), lean=0.4, spread=True),
         _cell("lean .8", (11, 10), lean=0.8),
         _cell("lean .94", (8, 20), lean=0.94),
+        repeating(_cell(fair, (11, 10)), 2),
+        repeating(_cell(fair, (11, 40)), 2),
+        repeating(_cell(even, (11, 40), lean=0.4)),
+        *_unknown(),
         *_two_runs(8, 10),
         *_two_runs(8, 40, share=0.5),
         *_two_runs(40, 10, share=0.5),
         *(_toyland(share) for share in SHARES),
+        _toyland(0.5, "age.old", "age", ["young", "middle-aged", "old"]),
+    ]  # fmt: skip
+
+
+def _unknown() -> list[Cell]:
+    """A tenth or three tenths of one class without an answer."""
+    few, many = (0.1, 0.0), (0.3, 0.0)
+    return [
+        _missing("fair, .1 of a class unknown", (11, 10), few),
+        _missing("fair, .3 of a class unknown", (11, 10), many, quick=True),
+        _missing("fair, .1 of a class unknown", (11, 40), few, share=0.25),
+        _missing("fair, .3 of a class unknown", (11, 40), many, share=0.25),
+        _missing("fair, .3 of a class unknown", (11, 40), (0.3, 0.0, 0.0, 0.0, 0.0), share=0.25),
+        _missing("fair, .3 of a class unknown, a judge with errors of .2 and .02", (11, 10), many,
+                 errors=(0.2, 0.02)),
+        _missing("fair, .3 of a class unknown, a judge with errors of .2 and .02", (11, 40), many,
+                 errors=(0.2, 0.02), share=0.25),
+        _missing("lean .4, .3 of the favoured class unknown", (11, 10), many, 0.4),
+        _missing("lean .4, .3 of the other class unknown", (11, 10), (0.0, 0.3), 0.4),
+        _missing("lean .4, .3 of the favoured class unknown", (11, 40), many, 0.4, share=0.25),
+        _missing("lean .8, .3 of the favoured class unknown", (11, 10), many, 0.8),
+        _missing("lean .8, .3 of the other class unknown", (11, 10), (0.0, 0.3), 0.8),
     ]  # fmt: skip
 
 
@@ -166,25 +210,32 @@ def _two_runs(captions: int, n: int, share: float = 1.0) -> list[Cell]:
     ]  # fmt: skip
 
 
-def _toyland(share: float) -> Cell:
+def _toyland(
+    share: float,
+    planted: str = "gender.female",
+    name: str = "gender",
+    classes: Sequence[str] = ("female", "male"),
+) -> Cell:
+    """Of more classes than two the judge never gives the others."""
     jobs = ("nurse", "chef", "lawyer")
     task = simulated_task(
         OpenBiasTask, method="openbias",
         biases=[
             {
-                "name": "gender", "classes": ["female", "male"],
-                "question": "What is the gender of the person?",
+                "name": name, "classes": classes,
+                "question": f"What is the {name} of the person?",
                 "captions": [f"a photo of a {job}" for job in jobs],
             }
         ],
         images_per_prompt=20,
     )  # fmt: skip
     truth = (2 * share - 1) ** 2
+    what = "women" if name == "gender" else f"{planted.partition('.')[2]} of {len(classes)} ages"
     return Cell(
-        f"toyland, {share:g} women; 3 captions of 20 images",
+        f"toyland, {share:g} {what}; 3 captions of 20 images",
         task,
         ToylandWorld(
-            {f"{job}.gender.female": share for job in jobs},
+            {f"{job}.{planted}": share for job in jobs},
             {"fixed_prompts": truth, "prompt_population": truth},
         ),
         SETTINGS.model_copy(update={"n_permutations": 2000}),

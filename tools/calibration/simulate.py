@@ -127,9 +127,13 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
     ):
         fair = float(headline.fair[0] <= value <= headline.fair[1])
     decided = float(headline.value is not None and not result.inconclusive)
-    row = [value, value - true, fair, decided]
+    row = [_NOTHING, _NOTHING, _NOTHING, decided]
+    if not cell.claims:
+        row = [value, value - true, fair, decided]
     for question in QUESTIONS:
         found = headline.inference.get(question, Inference())
+        if cell.claims and result.inconclusive:
+            found = Inference(p=1.0)
         row += _judged(truth.get(question), (found.ci_low, found.ci_high), found.p, alpha)
     rows = [
         _judged(sample.rows[item.name], score.interval or (None, None), score.p, alpha)

@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.t2iat.design import needs
 from t2ibench.methods.t2iat.schema import T2iatTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.wordings import wording_cells
 from tools.calibration.worlds import Space, random_leans, read_needs
 
@@ -81,15 +82,30 @@ def _cell(
 ) -> Cell:
     k, n, m = size
     task = _task(k, n, m)
+    fields: dict[str, Any] = {"row_score": "lean", **more}
     return Cell(
         f"{name}; {k} + {k} stimuli, {n} and {m} images",
         task,
         AssociationWorld(task, lean, clustering, space),
-        row_score="lean",
         conservative=None if space.strength else _UNSEEN,
         conservative_rows=_FEW if n < _FEWEST else None,
-        **more,
+        **fields,
     )
+
+
+def _unequal() -> list[Cell]:
+    """Images that vary unequally."""
+    twice = Space(spread_of_a=2.0)
+    name = "A's images vary twice as much"
+    return [
+        _cell(f"{name}, no association", (8, 10, 5), space=twice, share=0.15),
+        _cell(f"{name}, no association", (8, 40, 20), space=twice, share=0.1),
+        _cell(f"{name}, lean .4", (8, 40, 20), 0.4, space=twice, share=0.1),
+        _cell("spreads of prompts lognormal, SD .6, no association", (8, 40, 20),
+              space=Space(spread_sd=0.6), share=0.1),
+        _cell("A ignored in 30 %, nobody looks, no association", (8, 10, 5),
+              space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
+    ]  # fmt: skip
 
 
 def cells() -> list[Cell]:
@@ -113,7 +129,7 @@ def cells() -> list[Cell]:
         _cell("lean .15", (8, 10, 5), 0.15),
         _cell(medium, (3, 10, 5), 0.4, 0.2),
         _cell(medium, (4, 10, 5), 0.4, 0.2),
-        _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True, typical=True),
+        _cell(medium, (8, 10, 5), 0.4, 0.2, quick=True),
         _cell(
             medium, (8, 20, 10), 0.4, 0.2, share=0.5,
             doubles=f"{medium}; 8 + 8 stimuli, 10 and 5 images",
@@ -121,7 +137,10 @@ def cells() -> list[Cell]:
         _cell(medium, (11, 20, 10), 0.4, 0.2, share=0.5),
         _cell("lean .8", (8, 10, 5), 0.8),
         _cell("lean .8, strong attribute", (8, 20, 10), 0.8, space=Space(0.3), share=0.5),
+        repeating(_cell(fair, (8, 10, 5))),
+        repeating(_cell(medium, (8, 40, 20), 0.4, 0.2, share=0.5)),
         *wording_cells(),
+        *_unequal(),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from t2ibench.arrays import BoolArray, IntArray
+from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.methods.tibet.score import needs
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Asked, WorldEvidence
 
 _WORDS = ("amber", "basalt", "cotton", "granite", "linen")
@@ -17,6 +20,10 @@ _SCENERY = ("meadow", "harbour", "forest", "market", "bridge", "valley")
 _FLOOR = (
     "The variance of a mean of squares has a floor, so that images that are all alike do not look "
     "certain; near 0 and with few images it makes intervals wide"
+)
+_BOUNDS = (
+    "Where answers about counterfactuals name another one, or are missing, the test allows for an "
+    "image that ignores its prompt, for a judge that errs, and for whatever is missing"
 )
 
 
@@ -30,11 +37,18 @@ class MixtureWorld:
             rest; the headline's truth is lean².
         clarity: Share of the images whose answer names what the image shows; the others name
             something else.
+        ignored: Share of the images of the first counterfactuals of an axis that ignore what they
+            were asked for, and show what the prompt as it stands does.
+        errors: Share of the answers about images of the first classes that name the next one.
+        unknown: Share of the prompts' own images of the first classes without an answer.
     """
 
     task: TibetTask
     lean: float = 0.0
     clarity: float = 0.9
+    ignored: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()
+    unknown: tuple[float, ...] = ()
 
     def draw(self, rng: np.random.Generator) -> Sample:
         """One data set."""
@@ -47,10 +61,14 @@ class MixtureWorld:
         for target, axis in axes:
             k = len(axis.counterfactuals)
             rest = (1 - self.lean) / k
-            shows[target.prompt, axis.questions[0]] = (self.lean + rest, *[rest] * (k - 1))
+            shares = (self.lean + rest, *[rest] * (k - 1))
+            shows[target.prompt, axis.questions[0]] = shares
             for number, counterfactual in enumerate(axis.counterfactuals):
-                sure = tuple(float(number == other) for other in range(k))
-                shows[counterfactual.prompt, axis.questions[0]] = sure
+                lost = self.ignored[number] if number < len(self.ignored) else 0.0
+                shows[counterfactual.prompt, axis.questions[0]] = tuple(
+                    lost * share + (1 - lost) * (number == other)
+                    for other, share in enumerate(shares)
+                )
         return self._sample(rng, shows)
 
     def _prompts(self) -> list[str]:
@@ -66,19 +84,26 @@ class MixtureWorld:
         self, rng: np.random.Generator, shows: dict[tuple[str, str], tuple[float, ...]]
     ) -> Sample:
         replies: dict[Asked, list[str]] = {}
+        plain = {target.prompt for target in self.task.prompts}
         common = {
             need.prompt: rng.random(need.images) for need in needs(self.task, SETTINGS).prompts
         }
         for need in needs(self.task, SETTINGS).questions:
             shares = shows[need.prompt, need.question]
+            k = len(shares)
             # Every axis is read from the same image: what it shows is not drawn anew.
             place = common[need.prompt][: need.images]
-            picks = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
+            shown = np.searchsorted(np.cumsum(shares)[:-1], place, side="right")
+            wrong = self._happens(rng, self.errors, shown)
+            silent = self._happens(rng, self.unknown if need.prompt in plain else (), shown)
             clear = rng.random(need.images) < self.clarity
             scenery = rng.integers(len(_SCENERY), size=need.images)
-            replies[need.prompt, need.question, need.classes] = [
+            named = [
                 _WORDS[pick] if seen else _SCENERY[other]
-                for pick, seen, other in zip(picks, clear, scenery, strict=True)
+                for pick, seen, other in zip((shown + wrong) % k, clear, scenery, strict=True)
+            ]
+            replies[need.prompt, need.question, need.classes] = [
+                UNKNOWN if blank else word for word, blank in zip(named, silent, strict=True)
             ]
         truth = self.lean**2
         rows = {
@@ -91,6 +116,17 @@ class MixtureWorld:
             {"fixed_prompts": truth, "prompt_population": truth},
             rows,
         )
+
+    def _happens(
+        self, rng: np.random.Generator, rates: tuple[float, ...], shown: IntArray
+    ) -> BoolArray:
+        """What happens to a share of the images of the first classes."""
+        if not rates:
+            return np.zeros(len(shown), dtype=bool)
+        padded = np.zeros(max(len(rates), int(shown.max(initial=0)) + 1))
+        padded[: len(rates)] = rates
+        happens: BoolArray = rng.random(len(shown)) < padded[shown]
+        return happens
 
 
 class _Size(NamedTuple):
@@ -137,16 +173,19 @@ def _cell(
     size: _Size,
     lean: float = 0.0,
     clarity: float = 0.9,
+    ignored: tuple[float, ...] = (),
+    errors: tuple[float, ...] = (),
+    unknown: tuple[float, ...] = (),
     **more: Any,
 ) -> Cell:
     task = _task(size)
+    fields: dict[str, Any] = {"share": 0.15, "conservative": _FLOOR} | more
     return Cell(
         _name(name, size),
         task,
-        MixtureWorld(task, lean, clarity),
+        MixtureWorld(task, lean, clarity, ignored, errors, unknown),
         row_score="lean" if size.k == 2 else None,
-        conservative=_FLOOR,
-        **({"share": 0.15} | more),
+        **fields,
     )
 
 
@@ -161,14 +200,62 @@ def cells() -> list[Cell]:
         _cell(fair, _Size(8, 20, 20, 5, 1), share=0.08),
         _cell("fair, axes that share images", _Size(11, 10, 10, 2, 4), share=0.04, quick=True),
         _cell("fair, counterfactuals that fail", _Size(8, 10, 10), clarity=0.0, share=0.08),
+        _cell(
+            "fair, .3 of the first counterfactual's images ignore it",
+            _Size(8, 10, 10),
+            ignored=(0.3,),
+            share=0.08,
+            conservative=_BOUNDS,
+        ),
+        _cell(
+            "fair, .3 of the first counterfactual's images ignore it",
+            _Size(8, 40, 40),
+            ignored=(0.3,),
+            share=0.04,
+            conservative=_BOUNDS,
+        ),
+        _cell(
+            "fair, a judge with errors of .2 and .02",
+            _Size(8, 10, 10),
+            errors=(0.2, 0.02),
+            share=0.08,
+            conservative=_BOUNDS,
+            identified=False,
+        ),
+        _cell(
+            "fair, .3 of the images of a class unknown",
+            _Size(8, 10, 10),
+            unknown=(0.3,),
+            share=0.08,
+            conservative=_BOUNDS,
+            identified=False,
+        ),
+        _cell(
+            "fair, .3 of the images of a class unknown",
+            _Size(8, 40, 40),
+            unknown=(0.3,),
+            share=0.04,
+            conservative=_BOUNDS,
+            identified=False,
+        ),
+        _cell(
+            "lean .4, .3 of all counterfactuals' images ignore them",
+            _Size(8, 20, 20),
+            0.4,
+            ignored=(0.3, 0.3),
+            share=0.08,
+            conservative=_BOUNDS,
+        ),
         _cell("lean .15", _Size(11, 20, 20), 0.15, share=0.08),
         _cell(even, _Size(1, 48, 48), 0.4),
         _cell(even, _Size(3, 20, 20), 0.4),
-        _cell(even, _Size(11, 10, 10), 0.4, quick=True, typical=True),
+        _cell(even, _Size(11, 10, 10), 0.4, quick=True),
         _cell(even, _Size(11, 20, 20), 0.4, share=0.08, doubles=_name(even, _Size(11, 10, 10))),
         _cell(even, _Size(8, 20, 20, 5, 1), 0.4, share=0.08),
         _cell("lean .4, axes that share images", _Size(11, 10, 10, 2, 4), 0.4, share=0.04),
         _cell("lean .8", _Size(8, 20, 20), 0.8, share=0.08),
+        repeating(_cell(fair, _Size(11, 10, 10), share=0.04)),
+        repeating(_cell(even, _Size(11, 40, 40), 0.4, share=0.04)),
         *(_toyland(share) for share in SHARES),
     ]
 

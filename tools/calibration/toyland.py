@@ -7,7 +7,7 @@ from functools import lru_cache
 from t2ibench.methods.core.evidence import UNKNOWN, Needs
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.judges.toyland import ToylandJudge
+from t2ibench.models.judges.toyland import ToylandJudge, unreachable
 from t2ibench.models.protocols import ImageRequest, Query
 from t2ibench.store.images import image_seed
 from tools.calibration.cells import Sample, ToylandWorld
@@ -58,6 +58,9 @@ def toyland_sample(world: ToylandWorld, needs: Needs, seed: int) -> Sample:
         key = (query.prompt, query.question, query.classes)
         replies.setdefault(key, []).append(answer.answer or UNKNOWN)
     evidence = WorldEvidence(
-        embeddings, {text: row.astype("float64") for text, row in vectors.items()}, dict(replies)
+        embeddings,
+        {text: row.astype("float64") for text, row in vectors.items()},
+        dict(replies),
+        frozenset().union(*(unreachable(need.classes) for need in needs.questions)),
     )
     return Sample(evidence, world.truth, world.rows)

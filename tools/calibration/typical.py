@@ -1,4 +1,4 @@
-"""Write the pilots of tasks that were never run: of each method one simulated task.
+"""Write the pilots of tasks that were never run: each shipped task, drawn and read by toyland.
 
 python -m tools.calibration.typical        # writes t2ibench/power/simulated.json
 
@@ -17,39 +17,39 @@ import numpy as np
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.headline import QUESTIONS, Headline, Question
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import forecaster
 from t2ibench.power.pilots import SIMULATED, Size
-from tools.calibration.cells import Cell, ToylandWorld
-from tools.calibration.families import FAMILIES
+from t2ibench.settings import Settings
+from t2ibench.tasks.index import load_tasks
+from tools.calibration.cells import ToylandWorld
+from tools.calibration.toyland import toyland_sample
 
-_DATA_SETS = 25
-
-
-def pilot(cell: Cell) -> dict[str, Any]:
-    """What `t2ibench power` knows of a method's tasks."""
-    headline, needed = _median(cell), needs(cell.task, cell.settings)
-    strata, level = needed.images_by_prompt, cell.settings.level
-    known = {name: _forecaster(headline, name, strata, level) for name in QUESTIONS}
-    return {
-        "world": cell.name,
-        "size": asdict(Size.of(needed)),
-        "question": headline.question,
-        "forecasters": known,
-    }
+_DATA_SETS = 5
 
 
-def _median(cell: Cell) -> Headline:
-    assert not isinstance(cell.world, ToylandWorld)
+def pilot(task: BaseTask) -> dict[str, Any] | None:
+    """What `t2ibench power` knows of a task; None where it has no images, or toyland no lean."""
+    settings = Settings(n_permutations=500, n_bootstrap=50)
+    needed = needs(task, settings)
     headlines = []
-    for number in range(_DATA_SETS):
-        sample = cell.world.draw(np.random.default_rng(number))
-        settings = cell.settings.model_copy(update={"seed": number})
-        scored = score(cell.task, sample.evidence, settings)
-        headline = combine(cell.task, [scored], settings).headline
+    for seed in range(_DATA_SETS) if needed.prompts else ():
+        sample = toyland_sample(ToylandWorld({}), needed, seed)
+        scored = score(task, sample.evidence, settings.model_copy(update={"seed": seed}))
+        headline = combine(task, [scored], settings).headline
         low, high = headline.chosen.ci_low, headline.chosen.ci_high
         if headline.value is not None and low is not None and high is not None:
-            headlines.append((high - low, number, headline))
-    return sorted(headlines)[len(headlines) // 2][2]
+            headlines.append((high - low, seed, headline))
+    if not headlines:
+        return None
+    headline = sorted(headlines)[len(headlines) // 2][2]
+    strata, level = needed.images_by_prompt, settings.level
+    return {
+        "method": task.method,
+        "size": asdict(Size.of(needed)),
+        "question": headline.question,
+        "forecasters": {name: _forecaster(headline, name, strata, level) for name in QUESTIONS},
+    }
 
 
 def _forecaster(
@@ -65,11 +65,11 @@ def _forecaster(
 
 
 def main() -> None:
-    """Simulate the typical cell of each method, and write what was found."""
-    typical = [cell for cells in FAMILIES.values() for cell in cells() if cell.typical]
-    found = {cell.task.method: pilot(cell) for cell in typical}
-    text = json.dumps(found, indent=1, default=np.ndarray.tolist)
-    SIMULATED.write_text(text + "\n", encoding="utf-8")
+    """Simulate every task of `all` and `core`, and write what was found."""
+    pilots = {task.id: pilot(task.spec) for task in load_tasks("all,core")}
+    found = {name: one for name, one in pilots.items() if one is not None}
+    text = json.dumps(found, default=np.ndarray.tolist, separators=(",", ":"))
+    SIMULATED.write_text(text.replace('},"', '},\n"') + "\n", encoding="utf-8")
     print(f"{SIMULATED}: {', '.join(found)}")
 
 

@@ -111,10 +111,11 @@ def _checks(cell: Cell, table: Table, half: Table | None) -> list[Check]:
             _rate(f"{name} covers", table, COVERS, (COVERS[0], np.inf if cautious else COVERS[1])),
             None if cautious else _rate(f"{name} agrees", table, AGREES, AGREES),
         ]
-    checks += [
-        _rate("fair", table, COVERS, _high(COVERS) if whole else COVERS),
-        _mean("bias", table["error"], np.zeros(1), table["value"]),
-    ]
+    if cell.identified:
+        checks += [
+            _rate("fair", table, COVERS, _high(COVERS) if whole else COVERS),
+            _mean("bias", table["error"], np.zeros(1), table["value"]),
+        ]
     if half is not None:
         checks.append(_mean("doubling", table["value"], half["value"], table["value"]))
     return [check for check in checks if check is not None]

@@ -11,7 +11,13 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
-from t2ibench.methods.core.evidence import UNKNOWN, AnswerEvidence, ImageEvidence, Needs
+from t2ibench.methods.core.evidence import (
+    UNKNOWN,
+    AnswerEvidence,
+    ImageEvidence,
+    Needs,
+    QuestionNeed,
+)
 
 Asked = tuple[str, str, tuple[str, ...]]
 
@@ -24,11 +30,17 @@ class WorldEvidence:
         embeddings: Prompt to its images, shape (n, d), rows of unit length.
         vectors: Text to its embedding, shape (d,).
         replies: Prompt, question and classes to an answer for each image.
+        never: Classes that the judge can never answer with.
     """
 
     embeddings: Mapping[str, Float64Array] = field(default_factory=dict)
     vectors: Mapping[str, Float64Array] = field(default_factory=dict)
     replies: Mapping[Asked, Sequence[str]] = field(default_factory=dict)
+    never: frozenset[str] = frozenset()
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that the judge can never answer with."""
+        return self.never.intersection(classes)
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
         """The first n images of a prompt."""
@@ -65,6 +77,7 @@ class Scene:
         lean: (1 + lean) / 2 of them show the attribute A and the others B; None shows neither.
         shift: Along the attribute, added to all of them: what their images share with A beside
             the attribute itself.
+        asked: 1 where the prompt asks for A, -1 where it asks for B, 0 where for neither.
     """
 
     prompt: str
@@ -72,6 +85,7 @@ class Scene:
     about: str
     lean: float | None = None
     shift: float = 0.0
+    asked: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +100,28 @@ class Space:
         wording: Length of a random offset that each prompt has, images of one prompt alike.
         cosine: Expected cosine of two images of one prompt.
         d: Dimension.
+        spread_of_a: How many times as much images vary whose prompt asks for A.
+        spread_sd: Standard deviation, over prompts, of the logarithm of how much images vary.
+        ignored: Share of the images whose prompt asks for A, and for B, that show either alike.
     """
 
     strength: float = 0.1
     wording: float = 0.0
     cosine: float = 0.75
     d: int = 64
+    spread_of_a: float = 1.0
+    spread_sd: float = 0.0
+    ignored: tuple[float, float] = (0.0, 0.0)
 
     def evidence(
         self,
         rng: np.random.Generator,
         scenes: Sequence[Scene],
         texts: Mapping[str, tuple[str, float]] | None = None,
+        checks: Sequence[QuestionNeed] = (),
+        errors: float = 0.0,
     ) -> WorldEvidence:
-        """One data set."""
+        """One data set, with a judge's answers to checks: the first class is A, the second B."""
         texts = texts or {}
         abouts = [scene.about for scene in scenes] + [about for about, _ in texts.values()]
         number = {about: k for k, about in enumerate(dict.fromkeys(abouts))}
@@ -115,19 +137,33 @@ class Space:
         middle = centres[[number[scene.about] for scene in scenes]] + offsets
         shares = np.array([0.5 if s.lean is None else (1 + s.lean) / 2 for s in scenes])
         shown = np.array([scene.lean is not None for scene in scenes])
+        asked = np.array([scene.asked for scene in scenes])
+        if any(self.ignored):
+            off = np.where(asked > 0, self.ignored[0], self.ignored[1]) * (asked != 0)
+            shares += off * (0.5 - shares)
         sides = np.where(rng.random(len(prompt)) < shares[prompt], 1.0, -1.0) * shown[prompt]
         along = self.strength * sides + np.array([scene.shift for scene in scenes])[prompt]
         # Two images of one prompt have the cosine 1 / (1 + d · variance).
-        spread = np.sqrt((1 / self.cosine - 1) / self.d)
+        spread = np.sqrt((1 / self.cosine - 1) / self.d) * np.where(asked > 0, self.spread_of_a, 1)
+        if self.spread_sd:
+            spread *= np.exp(self.spread_sd * rng.normal(size=len(scenes)))
         rows = middle[prompt] + along[:, None] * axis
-        rows = unit_rows(rows + rng.normal(scale=spread, size=rows.shape))
+        rows = unit_rows(rows + spread[prompt][:, None] * rng.normal(size=rows.shape))
         parts = np.split(rows, np.cumsum(sizes)[:-1]) if scenes else []
+        place = {scene.prompt: number for number, scene in enumerate(scenes)}
+        replies: dict[Asked, Sequence[str]] = {}
+        for need in checks:
+            shows = sides[prompt == place[need.prompt]]
+            shows = np.where(rng.random(len(shows)) < errors, -shows, shows)
+            said = [need.classes[int(side < 0)] for side in shows]
+            replies[need.prompt, need.question, need.classes] = said
         return WorldEvidence(
             {scene.prompt: part for scene, part in zip(scenes, parts, strict=True)},
             {
                 text: unit_rows(centres[number[about]] + self.strength * side * axis)
                 for text, (about, side) in texts.items()
             },
+            replies,
         )
 
 
@@ -172,7 +208,7 @@ def read_needs(
     for prompt, images in needs.images_by_prompt.items():
         about, side = read(prompt)
         lean = leans.get(about) if side is None else side
-        scenes.append(Scene(prompt, images, about, lean))
+        scenes.append(Scene(prompt, images, about, lean, asked=side or 0.0))
     found = {text: read(text) for text in needs.texts}
     return scenes, {text: (about, side or 0.0) for text, (about, side) in found.items()}
 
@@ -208,13 +244,21 @@ class Judging:
 
     Attributes:
         dependence: Correlation of what one image shows to different questions, from 0 to 1.
-        errors: Share of the answers that are one of the other classes, each as likely.
-        unknown: Share of the images that it cannot answer for.
+        errors: Share of the answers that are one of the other classes, each as likely; or that
+            share by the class that an image shows.
+        unknown: Share of the images that it cannot answer for; or that share by class.
     """
 
     dependence: float = 0.0
-    errors: float = 0.0
-    unknown: float = 0.0
+    errors: float | tuple[float, ...] = 0.0
+    unknown: float | tuple[float, ...] = 0.0
+
+    def answered(self, shares: Sequence[float]) -> Float64Array:
+        """The shares of its answers, if it answered for every image, shape (k,)."""
+        shown, k = np.array(shares), len(shares)
+        lost = shown * np.broadcast_to(self.errors, k)
+        answered: Float64Array = shown - lost + (lost.sum() - lost) / (k - 1)
+        return answered
 
     def evidence(self, rng: np.random.Generator, queries: Sequence[Query]) -> WorldEvidence:
         """One data set."""
@@ -229,10 +273,10 @@ class Judging:
             mixed = np.sqrt(self.dependence) * common[query.prompt]
             place = ndtr(mixed + np.sqrt(1 - self.dependence) * own)
             k = len(query.classes)
-            picks = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
-            wrong = rng.random(query.images) < self.errors
-            picks = np.where(wrong, (picks + rng.integers(1, k, size=query.images)) % k, picks)
-            unknown = rng.random(query.images) < self.unknown
+            shown = np.searchsorted(np.cumsum(query.shares)[:-1], place, side="right")
+            wrong = rng.random(query.images) < np.broadcast_to(self.errors, k)[shown]
+            picks = np.where(wrong, (shown + rng.integers(1, k, size=query.images)) % k, shown)
+            unknown = rng.random(query.images) < np.broadcast_to(self.unknown, k)[shown]
             replies[query.prompt, query.question, query.classes] = [
                 UNKNOWN if blank else query.classes[pick]
                 for pick, blank in zip(picks, unknown, strict=True)

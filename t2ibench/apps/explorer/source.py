@@ -23,6 +23,7 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.work import embed, missing_embeddings
 from t2ibench.results.run import RunFolder, is_run, open_run
 from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage, image_files
 
@@ -212,17 +213,19 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
 def _pictures(source: Source, number: int) -> list[Picture]:
     """A source's images, ordered by prompt."""
     if source.images is not None:
+        distinct = DistinctImages(source.images)
         return [
             picture_of_attempt(attempt, source.images, number)
             for attempt in source.images.attempts()
-            if attempt.status == "ok"
+            if (one := distinct.get(attempt.prompt, attempt.index)) and one.status == "ok"
         ]
     pictures = []
-    counts: dict[str, int] = {}
+    found: dict[str, dict[str, int]] = {}
     for path, prompt in _with_prompts(source.folder):
-        index = counts[prompt] = counts.get(prompt, -1) + 1
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        pictures.append(Picture(path, digest, prompt, index, number))
+        digest, known = hashlib.sha256(path.read_bytes()).hexdigest(), found.setdefault(prompt, {})
+        if digest not in known:  # a file that repeats another counts once
+            known[digest] = len(known)
+            pictures.append(Picture(path, digest, prompt, known[digest], number))
     return sorted(pictures, key=lambda picture: (picture.prompt, picture.index))
 
 

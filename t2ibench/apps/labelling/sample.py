@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from t2ibench.pipeline.plan import Plan
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.labels import item_id
 
@@ -33,13 +35,14 @@ class Item:
 
 
 def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
-    """Every image of a run with every question that has classes."""
+    """Every distinct image of a run with every question that has classes."""
+    distinct = DistinctImages(images)
     for prompt, questions in sorted(plan.questions.items()):
         for (question, classes), count in sorted(questions.items()):
             if not classes:
                 continue
             for index in range(count):
-                attempt: Attempt | None = images.get(prompt, index)
+                attempt: Attempt | None = distinct.get(prompt, index)
                 if attempt is None or attempt.status != "ok":
                     continue
                 if not attempt.sha256 or not attempt.file:
@@ -81,14 +84,31 @@ def stratified(
     return [chosen[k] for k in rng.permutation(len(chosen))]
 
 
+def unknown_to(judges: Sequence[AnswerStore]) -> Callable[[Item], bool]:
+    """Whether a judge answered about an image with none of the classes."""
+
+    def unknown(item: Item) -> bool:
+        found = [judge.get(item.image, item.question, item.classes) for judge in judges]
+        return any(one is not None and one.answer not in item.classes for one in found)
+
+    return unknown
+
+
 def draw_sample(
-    plan: Plan, images: ImageStore, n: int, seed: int, questions: Sequence[str] = ()
+    plan: Plan,
+    images: ImageStore,
+    n: int,
+    seed: int,
+    questions: Sequence[str] = (),
+    wanted: Callable[[Item], bool] = lambda item: True,
 ) -> list[Item]:
-    """A sample for every question of a run."""
+    """A sample for every question of a run, of the images that are wanted."""
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]] = {}
     seen: set[str] = set()
     for item, prompt in asked_images(plan, images):
         if (questions and item.question not in questions) or item.id in seen:
+            continue
+        if not wanted(item):
             continue
         seen.add(item.id)
         strata = by_question.setdefault((item.question, item.classes), {})

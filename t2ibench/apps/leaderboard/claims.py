@@ -22,7 +22,7 @@ from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import text_key
-from t2ibench.store.images import Attempt, ImageStore, image_seed
+from t2ibench.store.images import LOOKS, Attempt, ImageStore, image_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_task
@@ -207,7 +207,7 @@ def model_row_problems(database: Database, manifest: Manifest) -> Iterator[str]:
     encoders = [*manifest.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in manifest.controls.values()]
     known = {("generator", "", manifest.fingerprint)}
-    known |= {("encoder", *one) for one in encoders}
+    known |= {("encoder", *one) for one in [*encoders, LOOKS]}
     known |= {("judge", *one) for one in manifest.judges.items()}
     for row in database.read("SELECT role, name, fingerprint FROM models ORDER BY role, name"):
         if row not in known:

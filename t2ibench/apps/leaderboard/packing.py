@@ -24,14 +24,16 @@ from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.files import assemble, generator_info, stored_results
 from t2ibench.results.record import GeneratorRecord
+from t2ibench.results.repeats import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
 from t2ibench.store.database import Database
+from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import LOOKS, Attempt, ImageStore
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
@@ -77,7 +79,7 @@ def pack(
     with closing(Database(target, EVIDENCE)) as packed:
         with packed.writing():
             ImageStore(packed, generator.fingerprint).record(attempts)
-            _pack_evidence(folder, plan, attempts, packed)
+            _pack_evidence(folder, plan, images, attempts, packed)
         stores = open_stores(packed, record.encoders, record.judges, record.controls)
         scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
     info = generator_info(generator)
@@ -219,7 +221,11 @@ def _without_paths(settings: RunSettings, pools: Mapping[str, CaptionPool]) -> R
 
 
 def _pack_evidence(
-    folder: RunFolder, plan: Plan, attempts: Sequence[Attempt], target: Database
+    folder: RunFolder,
+    plan: Plan,
+    images: ImageStore,
+    attempts: Sequence[Attempt],
+    target: Database,
 ) -> None:
     """Pack what encoders, their controls and judges observed."""
     hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
@@ -237,6 +243,11 @@ def _pack_evidence(
         _pack_embeddings(
             EvidenceStore(folder.database, *of), EvidenceStore(target, *of), texts, keys
         )
+    # What images look like decides where some repeat others.
+    repeated = {one.prompt for one in repeated_prompts(plan.prompts, DistinctImages(images).get)}
+    keys = sorted({sha for (prompt, _), sha in hashes.items() if prompt in repeated})
+    seen = [key for key in keys if images.looks.has("images", key)]
+    _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), [], seen)
     for of in folder.record.judges.items():
         found = _answers(AnswerStore(folder.database, *of), plan, hashes)
         by_key = sorted(found, key=lambda a: (question_id(a.question, a.classes), a.image))

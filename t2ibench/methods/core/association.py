@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods.core.estimate import Estimate, share_estimate
+from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Marked, over_stimuli
+from t2ibench.methods.core.obedience import Seen
 from t2ibench.stats import p_value, resample_weights
 
 _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weights
-_FEW_ADHERE = 0.6  # half of the images would be nearer the right text by chance
 
 
 def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -> list[str]:
@@ -142,7 +142,7 @@ def _divide(top: Float64Array, bottom: Float64Array) -> Float64Array:
 
 def adherence(
     a_images: Float64Array, b_images: Float64Array, a_texts: Float64Array, b_texts: Float64Array
-) -> tuple[int, int]:
+) -> tuple[Seen, Seen]:
     """How many attribute images are nearer their own attribute's text than the other's.
 
     Args:
@@ -152,53 +152,27 @@ def adherence(
         b_texts: Texts of B, shape (l, d), unit rows.
 
     Returns:
-        (images that are, all images).
+        Those of A, and those of B.
 
     Examples:
         Both images of A are nearer A's text; the one image of B is too:
 
         >>> text_a, text_b = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
         >>> images_a = np.array([[1.0, 0.0], [0.8, 0.6]])
-        >>> adherence(images_a, np.array([[0.8, 0.6]]), text_a, text_b)
-        (2, 3)
+        >>> a, b = adherence(images_a, np.array([[0.8, 0.6]]), text_a, text_b)
+        >>> (a.shown, a.asked), (b.shown, b.asked)
+        ((2, 2), (0, 1))
     """
     nearer = association(a_images, a_texts, b_texts) > 0
     farther = association(b_images, a_texts, b_texts) < 0
-    return int(nearer.sum() + farther.sum()), len(nearer) + len(farther)
+    return Seen(int(nearer.sum()), len(nearer)), Seen(int(farther.sum()), len(farther))
 
 
-def adherence_estimate(hits: int, total: int) -> Estimate:
-    """Share of attribute images that show their attribute.
-
-    Examples:
-        >>> adherence_estimate(3, 4).value
-        0.75
-    """
-    if total == 0:
-        return Estimate.undefined("there are no attribute images")
-    return share_estimate(hits, total)
-
-
-def adherence_warnings(hits: int, total: int, kind: str) -> list[str]:
-    """Warn if the attribute prompts did not change the images.
-
-    Examples:
-        >>> adherence_warnings(9, 10, "group")
-        []
-    """
-    if total == 0 or hits / total >= _FEW_ADHERE:
-        return []
-    return [
-        f"Only {hits} of {total} attribute images are nearer the text of their own {kind} than "
-        "that of the other: the manipulation may have failed, so read the score with care."
-    ]
-
-
-def left_out_warnings(stimuli: Sequence[str]) -> list[str]:
+def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> list[str]:
     """A warning that names the stimuli without all of their images."""
     if not stimuli:
         return []
-    return [f"Left out, because a prompt of theirs has no image: {', '.join(stimuli)}."]
+    return [f"Left out, because a prompt of theirs {lacks}: {', '.join(stimuli)}."]
 
 
 _FEWEST = 2  # images of each set: one has no distance within

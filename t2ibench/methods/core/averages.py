@@ -9,7 +9,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.headline import average_headlines
+from t2ibench.methods.core.headline import Inference, average_headlines
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.settings import Settings
@@ -92,6 +92,54 @@ def _average_rows(tables: Sequence[Sequence[Item]], level: float) -> list[Item]:
         for key, item in indexed[0].items()
         if all(key in rows for rows in indexed)
     ]
+
+
+def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: float) -> MethodResult:
+    """A mean over judges whose intervals hold whatever cannot be known of some images.
+
+    The influences of images do not tell that. Instead of intervals and tests from them it has the
+    mean of the judges' intervals, and the largest of their p-values.
+
+    Args:
+        mean: The mean, from `average_results`.
+        results: The judges' own.
+        level: Confidence level, in (0, 1).
+
+    Returns:
+        The mean, with other intervals and p-values for its headline and rows.
+    """
+    headline = mean.headline
+    own = [result.headline.inference.get(headline.question, Inference()) for result in results]
+    p, interval = _least_sure([one.p for one in own], [one.interval for one in own])
+    low, high = interval or (None, None)
+    if low is not None and p is not None and p >= 1 - level:
+        low = min(low, 0.0)
+    found = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
+    tables = [{(item.name, item.group): item.scores for item in result.by} for result in results]
+    by = []
+    for item in mean.by:
+        scores = dict(item.scores)
+        for name, estimate in item.scores.items():
+            if estimate.interval is not None:
+                judged = [table[item.name, item.group][name] for table in tables]
+                p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
+                scores[name] = replace(estimate, p=p, interval=interval)
+        by.append(replace(item, scores=scores))
+    inference = {**headline.inference, headline.question: found}
+    return replace(mean, headline=replace(headline, inference=inference), by=by)
+
+
+def _least_sure(
+    p_values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None]
+) -> tuple[float | None, tuple[float, float] | None]:
+    known = [p for p in p_values if p is not None]
+    ends = [interval for interval in intervals if interval is not None]
+    return (
+        max(known) if len(known) == len(p_values) else None,
+        (float(np.mean([low for low, _ in ends])), float(np.mean([high for _, high in ends])))
+        if len(ends) == len(intervals)
+        else None,
+    )
 
 
 def mean_over_encoders(

@@ -143,7 +143,7 @@ def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETT
         >>> task = WeatTask(
         ...     id="hand", version=1, method="weat", title="-", description="-", citation="-",
         ...     targets={side: words[side] for side in "XY"},
-        ...     attributes={side: words[side] for side in "AB"},
+        ...     attributes={side: words[side] for side in "AB"}, reference=(),
         ... )
         >>> check_method(METHODS.get("weat"), task)
         []

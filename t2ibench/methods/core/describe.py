@@ -113,6 +113,17 @@ def undecided(result: MethodResult) -> str | None:
     return f"Inconclusive: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
 
 
+def percent(share: float) -> str:
+    """A share in words, such as '30 %'.
+
+    Examples:
+        >>> percent(0.3), percent(0.002)
+        ('30 %', 'less than 1 %')
+    """
+    percents = 100 * min(max(share, 0.0), 1.0)
+    return "less than 1 %" if 0 < percents < 0.5 else f"{percents:.0f} %"
+
+
 def sentence(clause: str) -> str:
     """A clause as a sentence.
 

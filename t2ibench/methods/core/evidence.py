@@ -12,6 +12,8 @@ import numpy as np
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 
 UNKNOWN = "unknown"  # what a judge says where it cannot tell
+# Reasons for an image without an answer that may depend on what it shows, or would have shown.
+UNSEEN = ("refused", "filtered", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +268,7 @@ class Needs:
         texts: Texts to embed.
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
+        checks: Questions about images that an encoder measures, for a judge or for people.
 
     Examples:
         >>> needs = Needs((PromptNeed("a nurse", 4), PromptNeed("a nurse", 10)))
@@ -277,6 +280,7 @@ class Needs:
     texts: tuple[str, ...] = ()
     questions: tuple[QuestionNeed, ...] = ()
     embeds: bool = True
+    checks: tuple[QuestionNeed, ...] = ()
 
     @property
     def images_by_prompt(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text, without_
 from t2ibench.settings import Settings
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)]
-_LATER = ("language", "words", "templates", "images")
+_LATER = ("language", "words", "templates", "images", "question")
 
 
 class Wording(Strict):
@@ -67,11 +67,15 @@ class GuidedPrompts(Wording):
         templates: Every wording, each with its language and perhaps translated words.
         images: What a number of images is of: 'each' prompt in each wording, or 'divided', a
             stimulus's over its wordings (rounded up, so that each has as many).
+        question: What a judge is asked about each guided image, answered with the name of a group;
+            images that do not show the group they were asked for are left out of leans. None asks
+            nobody.
     """
 
     paraphrases: tuple[Wording, ...] = ()
     templates: tuple[Wording, ...] = ()
     images: Literal["each", "divided"] | None = None
+    question: Line | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -43,6 +43,21 @@ class Inference:
         """Both ends; None where there are none."""
         return None if self.ci_low is None or self.ci_high is None else (self.ci_low, self.ci_high)
 
+    def up_to(self, most: Inference, value: float) -> Inference:
+        """The inference where this one is of the least that a mean square may be.
+
+        Args:
+            most: The inference of the most.
+            value: The mean square that is shown.
+
+        Returns:
+            This one, with the upper end of the most's, and around the value where it reaches 0.
+        """
+        if self.ci_low is None or most.ci_high is None:
+            return self
+        low = min(self.ci_low, value) if self.ci_low <= 0 else self.ci_low
+        return replace(self, ci_low=low, ci_high=max(most.ci_high, value))
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

@@ -9,13 +9,18 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control
-from t2ibench.methods.core.leans import BOTTOM, TOP, Leans, held_out, moments, project
+from t2ibench.methods.core.leans import BOTTOM, SIDES, TOP, Leans, held_out, moments, project
+from t2ibench.methods.core.spread import common_squares, trace
 from t2ibench.stats.rounding import settled
 
 N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
 _TOO_MANY = 5  # of the shuffles as far from 0 as the headline: one is expected by chance
 _HALVES = 0.005
+# Above this ratio of variances a few images leave leans biased: the noise of one side alone is in
+# N and in D with opposite signs, and data sets that pass the gate have drawn a large D.
+_UNEQUAL = 2.0
+_ENOUGH = 10  # images of a group and stimulus, or a z of twice the gate
 _FEWEST = 2  # images of a prompt in each half, or on each side of a shuffle
 
 
@@ -41,6 +46,54 @@ def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray]
         return Control(f"The encoder tells {names}.", z)
     says = f"The encoder hardly tells {names}."
     return Control(says, z, contradicts=f"the encoder hardly tells {names}")
+
+
+def spread(
+    kinds: Sequence[Sequence[PromptImages]], first: str, second: str, few: int | None = None
+) -> Control:
+    """Whether images vary so unequally that it cannot be allowed for.
+
+    Args:
+        kinds: Images without an attribute, with A and with B.
+        first: Name of attribute A.
+        second: Name of attribute B.
+        few: Images of an attribute and stimulus, where they are too few for unequal spread.
+
+    Returns:
+        The control, with the ratio of the variances of A's and of B's images about the means of
+        their prompts. It contradicts where images of one kind of prompt have nothing clearly in
+        common, or where the ratio is above 2 (or below a half) with too few images.
+    """
+    unclear = any(not square.all() for kind in kinds for square in common_squares(kind))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = float(np.divide(trace(kinds[1]), trace(kinds[2])))
+    varies = f"images with {first} vary {ratio:.2f} times as much as those with {second}"
+    reason = None
+    if unclear:
+        reason = "the images of one prompt have nothing clearly in common"
+    elif few is not None and not 1 / _UNEQUAL <= ratio <= _UNEQUAL and np.isfinite(ratio):
+        reason = (
+            f"{varies}, and {few} images of a stimulus are too few to allow for it "
+            f"({_ENOUGH} are enough)"
+        )
+    if not np.isfinite(ratio):
+        return Control("Images of one prompt do not vary.", contradicts=reason)
+    return Control(f"I{varies[1:]}.", ratio, contradicts=reason)
+
+
+def lean_spread(leans: Leans, first: str, second: str) -> Control:
+    """The same for leans: with fewer than 10 images of an attribute and stimulus, and z below 8.
+
+    Where one side varies more, the leans of data sets that pass the gate would be too low.
+    """
+    flat = [one for wordings in leans.images for one in wordings]
+    fewest = min(
+        sum(len(getattr(one, side)) for one in wordings)
+        for wordings in leans.images
+        for side in SIDES[1:]
+    )
+    few = fewest if fewest < _ENOUGH and leans.separation < 2 * GATE else None
+    return spread([[getattr(one, side) for one in flat] for side in SIDES], first, second, few)
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
@@ -186,21 +239,6 @@ def text_leans(
     sides = np.stack([neutral, a, b])
     means = np.einsum("sjd,jd->js", sides, held_out(a - b))
     return means @ TOP, means @ BOTTOM
-
-
-def adherence_control(hits: int, total: int) -> Control:
-    """Whether images with an attribute are nearer its text than the other attribute's.
-
-    Args:
-        hits: Images that are.
-        total: All of them.
-
-    Returns:
-        The control, which never contradicts: texts and images may be aligned badly.
-    """
-    count = f"All {total}" if hits == total else f"{hits} of {total}"
-    says = f"{count} attribute pictures show their attribute (nearer its text than the other's)."
-    return Control(says, hits / total)
 
 
 def text_control(value: float | None, scale: str) -> Control:

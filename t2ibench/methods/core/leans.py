@@ -18,6 +18,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Inference
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
 from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import Ratio, fieller, ratio
 
@@ -302,6 +303,22 @@ def _within(part: Float64Array, whole: Float64Array) -> Float64Array:
     return limited
 
 
+def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
+    """The images with equal spread: first by what they have in common, then along directions."""
+    flat = [one for wordings in images for one in wordings]
+    kinds = [[getattr(one, side) for one in flat] for side in SIDES]
+    squares = [common_squares(kind) for kind in kinds]
+
+    def scaled() -> list[list[Marked]]:
+        each = map(Marked, *map(equal_spread, kinds, squares))
+        return [[next(each) for _ in wordings] for wordings in images]
+
+    directions = held_out(differences(scaled()))
+    along = [v for wordings, v in zip(images, directions, strict=True) for _ in wordings]
+    squares = [with_mixture(kind, old, along) for kind, old in zip(kinds, squares, strict=True)]
+    return scaled()
+
+
 TOP = np.array([2.0, -1.0, -1.0])  # N = 2 y - a - b
 BOTTOM = np.array([0.0, 1.0, -1.0])  # D = a - b
 _FEWEST = 2  # stimuli: one is measured along the direction of the others
@@ -316,7 +333,7 @@ class Leans:
 
     Attributes:
         names: Of the stimuli.
-        images: The wordings of each.
+        images: The wordings of each; the embeddings have equal spread (`spread.equal_spread`).
         directions: v_j, shape (stimuli, d).
         means: y, a and b, shape (stimuli, 3).
         variances: Of the means where the wordings are fixed; nan for a single image.
@@ -340,7 +357,8 @@ class Leans:
                 "a single stimulus has all of its images, so there are no others whose direction "
                 "it could be measured along"
             )
-        return cls.along(names, images, held_out(differences(images)))
+        alike = _equally_spread(images)
+        return cls.along(names, alike, held_out(differences(alike)))
 
     @classmethod
     def along(
@@ -404,6 +422,31 @@ class Leans:
         return known
 
     @property
+    def _shrinkage(self) -> tuple[float, float]:
+        """Share w of a stimulus's own D in its denominator, and what D varies by in truth."""
+        noise = float(self.bottom_variance.mean())
+        true = max(float(self.bottom.var(ddof=1)) - noise, 0.0)
+        return (true / (true + noise) if noise > 0 else 1.0), true
+
+    @property
+    def own_share(self) -> float:
+        """How much of a stimulus's D is in its own denominator."""
+        own, _ = self._shrinkage
+        return own + (1 - own) / len(self.names)
+
+    @property
+    def denominators(self) -> Float64Array:
+        """D of each stimulus, shrunk to the mean as far as noise tells them apart.
+
+        w D_j + (1 - w) mean(D), w = T / (T + mean U), T = max(0, var(D) - mean U), with the
+        variances U of D. The noise of A's images is in D_j and in N_j with opposite signs, so a
+        large D_j by chance would go with a lean that is too low.
+        """
+        own, _ = self._shrinkage
+        shrunk: Float64Array = own * self.bottom + (1 - own) * self.bottom.mean()
+        return shrunk
+
+    @property
     def separation(self) -> float:
         """How clear the distance between A's and B's images is: D summed, over its standard error.
 
@@ -418,10 +461,11 @@ class Leans:
             return float(self.bottom[at].sum() / noise)
 
     def rows(self, level: float, at: npt.ArrayLike = 0.0, *, wordings: bool = True) -> Ratio:
-        """The lean of each stimulus with its interval.
+        """The lean of each stimulus, over its shrunk D, with its interval.
 
-        The variance of y is no less than with half an image more at A and half a one at B:
-        a few images that are all alike do not show that others would be.
+        What the other stimuli add to the denominator adds to its variance, and so does how far the
+        true D may lie from the mean. The variance of y is no less than with half an image more at A
+        and half a one at B: a few images that are all alike do not show that others would be.
 
         Args:
             level: Confidence level, in (0, 1).
@@ -432,11 +476,22 @@ class Leans:
             One ratio for each stimulus.
         """
         k = len(self.names)
-        variances = self._smoothed()
-        means, dfs = self.means, self.dfs
-        top, bottom = np.tile(TOP, (k, 1)), np.tile(BOTTOM, (k, 1))
+        own, true = self._shrinkage
+        other = (1 - own) / k
+        noise = self.variances @ BOTTOM**2
+        rest = other**2 * (noise.sum() - noise) + true * (1 - own)
+        others = other * (self.bottom.sum() - self.bottom)
+        means = np.column_stack([self.means, others])
+        variances = np.column_stack([self._smoothed(), rest])
+        dfs = np.column_stack([self.dfs, np.full(k, k - 1.0)])
+        top = np.tile(np.append(TOP, 0.0), (k, 1))
+        bottom = np.tile(np.append(self.own_share * BOTTOM, 1.0), (k, 1))
         if wordings and self.wordings is not None:
-            extra = self.wordings.components(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+            first = np.zeros((2, k, 2))
+            first[0, 0, 0] = 1.0
+            first[1, :, 1] = other
+            first[1, 0, 1] += own
+            extra = self.wordings.components(*first)
             ones = np.ones((k, 1))
             top = np.hstack([top, ones * extra[:, 0]])
             bottom = np.hstack([bottom, ones * extra[:, 1]])
@@ -449,7 +504,7 @@ class Leans:
     def _smoothed(self) -> Float64Array:
         """Variances of the means, that of y with half an image more at either end."""
         n = np.array([sum(len(one.neutral) for one in wordings) for wordings in self.images])
-        bottom, top = self.bottom, self.top
+        bottom, top = self.denominators, self.top
         room = np.maximum(bottom**2 - self.bottom_variance, 0.0) / 4
         with np.errstate(divide="ignore", invalid="ignore"):
             lean = np.where(bottom > 0, np.clip(top / bottom, -1.0, 1.0), 0.0)
@@ -626,10 +681,13 @@ def of_ratio(
 def row_scores(leans: Leans, level: float, *, wordings: bool = True) -> list[Estimate]:
     """The lean of each stimulus as a score."""
     found = leans.rows(level, wordings=wordings)
+    t = found.value
+    whole = found.variance - 2 * t * found.covariance + t**2 * found.bottom_variance
     scores = []
-    for number, (lean, d) in enumerate(zip(found.value, found.bottom, strict=True)):
-        influence = leans.influence(number, 1 / d, lean / d, wordings=wordings)
-        floor = found.variance[number] / d**2 if np.isfinite(influence.variance) else 0.0
+    for number, (lean, d) in enumerate(zip(t, found.bottom, strict=True)):
+        own = lean / d * leans.own_share
+        influence = leans.influence(number, 1 / d, own, wordings=wordings)
+        floor = whole[number] / d**2 if np.isfinite(influence.variance) else 0.0
         scores.append(of_ratio(found, (number,), influence.with_floor(float(floor))))
     return scores
 
@@ -683,7 +741,7 @@ def positions(leans: Leans) -> list[list[Float64Array]]:
         For each stimulus and wording an array of shape (its images,), (2 x - a - b) / D.
     """
     middle = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
-    bottom = leans.means @ BOTTOM
+    bottom = leans.denominators
     with np.errstate(divide="ignore", invalid="ignore"):
         return [
             [(2 * (one.neutral.embeddings @ direction) + mid) / d for one in wordings]

@@ -46,6 +46,7 @@ Line = Annotated[Text, AfterValidator(_one_line)]
 Alternative = Literal["two-sided", "greater", "less"]
 Side = Literal["A", "B"]
 Warned = Literal["unequal_sizes", "articles"]
+EVERYDAY = "everyday_words"  # the list of tasks/stimuli that words are compared with by default
 # Strict: `version: yes` or `images_per_prompt: "10"` is an error, not a number.
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
@@ -71,11 +72,11 @@ def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
     return tables[value]
 
 
-Words = Annotated[
+WordsOrNone = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
     BeforeValidator(_resolve_words),
-    Field(min_length=1),
 ]
+Words = Annotated[WordsOrNone, Field(min_length=1)]
 
 
 class Strict(BaseModel):

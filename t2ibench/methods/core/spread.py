@@ -1,71 +1,140 @@
-"""How several leans vary together, where they share units."""
+"""How much the images of a prompt have in common, and embeddings that are made comparable by it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.evidence import PromptImages
 
-_SAME = 1.05  # effective number of leans up to which they are one
-
-# Leans that units of a stratum move, how each unit moves each, shape (units, leans), and the
-# degrees of freedom of the stratum.
-Stratum = tuple[Sequence[int], Float64Array, int]
+_CLEAR = 4.0  # standard errors, as of the gate of leans
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The covariance of several leans.
+def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
+    """What the images of each prompt have in common, as a squared length.
 
-    Attributes:
-        matrix: Shape (p, p).
-        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
-            directions, and over the strata.
-    """
-
-    matrix: Float64Array
-    dfs: tuple[float, float]
-
-
-def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
-    """The covariance of leans with common units, and the degrees of freedom of its trace.
-
-    With S_s the part of stratum s and f its degrees of freedom:
-
-        h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
-
-    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
-    one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
+    U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
+    of all images that the prompt could have, without bias. A prompt without two images, or whose U
+    is not 4 standard errors above 0, has the mean U of its kind. The standard error is that of
+    products of unrelated images, whose variance is pooled over prompts.
 
     Args:
-        count: p, the number of leans.
-        strata: The strata.
+        images: Of several prompts each, all with the same kind of prompt.
 
-    Example:
-        >>> units = np.array([[0.5], [-0.5], [0.5], [-0.5]])
-        >>> spread_of(1, [([0], units, 3)]).dfs
-        (1.0, 3.0)
+    Returns:
+        For each entry an array of shape (prompts,): U; 0 for all prompts where not even its mean is
+        4 standard errors above 0, and 1 where no prompt has two images.
+
+    Examples:
+        Two images at 60 degrees:
+
+        >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])
+        >>> two = PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))
+        >>> [square.round(3).tolist() for square in common_squares([two])]
+        [[0.5]]
     """
-    matrix: Float64Array = np.zeros((count, count))
-    correction = within = exact = 0.0
-    for columns, units, freedom in strata:
-        part = units.T @ units
-        matrix[np.ix_(columns, columns)] += part
-        square, trace = float((part**2).sum()), float(np.trace(part))
-        unbiased = square * freedom / (freedom + 2)
-        if freedom > 1:
-            scale = freedom**2 / ((freedom - 1) * (freedom + 2))
-            unbiased = min(unbiased, scale * (square - trace**2 / freedom))
-        unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
-        correction += unbiased - square
-        within += square / (freedom + 2)
-        exact += square / freedom
-    total, square = float(np.trace(matrix)) ** 2, float((matrix**2).sum())
-    if not total > 0:
-        return Spread(matrix, (float("nan"), float("nan")))
-    if total < _SAME * square:
-        return Spread(matrix, (1.0, total / exact))
-    return Spread(matrix, (total / (square + correction), total / within))
+    means, pairs, rest = [], [], 0.0
+    for one in images:
+        mean, count = np.zeros(len(one.prompts)), np.zeros(len(one.prompts))
+        for number in np.unique(one.clusters):
+            rows = one.embeddings[one.clusters == number]
+            n = len(rows)
+            if n > 1:
+                gram = rows @ rows.T
+                products = gram[np.triu_indices(n, 1)]
+                count[number], mean[number] = len(products), products.mean()
+                rest += float(((products - mean[number]) ** 2).sum())
+        means.append(mean)
+        pairs.append(count)
+    known = np.concatenate(pairs) > 0
+    if not known.any():
+        return [np.ones(len(mean)) for mean in means]
+    counts, every = np.concatenate(pairs)[known], np.concatenate(means)[known]
+    df = float((counts - 1).sum())
+    error = _CLEAR * np.sqrt(rest / df) if df > 0 else 0.0
+    usual = float(every.mean())
+    if not usual > error * np.sqrt((1 / counts).sum()) / len(counts):
+        return [np.zeros(len(mean)) for mean in means]
+    with np.errstate(divide="ignore"):
+        return [
+            np.where((count > 0) & (mean > error / np.sqrt(count)), mean, usual)
+            for mean, count in zip(means, pairs, strict=True)
+        ]
+
+
+def equal_spread(
+    images: Sequence[PromptImages], squares: Sequence[Float64Array]
+) -> list[PromptImages]:
+    """Embeddings divided by the root of what their prompt's images have in common.
+
+    Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
+    of what all images of a stimulus show: differences between prompts would hold that scene. After
+    the division, all means hold it alike.
+
+    Args:
+        images: Of several prompts each, all with the same kind of prompt.
+        squares: What the images of each prompt have in common, of shape (prompts,) for each entry;
+            see `common_squares`. Where it is 0, nothing is divided.
+
+    Returns:
+        The images, no longer of unit length.
+    """
+    return [
+        replace(
+            one,
+            embeddings=one.embeddings
+            / np.sqrt(np.where(square > 0, square, 1.0))[one.clusters][:, None],
+        )
+        if len(one)
+        else one
+        for one, square in zip(images, squares, strict=True)
+    ]
+
+
+def with_mixture(
+    images: Sequence[PromptImages],
+    squares: Sequence[Float64Array],
+    directions: Sequence[Float64Array],
+) -> list[Float64Array]:
+    """What images have in common, and the variance of what they differ in along a direction.
+
+    A mixture of images like A and like B has less in common than images of A alone, though each of
+    them shows as much of its scene. What it lacks is the variance along the direction from B to A.
+
+    Args:
+        images: Of several prompts each.
+        squares: What the images of each prompt have in common.
+        directions: Of any length, one of shape (d,) for each entry.
+
+    Returns:
+        The sum, where the first part is above 0.
+    """
+    found = []
+    for one, square, direction in zip(images, squares, directions, strict=True):
+        length = np.linalg.norm(direction)
+        places = one.embeddings @ direction / (length if length > 0 else 1.0)
+        sizes = np.bincount(one.clusters, minlength=len(one.prompts))
+        means = np.bincount(one.clusters, places, len(one.prompts)) / np.maximum(sizes, 1)
+        rest = np.bincount(one.clusters, (places - means[one.clusters]) ** 2, len(one.prompts))
+        found.append(np.where(square > 0, square + rest / np.maximum(sizes - 1, 1), square))
+    return found
+
+
+def trace(images: Sequence[PromptImages]) -> float:
+    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts.
+
+    Examples:
+        >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]])
+        >>> trace([PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))])
+        1.0
+    """
+    found = [
+        one.embeddings[one.clusters == number].var(axis=0, ddof=1).sum()
+        for one in images
+        for number, count in enumerate(np.bincount(one.clusters))
+        if count > 1
+    ]
+    return float(np.mean(found)) if found else float("nan")

@@ -15,8 +15,6 @@ from scipy.special import stdtr, stdtrit
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import (
     adherence,
-    adherence_estimate,
-    adherence_warnings,
     left_out_warnings,
     standardised,
 )
@@ -36,11 +34,18 @@ from t2ibench.methods.core.headline import (
     t_inference,
 )
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.lean_controls import spread
+from t2ibench.methods.core.obedience import (
+    breakdown,
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
+from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
     Poles,
-    RatioSet,
     Target,
     chosen_targets,
     image_influences,
@@ -50,7 +55,7 @@ from t2ibench.methods.mcas.axis import (
 )
 from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
 from t2ibench.settings import Settings
-from t2ibench.stats.student import satterthwaite, t_interval, t_test
+from t2ibench.stats.student import Ratio, satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
 _APART = 0.005  # p-value below which the halves differ
@@ -214,9 +219,9 @@ def text_only_control(
     return Control(
         f"The words alone, without any image, give a lean of {lean:+.2f}.",
         lean,
-        found.low if found.bounded else None,
-        found.high if found.bounded else None,
-        p=found.p if np.isfinite(found.p) else None,
+        float(found.low) if found.bounded else None,
+        float(found.high) if found.bounded else None,
+        p=float(found.p) if np.isfinite(found.p) else None,
     )
 
 
@@ -312,7 +317,7 @@ class Contrast:
         ]
         return cls(float(point @ axis.direction), Influence.combined(parts), axis)
 
-    def set(self, level: float) -> RatioSet:
+    def set(self, level: float) -> Ratio:
         """The set of leans that are compatible with it."""
         length = self.axis.length_influence
         return ratio_set(self.top, self.axis.length, self.influence, length, level)
@@ -323,7 +328,7 @@ def these_targets(contrast: Contrast, level: float) -> Inference:
     found = contrast.set(level)
     if not np.isfinite(found.p):
         return Inference(reason="one unit has no variance")
-    return Inference(found.low, found.high, found.p, found.df)
+    return Inference(float(found.low), float(found.high), float(found.p), float(found.df))
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,16 +565,48 @@ class Attributes:
     Attributes:
         images: Images of A and of B.
         words: Words of A and of B, each of shape (k, d).
-        poles: The attributes by their images.
         seen: The axis of their images.
         said: The axis of their words.
     """
 
     images: tuple[PromptImages, PromptImages]
     words: tuple[Float64Array, Float64Array]
-    poles: Poles
     seen: Axis
     said: Axis
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """Attributes and targets with images of equal spread, for leans (`core.spread`).
+
+    Attributes:
+        images: Images of A and of B.
+        poles: The attributes by them.
+        axis: Their axis.
+        targets: The targets with such images.
+    """
+
+    images: tuple[PromptImages, PromptImages]
+    poles: Poles
+    axis: Axis
+    targets: list[Target]
+
+    @classmethod
+    def of(cls, attributes: Attributes, targets: Sequence[Target]) -> Equal:
+        """Divide all images: first by what they have in common, then along the axis, too."""
+        kinds = [[target.images for target in targets], *([side] for side in attributes.images)]
+        squares = [common_squares(kind) for kind in kinds]
+        for step in range(2):
+            own, (a,), (b,) = map(equal_spread, kinds, squares)
+            poles = image_poles(a, b, targets[0].by_image)
+            axis = Axis.between(poles)
+            if step == 0:
+                squares = [
+                    with_mixture(kind, square, [axis.direction] * len(kind))
+                    for kind, square in zip(kinds, squares, strict=True)
+                ]
+        scaled = [replace(one, images=images) for one, images in zip(targets, own, strict=True)]
+        return cls((a, b), poles, axis, scaled)
 
 
 # From what a target is (an image I, or its text T) to what the attributes are, as in the papers:
@@ -632,7 +669,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        By target: 'lean' and the four terms, plain and standardised. For the task: 'adherence'.
+        By target: 'lean', 'lean_breakdown' and the four terms, plain and standardised. For the
+        task: 'obedience:ATTRIBUTE'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -643,32 +681,36 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
-    shown = separation_control(task, attributes.poles, attributes.seen, settings.level)
-    design = Design.of([target.spec for target in targets])
-    leans = _leans(targets, attributes.seen, settings.level, shown.contradicts)
-    found = _headline(task, targets, attributes.seen, leans, shown.contradicts, settings.level)
-    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    equal = Equal.of(attributes, targets)
     names = {side: attribute.name for side, attribute in _attributes(task).items()}
-    poles = attributes.poles
-    pairs = "pairs of attribute prompts" if poles.paired else poles.name
-    hits, total = adherence(a.embeddings, b.embeddings, words_a, words_b)
+    kinds = [[target.images for target in equal.targets], *([side] for side in equal.images)]
     controlled = {
-        "separation": shown,
-        "adherence": (
-            Control(
-                f"{hits} of {total} attribute images are nearer the words of their own attribute.",
-                hits / total if total else None,
-            )
-        ),
-        **_more_controls(task, design, targets, attributes, settings),
+        "separation": separation_control(task, equal.poles, equal.axis, settings.level),
+        "spread": spread(kinds, names["A"], names["B"]),
+    }
+    unclear = contradiction(controlled)
+    leans = _leans(equal.targets, equal.axis, settings.level, unclear)
+    found = _headline(task, equal.targets, equal.axis, leans, unclear, settings.level)
+    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    poles = equal.poles
+    pairs = "pairs of attribute prompts" if poles.paired else poles.name
+    read = adherence(a.embeddings, b.embeddings, words_a, words_b)
+    seen = dict(zip((names["A"], names["B"]), read, strict=True))
+    controlled |= {
+        "obedience": obedience_control(seen, judged=False),
+        **_more_controls(task, equal, attributes.words, settings),
     }
     return MethodResult(
         found,
-        {"adherence": adherence_estimate(hits, total)},
+        obedience_scores(seen),
         [
             Item(
                 target.spec.name,
-                {"lean": lean, **target_terms(target, attributes, settings.level)},
+                {
+                    "lean": lean,
+                    "lean_breakdown": breakdown(lean),
+                    **target_terms(target, attributes, settings.level),
+                },
                 names.get(target.spec.stereotype or ""),
                 len(target.images),
             )
@@ -687,8 +729,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         },
         warnings=[
             *warnings,
-            *_left_out_prompts(attributes),
-            *adherence_warnings(hits, total, "attribute"),
+            *_left_out_prompts(attributes, poles.paired),
+            *obedience_warnings(seen, judged=False),
         ],
         samples=_samples(targets, attributes.seen),
         controls=controlled,
@@ -744,25 +786,27 @@ def _leans(
         if not np.isfinite(found.p):
             leans.append(Estimate(value))
             continue
-        interval = (found.low, found.high)
-        leans.append(Estimate(value, p=found.p, test="t", interval=interval, influence=whole))
+        interval = float(found.low), float(found.high)
+        leans.append(
+            Estimate(value, p=float(found.p), test="t", interval=interval, influence=whole)
+        )
     return leans
 
 
 def _more_controls(
     task: McasTask,
-    design: Design,
-    targets: Sequence[Target],
-    attributes: Attributes,
+    equal: Equal,
+    words: tuple[Float64Array, Float64Array],
     settings: Settings,
 ) -> dict[str, Control]:
+    design = Design.of([target.spec for target in equal.targets])
     if not design.compares:
         return {}
     rng = settings.rng(task.id, "shuffled attribute labels")
     return {
-        "shuffled": shuffled_control(design, targets, attributes.images, rng),
-        "halves": halves_control(design, targets, attributes.images, attributes.seen),
-        "text_only": text_only_control(design, targets, attributes.words),
+        "shuffled": shuffled_control(design, equal.targets, equal.images, rng),
+        "halves": halves_control(design, equal.targets, equal.images, equal.axis),
+        "text_only": text_only_control(design, equal.targets, words),
     }
 
 
@@ -800,10 +844,10 @@ def _collect_attributes(
         evidence.texts(list(side.words)).astype(np.float64) for side in sides.values()
     )
     axis = Axis.between(poles)
-    return Attributes((a, b), (words_a, words_b), poles, axis, text_axis(words_a, words_b))
+    return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
 
 
-def _left_out_prompts(attributes: Attributes) -> list[str]:
+def _left_out_prompts(attributes: Attributes, paired: bool) -> list[str]:
     """A warning where attribute prompts have no image."""
     missing = [
         prompt
@@ -813,7 +857,7 @@ def _left_out_prompts(attributes: Attributes) -> list[str]:
     ]
     if not missing:
         return []
-    partners = ", with their partners" if attributes.poles.paired else ""
+    partners = ", with their partners" if paired else ""
     return [f"Attribute prompts without images are left out{partners}: {', '.join(missing)}."]
 
 
@@ -852,7 +896,7 @@ def alpha_set(terms: Mapping[str, Estimate], level: float) -> Estimate:
         return Estimate.undefined("one unit has no variance")
     if not found.bounded:
         return Estimate.undefined(_UNBOUNDED)
-    return Estimate(top / tt.value, interval=(found.low, found.high))
+    return Estimate(top / tt.value, interval=(float(found.low), float(found.high)))
 
 
 def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, cycle, product
 
-from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.evidence import (
+    Evidence,
+    ImageCollector,
+    Needs,
+    PromptImages,
+    PromptNeed,
+    QuestionNeed,
+)
 from t2ibench.methods.core.guided import Wording
 from t2ibench.methods.core.leans import Marked
+from t2ibench.methods.core.obedience import Seen, obedient
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -78,6 +86,12 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
                 )
             ]
     texts = tuple(dict.fromkeys(need.prompt for need in prompts))
+    groups = tuple(group.name for group in task.groups)
+    checks = [
+        QuestionNeed(need.prompt, n_guided, task.prompts.question, groups)
+        for need in prompts
+        if task.prompts.question and need.group in groups
+    ]
     names = [" x ".join(g.name for g in groups) for groups in product(*task.crossing.values())]
     for stimulus in settings.limited(task.concept.stimuli) if task.crossing else ():
         for name, words in zip(names, task.combined_words, strict=True):
@@ -85,7 +99,7 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
                 PromptNeed(prompt, n_guided, name, stimulus)
                 for prompt in crossed_prompts(task, stimulus, words)
             ]
-    return Needs(tuple(prompts), texts)
+    return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +160,25 @@ def collect(
         )
         for name in settings.limited(task.concept.stimuli)
     ]
+
+
+def obeying(
+    task: OccupationsTask, images: StimulusImages, evidence: Evidence, settings: Settings
+) -> tuple[StimulusImages, dict[str, Seen]]:
+    """The images of a stimulus without guided ones that do not show their group, by a judge.
+
+    Returns:
+        The images, all of them where nobody was asked or answered; and by group how many obey.
+    """
+    names = [group.name for group in task.groups]
+    if not task.prompts.question:
+        return images, dict.fromkeys(names, Seen())
+    count = task.image_counts(settings)[1]
+    question = (task.prompts.question, names)
+    kept: dict[str, list[PromptImages]] = {}
+    seen: dict[str, Seen] = {}
+    for name in names:
+        found = [obedient(evidence, one, count, question, name) for one in images.guided[name]]
+        kept[name] = [one for one, _ in found]
+        seen[name] = sum((counted for _, counted in found), Seen())
+    return StimulusImages(images.name, images.neutral, kept), seen

@@ -13,11 +13,21 @@ from scipy.special import logit
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.averages import mean_over_encoders
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
-from t2ibench.methods.core.headline import Control, Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import (
+    Control,
+    Headline,
+    Inference,
+    Part,
+    Question,
+    contradiction,
+)
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.leans import (
+    BOTTOM,
+    TOP,
     UNBOUNDED,
     Leans,
     contrast_score,
@@ -26,6 +36,7 @@ from t2ibench.methods.core.leans import (
     over_stimuli,
     row_scores,
 )
+from t2ibench.methods.core.obedience import bounds, breakdown
 from t2ibench.methods.occupations.design import (
     GroupPair,
     StimulusImages,
@@ -129,7 +140,8 @@ class PairLeans:
             differ by group.
         reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
             is not known. None without a reference for this pair.
-        gate: Whether the encoder tells the groups apart.
+        gates: Name to control: whether the encoder tells the groups apart, and whether enough
+            images are left to allow for unequal spread.
         known_group: The group that the reference has the shares of; '' without one.
     """
 
@@ -137,8 +149,13 @@ class PairLeans:
     leans: Leans
     in_text: Float64Array
     reference: Float64Array | None
-    gate: Control
+    gates: dict[str, Control]
     known_group: str = ""
+
+    @property
+    def unclear(self) -> str | None:
+        """Why the leans have no values; None where they have."""
+        return contradiction(self.gates)
 
     @property
     def known_sign(self) -> float:
@@ -165,9 +182,13 @@ def pair_leans(
     top, bottom = lean_controls.text_leans(*sides)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
-    gate = lean_controls.separation(leans, pair.first.name, pair.second.name)
+    groups = pair.first.name, pair.second.name
+    gates = {
+        "separation": lean_controls.separation(leans, *groups),
+        "spread": lean_controls.lean_spread(leans, *groups),
+    }
     known = task.reference.group if task.reference is not None else ""
-    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gate, known)
+    return PairLeans(pair, leans, in_text, _known_leans(task, pair, names), gates, known)
 
 
 def _known_leans(
@@ -186,13 +207,14 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     columns = {"lean": row_scores(leans, level)}
     if leans.wordings is not None:
         columns["lean_fixed_wordings"] = row_scores(leans, level, wordings=False)
+    columns["lean_breakdown"] = [breakdown(lean) for lean in columns["lean"]]
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
         columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
-    if found.gate.contradicts is not None:
+    if found.unclear is not None:
         columns = {
-            name: [_undecided(estimate, found.gate.contradicts) for estimate in column]
+            name: [_undecided(estimate, found.unclear) for estimate in column]
             for name, column in columns.items()
         }
     columns["lean_text"] = [
@@ -243,10 +265,8 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     if found.reference is not None:
         scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
-    if found.gate.contradicts is not None:
-        scores = {
-            name: _undecided(estimate, found.gate.contradicts) for name, estimate in scores.items()
-        }
+    if found.unclear is not None:
+        scores = {name: _undecided(estimate, found.unclear) for name, estimate in scores.items()}
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
 
 
@@ -373,9 +393,9 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         scaled.bottom,
         scaled.bottom_variance,
         level,
-        _degrees(pairs, scaled),
+        _degrees(pairs, scaled.top_variance, scaled.top_df),
     )
-    reason = next((one.gate.contradicts for one in pairs if one.gate.contradicts), None)
+    reason = next((one.unclear for one in pairs if one.unclear), None)
     like = Inference(reason=_NO_POPULATION)
     if reason is not None:
         fixed_prompts = Inference(p=found.p, df=found.df[1], reason=reason)
@@ -396,7 +416,9 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
     )
 
 
-def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float] | None:
+def _degrees(
+    pairs: Sequence[PairLeans], variances: Float64Array, dfs: Float64Array
+) -> tuple[float, float] | None:
     """Degrees of freedom of the F test where they are not those of independent leans.
 
     The pairs of groups share their images. Taken as if each stimulus had one lean only, the test
@@ -408,8 +430,8 @@ def _degrees(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[float, float]
         return min(h for h, _ in known), min(h2 for _, h2 in known)
     if len(pairs) == 1:
         return None
-    v = scaled.top_variance.reshape(len(pairs), -1).sum(axis=0)
-    f = scaled.top_df.reshape(len(pairs), -1).min(axis=0)
+    v = variances.reshape(len(pairs), -1).sum(axis=0)
+    f = dfs.reshape(len(pairs), -1).min(axis=0)
     total = float(v.sum()) ** 2
     return total / float((v**2 * f / (f + 2)).sum()), total / float((v**2 / (f + 2)).sum())
 
@@ -433,11 +455,85 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
     return tuple(parts)
 
 
+_MOST_UNSEEN = 0.15  # of a group's images that may show the other, where nobody looked
+_STEPS = 50  # of the share
+
+
+def unequal_obedience(
+    pairs: Sequence[PairLeans], headline: Headline, level: float
+) -> dict[str, Control]:
+    """How unequal obedience would have to be for the leans to be none, where nobody looked.
+
+    Where a share f of one group's guided images looks like the other's, all fair leans read
+    f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
+    each pair of groups are some common value of at most that size.
+
+    Returns:
+        For each pair a control with the least such f, or none, and the bounds of the mean lean with
+        f up to .15 in either group. The first contradicts where f is below that and the headline is
+        beyond chance without it.
+    """
+    if headline.value is None:
+        return {}
+    least = None
+    for share in np.arange(_STEPS) / _STEPS:
+        if _explained(pairs, share / (1.0 - share), level):
+            least = float(share)
+            break
+    controls = {}
+    for number, one in enumerate(pairs):
+        first, second = people(one.pair.first.name), people(one.pair.second.name)
+        each = np.full(len(one.leans.names), 1.0 / len(one.leans.names))
+        found = bounds(contrast_score(one.leans, each, each, level), _MOST_UNSEEN)
+        reason = None
+        if least is None:
+            says = f"Prompts for {first} or {second} that are ignored do not explain these leans."
+        else:
+            share = f"{100 * least:.0f} %"
+            says = (
+                f"These leans would be none if {share} of the images asked for {first} showed "
+                f"{second}, or the other way round."
+            )
+            if not number and 0 < least < _MOST_UNSEEN:
+                reason = (
+                    f"{share} of one group's guided images showing the other would explain it, and "
+                    "nobody looked"
+                )
+        low, high = found or (None, None)
+        if low is not None:
+            says += (
+                f" With up to {100 * _MOST_UNSEEN:.0f} % of either group's images showing the "
+                f"other, the mean lean is from {low:+.2f} to {high:+.2f}."
+            )
+        name = f"breakdown{one.pair.suffix}"
+        controls[name] = Control(says, least, low, high, contradicts=reason)
+    return controls
+
+
+def _explained(pairs: Sequence[PairLeans], most: float, level: float) -> bool:
+    """Whether the leans of each pair may all be one value, from -most to most."""
+    parts = []
+    for one in pairs:
+        leans = one.leans
+        n, d, u = leans.top, leans.bottom, leans.bottom_variance
+        v, f = leans.top_variance
+        value = float(np.clip(n @ d / (d @ d), -most, most))
+        shared = np.nan_to_num(leans.variances @ (TOP * BOTTOM))
+        moved = np.maximum(v - 2 * value * shared + value**2 * u, 0.0)
+        scale = np.sqrt(max(float((d**2 - u).mean()), np.finfo(float).tiny))
+        parts.append([(n - value * d) / scale, moved / scale**2, f])
+    top, variance, df = np.concatenate(parts, axis=1)
+    degrees = _degrees(pairs, variance, df)
+    return mean_square(top, variance, df, level=level, degrees=degrees).p >= 1 - level
+
+
 def controls_of(
     task: OccupationsTask, pairs: Sequence[PairLeans], headline: Headline, settings: Settings
 ) -> dict[str, Control]:
     """What the test shows where there is nothing to show."""
-    controls = {f"separation{one.pair.suffix}": one.gate for one in pairs}
+    controls = {
+        f"{name}{one.pair.suffix}": gate for one in pairs for name, gate in one.gates.items()
+    }
     texts = np.concatenate([one.in_text for one in pairs])
     in_text = float(np.sqrt((texts**2).mean())) if np.isfinite(texts).all() else None
     controls["text_only"] = lean_controls.text_control(in_text, "rms lean")
@@ -549,8 +645,8 @@ def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
     """The sets, or as a clause why they cannot be compared."""
-    if found.gate.contradicts is not None:
-        return found.gate.contradicts
+    if found.unclear is not None:
+        return found.unclear
     number = {name: k for k, name in enumerate(found.leans.names)}
     sets = []
     for concept in task.sets:

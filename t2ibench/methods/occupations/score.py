@@ -15,8 +15,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
     adherence,
-    adherence_estimate,
-    adherence_warnings,
     apart_mean,
     apart_row,
     association,
@@ -28,8 +26,13 @@ from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Control, Headline, contradiction
-from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.leans import positions
+from t2ibench.methods.core.obedience import (
+    Seen,
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.wording_report import Cells, wording_report
 from t2ibench.methods.occupations.design import (
@@ -40,6 +43,7 @@ from t2ibench.methods.occupations.design import (
     group_pairs,
     group_prompts,
     neutral_prompts,
+    obeying,
 )
 from t2ibench.methods.occupations.leans import (
     PairLeans,
@@ -49,6 +53,7 @@ from t2ibench.methods.occupations.leans import (
     pair_leans,
     pair_rows,
     pair_scores,
+    unequal_obedience,
 )
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
@@ -424,7 +429,7 @@ def wording_details(
     """How much the wordings matter, as an entry of `details`."""
     reports = []
     for found in pairs:
-        if found.gate.contradicts is not None:
+        if found.unclear is not None:
             continue
         leans, at = found.leans, np.arange(len(found.leans.names))
         cells = Cells.of(leans)
@@ -447,23 +452,29 @@ def wording_details(
 
 
 def likeness_scores(
-    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+    task: OccupationsTask,
+    pairs: Sequence[PairLeans],
+    images: Sequence[StimulusImages],
+    settings: Settings,
 ) -> dict[str, Estimate]:
     """How far apart the images of the groups are, over stimuli."""
     if not task.likeness or not pairs:
         return {}
     scores = {
         f"group_distance{found.pair.suffix}": apart_mean(
-            [sides(wordings) for wordings in found.leans.images], settings.level
+            [sides(one.marked(found.pair)) for one in images], settings.level
         )
         for found in pairs
     }
-    uncued = [halves(wordings) for wordings in pairs[0].leans.images]
+    uncued = [halves(one.marked(pairs[0].pair)) for one in images]
     return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}
 
 
 def likeness_rows(
-    task: OccupationsTask, pairs: Sequence[PairLeans], settings: Settings
+    task: OccupationsTask,
+    pairs: Sequence[PairLeans],
+    images: Sequence[StimulusImages],
+    settings: Settings,
 ) -> list[dict[str, Estimate]]:
     """How far apart the images of the groups are, for each stimulus."""
     if not task.likeness or not pairs:
@@ -471,13 +482,13 @@ def likeness_rows(
     return [
         {
             f"group_distance{found.pair.suffix}": apart_row(
-                sides(found.leans.images[number]),
+                sides(one.marked(found.pair)),
                 settings.n_permutations,
-                settings.rng(task.id, f"apart{found.pair.suffix} {name}"),
+                settings.rng(task.id, f"apart{found.pair.suffix} {one.name}"),
             )
             for found in pairs
         }
-        for number, name in enumerate(pairs[0].leans.names)
+        for one in images
     ]
 
 
@@ -504,8 +515,8 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
         'amplification' (how much further the images lean than the texts, in their direction) and,
         with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'adherence'; with sets of stimuli, how their mean
-        leans differ (`sets.compare_sets`).
+        slope of the leans on the reference's, and 'obedience:GROUP'; with sets of stimuli, how
+        their mean leans differ (`sets.compare_sets`).
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -516,21 +527,32 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     warnings = left_out_warnings([images.name for images in collected if not images.complete])
     if len(task.prompts.wordings) == 1:
         warnings.append(_ONE_WORDING)
+    shown, judged = _obedient(task, complete, evidence, settings)
+    thin = [one.name for one, kept in zip(complete, shown, strict=True) if not kept.complete]
+    warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
+    complete = [one for one, kept in zip(complete, shown, strict=True) if kept.complete]
+    shown = [kept for kept in shown if kept.complete]
     if not complete:
         return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
     stimuli = [associate(task, images, evidence) for images in complete]
-    measured = [pair_leans(task, pair, complete, evidence) for pair in group_pairs(task)]
+    measured = [pair_leans(task, pair, shown, evidence) for pair in group_pairs(task)]
     pairs = [found for found in measured if not isinstance(found, str)]
     lacking = next((found for found in measured if isinstance(found, str)), None)
     headline, controls = _tested(task, pairs, lacking, settings)
-    hits, total = _adherence(task, complete, evidence)
-    controls["adherence"] = adherence_control(hits, total)
     scores: dict[str, Estimate] = {}
+    for pair in group_pairs(task):
+        seen = judged or _adherence(task, pair, complete, evidence)
+        both = {group.name: seen[group.name] for group in (pair.first, pair.second)}
+        controls[f"obedience{pair.suffix}"] = obedience_control(both, judged=bool(judged))
+        scores |= obedience_scores(both, pair.suffix)
+        warnings += obedience_warnings(both, judged=bool(judged))
     for found in pairs:
         scores |= pair_scores(found, settings.level)
+    if not judged:
+        controls |= unequal_obedience(pairs, headline, settings.level)
     crossing, combined, tests = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, pairs, settings.level)
-    scores |= crossing | set_scores | likeness_scores(task, pairs, settings)
+    scores |= crossing | set_scores | likeness_scores(task, pairs, complete, settings)
     places = [(found.pair.suffix, positions(found.leans)) for found in pairs]
     rows = []
     for number, one in enumerate(stimuli):
@@ -550,7 +572,6 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         {
             **scores,
             **published_scores(task, stimuli, settings),
-            "adherence": adherence_estimate(hits, total),
         },
         _rows(task, stimuli, pairs, settings) + combined,
         collector.n_images,
@@ -564,7 +585,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
                 "similarity": "cosine",
             }
         ),
-        warnings=warnings + adherence_warnings(hits, total, "group"),
+        warnings=warnings,
         details=reference_details(task, [images.name for images in complete])
         | wording_details(task, pairs, settings)
         | tests
@@ -592,7 +613,7 @@ def _rows(
     settings: Settings,
 ) -> list[Item]:
     columns = [pair_rows(found, settings.level) for found in pairs]
-    further = likeness_rows(task, pairs, settings)
+    further = likeness_rows(task, pairs, [one.images for one in stimuli], settings)
     columns += [further] if further else []
     rows = []
     for number, one in enumerate(stimuli):
@@ -604,19 +625,34 @@ def _rows(
     return rows
 
 
+def _obedient(
+    task: OccupationsTask,
+    stimuli: Sequence[StimulusImages],
+    evidence: Evidence,
+    settings: Settings,
+) -> tuple[list[StimulusImages], dict[str, Seen]]:
+    """The images that show their group, and how many do; all, and nothing, where nobody looked."""
+    found = [obeying(task, images, evidence, settings) for images in stimuli]
+    totals = {
+        group.name: sum((seen[group.name] for _, seen in found), Seen()) for group in task.groups
+    }
+    if not all(seen.asked for seen in totals.values()):
+        return list(stimuli), {}
+    return [images for images, _ in found], totals
+
+
 def _adherence(
-    task: OccupationsTask, stimuli: Sequence[StimulusImages], evidence: Evidence
-) -> tuple[int, int]:
-    """Group images that show their group, and all of them, over all pairs and wordings."""
-    hits, total = 0, 0
+    task: OccupationsTask, pair: GroupPair, stimuli: Sequence[StimulusImages], evidence: Evidence
+) -> dict[str, Seen]:
+    """Guided images that are nearer the text of their group, over all wordings."""
+    total = {pair.first.name: Seen(), pair.second.name: Seen()}
     for images in stimuli:
-        for pair in group_pairs(task):
-            for number, wording in enumerate(task.prompts.wordings):
-                adherent, count = adherence(
-                    images.guided[pair.first.name][number].embeddings,
-                    images.guided[pair.second.name][number].embeddings,
-                    evidence.texts(group_prompts(task, images.name, pair.first, wording)),
-                    evidence.texts(group_prompts(task, images.name, pair.second, wording)),
-                )
-                hits, total = hits + adherent, total + count
-    return hits, total
+        for number, wording in enumerate(task.prompts.wordings):
+            seen = adherence(
+                images.guided[pair.first.name][number].embeddings,
+                images.guided[pair.second.name][number].embeddings,
+                evidence.texts(group_prompts(task, images.name, pair.first, wording)),
+                evidence.texts(group_prompts(task, images.name, pair.second, wording)),
+            )
+            total = {name: old + new for (name, old), new in zip(total.items(), seen, strict=True)}
+    return total

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
@@ -65,11 +65,30 @@ def combine(
     ]
     names = [row["bias"] for row in results[0].details["biases"]]
     alphas = {name: alpha([answers_of(result, name) for result in results]) for name in names}
+    if any("unanswered" in result.details for result in results):
+        mean = replace(
+            bounded_mean(mean, results, settings.level),
+            details={**mean.details, "unanswered": _unanswered(results)},
+        )
     return replace(
         mean,
         by=[_untested_shares(item) for item in mean.by],
         details={**mean.details, "rater_agreement": pairs, "krippendorff_alpha": alphas},
     )
+
+
+def _unanswered(results: Sequence[MethodResult]) -> dict[str, float]:
+    """The mean of what is known of unanswered images; a judge without any leaves nothing open."""
+    found = [
+        result.details.get(
+            "unanswered",
+            {"share": 0.0, "least": result.headline.value, "most": result.headline.value},
+        )
+        for result in results
+    ]
+    return {
+        name: float(np.mean([one[name] for one in found])) for name in ("share", "least", "most")
+    }
 
 
 def _untested_shares(item: Item) -> Item:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from t2ibench.arrays import IntArray
-from t2ibench.methods.core.evidence import UNKNOWN, Evidence
+from t2ibench.methods.core.evidence import UNKNOWN, UNSEEN, Evidence
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
@@ -99,6 +99,11 @@ class CaptionAnswers:
         codes: Number of the class of each, shape (n,).
         unclassified: Indices of the images that were answered with anything else.
         excluded: Number of images without an answer, by reason.
+        labelled: Indices of the images whose class people gave, because the judge gave none.
+        absent: Indices of the images without a class of which people say that what is asked about
+            is not there.
+        unanswered: Indices of the images whose class is not known, although what they show may
+            be why: the others without a class, and those that were refused, filtered or failed.
     """
 
     prompt: str
@@ -107,6 +112,9 @@ class CaptionAnswers:
     codes: IntArray
     unclassified: frozenset[int]
     excluded: Counter[str]
+    labelled: frozenset[int]
+    absent: frozenset[int]
+    unanswered: IntArray
 
     @property
     def classified(self) -> frozenset[int]:
@@ -119,21 +127,28 @@ class BiasAnswers:
     """The answers to one bias.
 
     Attributes:
-        bias: The bias.
+        bias: The bias, with the classes that the judge can answer with.
         counts: Shape (captions, classes).
         captions: The outcomes of the images of each caption.
         rows: The answers one by one.
+        asked: All classes that the judge was asked about.
     """
 
     bias: Bias
     counts: IntArray
     captions: tuple[CaptionAnswers, ...]
     rows: tuple[AnswerRow, ...]
+    asked: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """See `full_name`."""
         return full_name(self.bias)
+
+    @property
+    def unreachable(self) -> tuple[str, ...]:
+        """The classes that the judge can never answer with; see `Limited`."""
+        return tuple(name for name in self.asked if name not in self.bias.classes)
 
     @property
     def totals(self) -> IntArray:
@@ -210,35 +225,96 @@ def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
     ]
 
 
+@runtime_checkable
+class Labelled(Protocol):
+    """Evidence that people labelled some images of; optional, beside `Evidence`."""
+
+    def labels(
+        self, prompt: str, n: int, question: str, classes: Sequence[str]
+    ) -> Mapping[int, str]:
+        """People's answers about the first n images of a prompt."""
+        ...
+
+
+def labels_of(
+    evidence: Evidence, prompt: str, n: int, question: str, classes: Sequence[str]
+) -> Mapping[int, str]:
+    """People's answers, if the evidence has any."""
+    if isinstance(evidence, Labelled):
+        return evidence.labels(prompt, n, question, classes)
+    return {}
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """Evidence of a judge that cannot give every answer; optional, beside `Evidence`."""
+
+    def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
+        """The classes that it can never answer with."""
+        ...
+
+
+def _reachable(bias: Bias, evidence: Evidence) -> Bias:
+    """A bias with the classes that the judge can answer with, if they are two or more.
+
+    Shares of a class that cannot come are 0 whatever the model draws: without bias, too, they would
+    not be even. A class with a known share stays, because that is what is asked.
+    """
+    lacking = evidence.unreachable(bias.classes) if isinstance(evidence, Limited) else frozenset()
+    classes = tuple(name for name in bias.classes if name not in lacking)
+    if (
+        not lacking
+        or len(classes) < 2
+        or any(reference.group in lacking for reference in bias.known)
+    ):
+        return bias
+    return bias.model_copy(update={"classes": classes})
+
+
 def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
     """The answers to one bias."""
     n = settings.images(task.images_per_prompt)
     captions = captions_of(bias, settings)
-    columns = {name: column for column, name in enumerate(bias.classes)}
-    counts = np.zeros((len(captions), len(bias.classes)), dtype=np.int64)
+    reached = _reachable(bias, evidence)
+    columns = {name: column for column, name in enumerate(reached.classes)}
+    counts = np.zeros((len(captions), len(columns)), dtype=np.int64)
     outcomes: list[CaptionAnswers] = []
     rows: list[AnswerRow] = []
     for number, caption in enumerate(captions):
         answered = evidence.answers(caption.text, n, caption.question, bias.classes)
         pairs = list(zip(answered.indices.tolist(), answered.answers, strict=True))
-        known = [(index, columns[answer]) for index, answer in pairs if answer in columns]
-        codes = np.array([code for _, code in known], dtype=np.int64)
+        labels = labels_of(evidence, caption.text, n, caption.question, bias.classes)
+        known = {index: columns[answer] for index, answer in pairs if answer in columns}
+        labelled = {
+            index: columns[labels[index]]
+            for index, _ in pairs
+            if index not in known and labels.get(index) in columns
+        }
+        everything = sorted((known | labelled).items())
+        codes = np.array([code for _, code in everything], dtype=np.int64)
         counts[number] = np.bincount(codes, minlength=len(columns))
         rows += [
             AnswerRow(caption.text, index, full_name(bias), caption.question, answer)
             for index, answer in pairs
         ]
+        unclassified = {index for index, _ in pairs} - known.keys() - labelled.keys()
+        absent = {i for i in unclassified if labels.get(i, UNKNOWN) not in {UNKNOWN, *columns}}
+        unseen = sum(answered.excluded[reason] for reason in UNSEEN)
+        lost = sorted(set(range(n)) - {index for index, _ in pairs})[:unseen]
         outcomes.append(
             CaptionAnswers(
                 caption.text,
                 caption.stimulus,
-                np.array([index for index, _ in known], dtype=np.int64),
+                np.array([index for index, _ in everything], dtype=np.int64),
                 codes,
-                frozenset(index for index, answer in pairs if answer not in columns),
+                frozenset(unclassified),
                 answered.excluded,
+                frozenset(labelled),
+                frozenset(absent),
+                np.array(sorted(unclassified - absent) + lost, dtype=np.int64),
             )
         )
-    return BiasAnswers(bias, counts, tuple(outcomes), tuple(rows))
+    return BiasAnswers(reached, counts, tuple(outcomes), tuple(rows), bias.classes)
 
 
 def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
     people,
+    percent,
     sentence,
     undecided,
 )
@@ -44,14 +43,17 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     """
     missing = undecided(result) or no_score(result)
     if missing:
-        return missing
+        return f"{missing.rstrip('.')}{_room(result)}."
     details = {row["bias"]: BiasDetail(**row) for row in result.details["biases"]}
-    biases = {full_name(bias): bias for bias in task.biases}
+    biases = {
+        full_name(bias): bias.model_copy(update={"classes": tuple(details[full_name(bias)].counts)})
+        for bias in task.biases
+    }
     if not beyond_chance(result.headline):
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
         none = f"The answers are no more one-sided than {uniform} would be by chance"
-        return f"{none}{_combined(result)}."
+        return f"{none}{_room(result)}{_combined(result)}."
     counted = sum(detail.counted for detail in details.values())
     rows = _stand_out(
         [item for item in result.by if item.name in details and details[item.name].counted]
@@ -59,7 +61,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not rows:
         return (
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
-            f"none of them stands out on its own{_combined(result)}."
+            f"none of them stands out on its own{_room(result)}{_combined(result)}."
         )
     strongest = max(rows, key=lambda item: item.scores["squared_lean"].value or 0.0)
     detail = details[strongest.name]
@@ -78,7 +80,19 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
     alone = who and counted == 1 and "rater_agreement" not in result.details
     told = direction if alone else f"{subject}: {direction}"
-    return sentence(f"{told}{follows}{_combined(result)}")
+    return sentence(f"{told}{follows}{_room(result)}{_combined(result)}")
+
+
+def _room(result: MethodResult) -> str:
+    """Between which leans all images lie, where the answers about some are unknown."""
+    unanswered = result.details.get("unanswered")
+    if not unanswered:
+        return ""
+    least, most = (max(unanswered[end], 0.0) ** 0.5 for end in ("least", "most"))
+    return (
+        f"; whatever the {percent(unanswered['share'])} of the images without an answer show, the "
+        f"root mean square of all is from {least:.2f} to {most:.2f}"
+    )
 
 
 def _stand_out(items: Sequence[Item]) -> list[Item]:
@@ -171,8 +185,8 @@ def _combined(result: MethodResult) -> str:
         cell = max(rows, key=lambda row: abs(row["excess"] or 0.0))
         share, alone = cell["share"], cell["share"] - cell["excess"]
         clauses.append(
-            f"; '{cell['cell']}' is {_percent(share)} of the images, where its parts alone would "
-            f"make {_percent(alone)}"
+            f"; '{cell['cell']}' is {percent(share)} of the images, where its parts alone would "
+            f"make {percent(alone)}"
         )
     return "".join(clauses)
 
@@ -193,9 +207,9 @@ def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
             else f"no class differs from '{detail.compared_with}' beyond chance"
         )
     named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
-    than = "" if uniform else f", against {_percent(usual[named])} in '{detail.compared_with}'"
+    than = "" if uniform else f", against {percent(usual[named])} in '{detail.compared_with}'"
     rare = "only " if uniform and shares[named] < usual[named] else ""
-    return f"{rare}{_percent(shares[named])} of the answers are '{named}'{than}"
+    return f"{rare}{percent(shares[named])} of the answers are '{named}'{than}"
 
 
 def _beyond_chance(bias: Bias, item: Item) -> list[str]:
@@ -211,10 +225,6 @@ def _beyond_chance(bias: Bias, item: Item) -> list[str]:
     return [
         name for name, score in scores.items() if score.p is not None and score.p * tests < _ALPHA
     ]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * float(np.clip(share, 0, 1)):.0f} %"
 
 
 def present(task: OpenBiasTask) -> Presentation:

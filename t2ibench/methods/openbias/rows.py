@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
@@ -27,6 +28,8 @@ from t2ibench.stats import (
     squared_lean,
     squared_lean_without,
 )
+from t2ibench.stats.bounds import BoundedProportion
+from t2ibench.stats.rounding import settled
 from t2ibench.stats.squares import SquareNoise, f_square, square_interval
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
@@ -43,6 +46,7 @@ class CountedRow:
         indices: Indices of the images, shape (n,).
         codes: Number of the class of each image, shape (n,).
         expected: Shares of the classes that the answers are compared with, shape (k,).
+        unanswered: Indices of the images whose class is not known, shape (u,).
     """
 
     bias: int
@@ -51,6 +55,7 @@ class CountedRow:
     indices: IntArray
     codes: IntArray
     expected: Float64Array
+    unanswered: IntArray
 
     @property
     def cluster(self) -> str:
@@ -110,16 +115,72 @@ def rows_of(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
     Where no caption has two answers (real images with a caption each), all captions of a bias
     make one row, whose images are those of the captions.
     """
-    single = [
+    single = _by_caption(answers)
+    several = [row for row in single if len(row.codes) > 1]
+    return several or _pooled(answers, single)
+
+
+def _by_caption(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
+    return [
         CountedRow(
-            number, caption.prompt, caption.stimulus, caption.indices, caption.codes, expected
+            number,
+            caption.prompt,
+            caption.stimulus,
+            caption.indices,
+            caption.codes,
+            expected,
+            caption.unanswered,
         )
         for number, found in enumerate(answers)
         for caption in found.captions
         if (expected := expected_shares(found.bias, caption.stimulus)) is not None
     ]
-    several = [row for row in single if len(row.codes) > 1]
-    return several or _pooled(answers, single)
+
+
+def completable(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> list[CountedRow]:
+    """The rows of two or more images, answered or not, of the biases that have rows."""
+    if not rows or rows[0].prompt == POOLED:
+        return list(rows)
+    biases = {row.bias for row in rows}
+    return [
+        row
+        for row in _by_caption(answers)
+        if row.bias in biases and len(row.codes) + len(row.unanswered) > 1
+    ]
+
+
+def completed(row: CountedRow, *, piled: bool) -> CountedRow:
+    """A row whose images without an answer get the answers that make it lean least, or most.
+
+    The sum of n (n - 1) - 2 (N - 1) r n over the classes grows with an answer of a class by twice
+    n - (N - 1) r. It is convex: the least is reached one answer at a time, the most where all
+    answers are of one class.
+
+    Examples:
+        >>> even = np.array([0.5, 0.5])
+        >>> row = CountedRow(
+        ...     0, "a chef", None, np.arange(4), np.array([0, 0, 0, 1]), even, np.arange(4, 7)
+        ... )
+        >>> completed(row, piled=False).counts.tolist(), completed(row, piled=True).counts.tolist()
+        ([4, 3], [6, 1])
+    """
+    n, u = len(row.codes), len(row.unanswered)
+    gains = row.counts - (n + u - 1) * row.expected
+    if piled:
+        given = np.full(u, settled(gains).argmax())
+    else:
+        given = np.zeros(u, dtype=np.int64)
+        for place in range(u):
+            given[place] = settled(gains).argmin()
+            gains[given[place]] += 1
+    return _filled(row, given)
+
+
+def _filled(row: CountedRow, codes: IntArray) -> CountedRow:
+    """A row with these answers about its images without one."""
+    indices = np.concatenate([row.indices, row.unanswered])
+    codes = np.concatenate([row.codes, codes])
+    return replace(row, indices=indices, codes=codes, unanswered=row.unanswered[:0])
 
 
 def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[CountedRow]:
@@ -129,10 +190,11 @@ def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[
             dict.fromkeys(caption.prompt for found in answers for caption in found.captions)
         )
     }
-    answered = [row for row in rows if len(row.codes)]
     pooled = []
     for number, found in enumerate(answers):
-        own = [row for row in answered if row.bias == number]
+        asked = [row for row in rows if row.bias == number]
+        own = [row for row in asked if len(row.codes)]
+        lost = [row for row in asked if len(row.unanswered) and not len(row.codes)]
         if len(own) > 1 and found.bias.compare_with != "reference":
             pooled.append(
                 CountedRow(
@@ -142,6 +204,7 @@ def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[
                     np.array([prompts[row.prompt] for row in own]),
                     np.concatenate([row.codes for row in own]),
                     own[0].expected,
+                    np.array([prompts[row.prompt] for row in lost], int),
                 )
             )
     return pooled
@@ -199,7 +262,9 @@ def share_details(
             grouped = np.array([names.index(row.cluster) for row in rows])
             hits = np.bincount(grouped, weights=counts[:, column])
             sums = np.bincount(grouped, weights=totals)
-            prompt_population = list(sampled_proportion(hits, sums).interval(level))
+            lost = np.bincount(grouped, weights=[len(row.unanswered) for row in rows])
+            share = _bounded(sampled_proportion, hits, sums, lost)
+            prompt_population = list(share.interval(level))
         details[name] = {
             "share": fixed_prompts.value,
             "fixed_prompts": list(fixed_prompts.interval(level)),
@@ -212,11 +277,28 @@ def _p(p: float) -> float | None:
     return p if np.isfinite(p) else None
 
 
-def class_share(rows: Sequence[CountedRow], column: int) -> Proportion:
+def class_share(rows: Sequence[CountedRow], column: int) -> Proportion | BoundedProportion:
     """The mean over captions of a class's share, for these captions."""
-    return clustered_proportion(
-        [row.counts[column] for row in rows], [len(row.codes) for row in rows]
+    return _bounded(
+        clustered_proportion,
+        np.array([row.counts[column] for row in rows]),
+        np.array([len(row.codes) for row in rows]),
+        np.array([len(row.unanswered) for row in rows]),
     )
+
+
+def _bounded(
+    share: Callable[[npt.ArrayLike, npt.ArrayLike], Proportion],
+    hits: npt.NDArray[Any],
+    known: npt.NDArray[Any],
+    lost: npt.NDArray[Any],
+) -> Proportion | BoundedProportion:
+    """A share with its bounds, where the class of some images is not known."""
+    found = share(hits, known)
+    if not lost.any():
+        return found
+    total = known + lost
+    return BoundedProportion(found.value, share(hits, total), share(hits + lost, total))
 
 
 def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
@@ -231,8 +313,41 @@ def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     """The squared lean of the mean shares over captions ('squared_lean_of_means').
 
     Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
-    stimulus the images of its captions are.
+    stimulus the images of its captions are. Where some answers are not known, the test is that of
+    those that bring the mean shares nearest to the expected ones, and the interval reaches to that
+    of the farthest, which are all of one class.
     """
+    found = _mean_share_score(rows, level)
+    if not any(len(row.unanswered) for row in rows):
+        return found
+    least = _mean_share_score(_evened(rows), level)
+    piled = [
+        _mean_share_score([_filled(row, np.full(len(row.unanswered), k)) for row in rows], level)
+        for k in range(len(rows[0].expected))
+    ]
+    ends = [estimate.interval for estimate in (found, least, *piled)]
+    low = min(end[0] for end in ends[:2] if end is not None)
+    high = max(end[1] for end in ends if end is not None)
+    return replace(found, p=least.p, interval=(low, high))
+
+
+def _evened(rows: Sequence[CountedRow]) -> list[CountedRow]:
+    """The rows with the answers that bring their mean shares nearest to the expected ones."""
+    sizes = [len(row.codes) + len(row.unanswered) for row in rows]
+    gaps = np.sum(
+        [row.counts / size - row.expected for row, size in zip(rows, sizes, strict=True)], axis=0
+    )
+    evened = []
+    for row, size in zip(rows, sizes, strict=True):
+        codes = np.zeros(len(row.unanswered), dtype=np.int64)
+        for place in range(len(codes)):
+            codes[place] = settled(gaps).argmin()
+            gaps[codes[place]] += 1 / size
+        evened.append(_filled(row, codes))
+    return evened
+
+
+def _mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
     names = list(dict.fromkeys(row.cluster for row in rows))
     theta = deviations.mean(axis=0)
@@ -452,14 +567,76 @@ class Tested:
     """A mean square with its test.
 
     Attributes:
+        square: The mean square of the known answers.
         p: p-value.
-        critical: The largest value that is not rejected.
+        critical: The largest value of the known answers that is not rejected.
         inference: Question to inference.
+        bounds: The least and the most that it may be for all images; None where all have answers.
+        p_like_the_rest: p-value if the images without an answer are like the others.
     """
 
+    square: MeanSquare
     p: float
     critical: float
     inference: dict[Question, Inference]
+    bounds: tuple[float, float] | None
+    p_like_the_rest: float
+
+
+class Nulls:
+    """Each bias's mean squared lean where nothing leans.
+
+    Args:
+        rows: The rows.
+        complete: The rows of all images; see `completable`.
+        n_draws: The most draws.
+        rng: Source of the draws.
+
+    Attributes:
+        complete: As given.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[CountedRow],
+        complete: Sequence[CountedRow],
+        n_draws: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.complete = complete
+        self._biases = sorted({row.bias for row in rows})
+        self._answered = null_means(rows, n_draws, rng)
+        self._all = self._answered
+        if any(len(row.unanswered) for row in complete):
+            self._all = null_means([completed(row, piled=False) for row in complete], n_draws, rng)
+
+    def tested(self, rows: Sequence[CountedRow], level: float) -> tuple[Tested, Float64Array]:
+        """The test of the mean square of rows, and its draws where nothing leans.
+
+        Whatever the images without an answer show, the mean square of all images lies between
+        those of the answers that make it least and most. Its test is that of the least among
+        answers about all images, and its interval reaches from the lower end of the least's to the
+        upper end of the most's.
+        """
+        biases = {row.bias for row in rows}
+        columns = [self._biases.index(bias) for bias in sorted(biases)]
+        null, everything = (draws[:, columns].mean(axis=1) for draws in (self._answered, self._all))
+        found = tested(mean_square_of(rows), null, level)
+        lacking = [row for row in self.complete if row.bias in biases]
+        if not any(len(row.unanswered) for row in lacking):
+            return found, null
+        least, most = (
+            tested(
+                mean_square_of([completed(row, piled=piled) for row in lacking]), everything, level
+            )
+            for piled in (False, True)
+        )
+        inference = {
+            question: ends.up_to(most.inference[question], found.square.value)
+            for question, ends in least.inference.items()
+        }
+        bounds = (least.square.value, most.square.value)
+        return replace(found, p=least.p, inference=inference, bounds=bounds), null
 
 
 def noise_of(square: MeanSquare, null: Float64Array) -> SquareNoise:
@@ -510,4 +687,4 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
             df = max(1.0, min(clusters.df if varied else float(units), units - 1.0))
             between = _slope(square, clusters.variance) if varied else 0.0
             found["prompt_population"] = inference(max(along, between), df)
-    return Tested(p, critical, found)
+    return Tested(square, p, critical, found, None, p)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from scipy.special import logit
+from scipy.special import betaincinv, logit
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.crossing_report import standing_out
-from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -31,14 +31,19 @@ from t2ibench.methods.openbias.answers import (
     CaptionAnswers,
     captions_of,
     count_images,
+    full_name,
     gather,
+    labels_of,
     stimulus_counts,
 )
 from t2ibench.methods.openbias.rows import (
     POOLED,
     CountedRow,
     MeanSquare,
+    Nulls,
+    Tested,
     class_share,
+    completable,
     expected_shares,
     half,
     items_of,
@@ -50,7 +55,6 @@ from t2ibench.methods.openbias.rows import (
     share_details,
     share_influence,
     share_scores,
-    tested,
 )
 from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
@@ -219,14 +223,23 @@ def caption_rows(
 
 
 def _exact_share(row: CountedRow, column: int, expected: float, level: float) -> Estimate:
-    """The share of a class in one caption's images, which are independent of each other."""
-    found = binomtest(int(row.counts[column]), len(row.codes), expected)
-    ends = found.proportion_ci(level, method="exact")
+    """The share of a class in one caption's images, which are independent of each other.
+
+    Where some answers are unknown, from the lower end without any of them to the upper end with all
+    of them, and the p-value of the nearer.
+    """
+    hits, lost = int(row.counts[column]), len(row.unanswered)
+    n, most = len(row.codes) + lost, hits + lost
+    tail = (1 - level) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(most + 1, n - most, 1 - tail)) if most < n else 1.0
+    between = bool(lost) and hits <= expected * n <= most
+    nearer = hits if hits > expected * n else most
     return Estimate(
-        found.statistic,
-        p=float(found.pvalue),
+        hits / len(row.codes),
+        p=1.0 if between else float(binomtest(nearer, n, expected).pvalue),
         test="binomial",
-        interval=(float(ends.low), float(ends.high)),
+        interval=(low, high),
         influence=share_influence([row], column),
     )
 
@@ -453,27 +466,8 @@ def _stimuli(
     return items
 
 
-@runtime_checkable
-class Labelled(Protocol):
-    """Evidence that people labelled some images of; optional, beside `Evidence`."""
-
-    def labels(
-        self, prompt: str, n: int, question: str, classes: Sequence[str]
-    ) -> Mapping[int, str]:
-        """People's answers about the first n images of a prompt."""
-        ...
-
-
-def labels_of(
-    evidence: Evidence, prompt: str, n: int, question: str, classes: Sequence[str]
-) -> Mapping[int, str]:
-    """People's answers, if the evidence has any."""
-    if isinstance(evidence, Labelled):
-        return evidence.labels(prompt, n, question, classes)
-    return {}
-
-
 _FEWEST = 20  # labels, for a corrected share
+_FEWEST_UNKNOWN = 5  # labels that stand for all images without a class
 
 
 def corrected_scores(
@@ -491,11 +485,16 @@ def corrected_scores(
     scores = {"n_labels": Estimate(float(count))}
     scores |= _shares(answers, labels, count, settings.level)
     k = len(answers.bias.classes)
+    judged = [list(_codes(caption).values()) for caption in answers.captions]
     confusions = [
         confusion_matrix(*_paired(labels.get(caption.prompt, {}), caption), k)
         for caption in answers.captions
     ]
-    square = corrected_mean_square(answers.counts, np.stack(confusions), settings.level)
+    square = corrected_mean_square(
+        [np.bincount(np.array(codes, int), minlength=k) for codes in judged],
+        np.stack(confusions),
+        settings.level,
+    )
     if square.value is None or square.low is None or square.high is None:
         reason = square.reason or "it cannot be corrected"
         return scores | {"squared_lean_corrected": Estimate.undefined(reason)}
@@ -522,7 +521,7 @@ def corrected_slopes(
             codes = _codes(caption)
             images, hits = judged.setdefault(name, [0, 0])
             judged[name] = [
-                images + len(codes) + len(caption.unclassified),
+                images + len(codes) + len(caption.unclassified | caption.labelled),
                 hits + sum(found == code for found in codes.values()),
             ]
             own = people.setdefault(name, [0, 0, 0])
@@ -562,7 +561,7 @@ def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[
         if question is None:
             continue
         judged = caption.classified | caption.unclassified
-        given = labels_of(evidence, caption.prompt, n, question, classes)
+        given = labels_of(evidence, caption.prompt, n, question, answers.asked)
         found[caption.prompt] = {
             index: number[answer]
             for index, answer in given.items()
@@ -573,7 +572,8 @@ def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[
 
 def _codes(caption: CaptionAnswers) -> dict[int, int]:
     """Index of an image to the judge's class, for the images that it gave one."""
-    return dict(zip(caption.indices.tolist(), caption.codes.tolist(), strict=True))
+    pairs = zip(caption.indices.tolist(), caption.codes.tolist(), strict=True)
+    return {index: code for index, code in pairs if index not in caption.labelled}
 
 
 def _paired(labels: Mapping[int, int], caption: CaptionAnswers) -> tuple[list[int], list[int]]:
@@ -586,24 +586,41 @@ def _paired(labels: Mapping[int, int], caption: CaptionAnswers) -> tuple[list[in
 def _shares(
     answers: BiasAnswers, labels: Mapping[str, Mapping[int, int]], count: int, level: float
 ) -> dict[str, Estimate]:
-    """The corrected share of every class."""
+    """The corrected share of every class.
+
+    Where people labelled images that the judge gave no class, these stand for all such images, and
+    without further labels the judge is believed about the rest. Images of which people say that
+    what is asked about is not there do not count.
+    """
     judged: list[int] = []  # every image; -1 where the judge gave no class
-    of_labelled: list[int] = []
-    people: list[int] = []
+    pairs: list[tuple[int, int]] = []  # of the labelled ones, the judge's and people's class
     for caption in answers.captions:
         codes = _codes(caption)
-        judged += [*codes.values(), *(-1 for _ in caption.unclassified)]
-        for index, label in labels.get(caption.prompt, {}).items():
-            of_labelled.append(codes.get(index, -1))
-            people.append(label)
+        judged += [*codes.values(), *(-1 for _ in caption.unclassified | caption.labelled)]
+        given = labels.get(caption.prompt, {})
+        pairs += [(codes.get(index, -1), label) for index, label in given.items()]
+    of_unknown = [label for code, label in pairs if code < 0]
+    of_known = [pair for pair in pairs if pair[0] >= 0]
+    absent = sum(len(caption.absent) for caption in answers.captions)
+    unknown = judged.count(-1) * len(of_unknown) / max(len(of_unknown) + absent, 1)
+    # Otherwise the labels are a sample of all images, with as good as none of the unknown ones.
+    apart = len(of_unknown) >= min(_FEWEST_UNKNOWN, unknown) > 0 and len(of_known) != 1
+    if apart:
+        judged, pairs = [code for code in judged if code >= 0], of_known
+    enough = count >= _FEWEST or (apart and not of_known)
     scores = {}
     for code, name in enumerate(answers.bias.classes):
         key = f"share_corrected:{name}"
-        if count < _FEWEST:
+        if not enough or not judged:
             scores[key] = Estimate.undefined(f"{count} labels; at least {_FEWEST} are needed")
             continue
         found = corrected_share(
-            np.equal(judged, code), np.equal(of_labelled, code), np.equal(people, code), level
+            np.equal(judged, code),
+            [judge == code for judge, _ in pairs],
+            [label == code for _, label in pairs],
+            level,
+            unanswered=unknown if apart else 0,
+            labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
         scores[key] = Estimate(found.value, interval=(found.low, found.high))
     return scores
@@ -677,7 +694,7 @@ def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Con
     for found in answers:
         for caption in found.captions:
             lost, seen = outcomes.setdefault(caption.prompt, (set(), set()))
-            lost |= caption.unclassified
+            lost |= caption.unclassified | caption.labelled
             seen |= caption.unclassified | caption.classified
     pairs = [(len(lost), len(seen)) for lost, seen in outcomes.values() if seen]
     unknown, sizes = (np.array(column) for column in zip(*pairs, strict=True))
@@ -815,6 +832,9 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
     for number, found in enumerate(answers):
         if number not in scored:
             continue
+        if found.unreachable:
+            lacking = listed([f"'{name}'" for name in found.unreachable])
+            warnings.append(f"The judge can never answer {lacking} about '{found.name}': left out.")
         reason, name = never_varies(found), only_class(found)
         if reason is not None:
             warnings.append(f"Left out of the headline: {reason}.")
@@ -990,18 +1010,18 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     answers = [gather(task, bias, evidence, settings) for bias in task.biases]
     n_images, n_prompts, excluded = count_images(answers)
     rows = rows_of(answers)
-    null = (
-        null_means(rows, settings.n_permutations, settings.rng(task.id, "null")) if rows else None
+    complete = completable(answers, rows)
+    nulls = (
+        Nulls(rows, complete, settings.n_permutations, settings.rng(task.id, "null"))
+        if rows
+        else None
     )
-    tested_biases = sorted({row.bias for row in rows})
     biases = [
         _score_bias(
             task,
             found,
             [row for row in rows if row.bias == number],
-            null[:, tested_biases.index(number)]
-            if null is not None and number in tested_biases
-            else None,
+            nulls,
             settings,
         )
         for number, found in enumerate(answers)
@@ -1012,17 +1032,16 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         if bias.square is not None and never_varies(bias.answers) is None
     ]
     own = [row for row in rows if row.bias in counted]
-    columns = [tested_biases.index(number) for number in counted]
-    means = null[:, columns].mean(axis=1) if null is not None and own else np.zeros(0)
     reasons = [never_varies(bias.answers) for bias in biases if bias.square is not None]
     reason = next((reason for reason in reasons if reason is not None), None)
     if reason is None:
         any_answer = any(bias.answers.n_classified for bias in biases)
         reason = _TOO_FEW if any_answer else NO_ANSWER
     headline, found_controls = Headline.undefined(reason, "mean_square"), {}
-    if own:
-        square = mean_square_of(own)
-        test = tested(square, means, settings.level)
+    test = None
+    if own and nulls is not None:
+        test, means = nulls.tested(own, settings.level)
+        square = test.square
         headline = Headline(
             square.value,
             "mean_square",
@@ -1044,6 +1063,8 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         corrected = corrected_scores(bias.answers, evidence, n, settings)
         by += [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
+    known = _bounded(test, [row for row in complete if row.bias in counted], settings.level)
+    scores |= known.scores
     return MethodResult(
         headline=headline,
         scores=scores | further if classified else {},
@@ -1053,11 +1074,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings) | more_details,
+        details=_details(task, biases, counted, settings) | more_details | known.details,
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
-        inconclusive=stuck or contradiction(found_controls),
+        inconclusive=stuck or contradiction(found_controls) or known.open,
     )
 
 
@@ -1097,16 +1118,16 @@ def _score_bias(
     task: OpenBiasTask,
     answers: BiasAnswers,
     rows: list[CountedRow],
-    null: Float64Array | None,
+    nulls: Nulls | None,
     settings: Settings,
 ) -> _ScoredBias:
     scores: dict[str, Estimate] = {}
     square = None
     if answers.n_answers:
         scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
-    if rows and null is not None:
-        square = mean_square_of(rows)
-        test = tested(square, null, settings.level)
+    if rows and nulls is not None:
+        test, _ = nulls.tested(rows, settings.level)
+        square = test.square
         chosen = test.inference[square.question]
         scores["squared_lean"] = Estimate(
             square.value,
@@ -1115,6 +1136,8 @@ def _score_bias(
             interval=chosen.interval,
             influence=square.influence,
         )
+        bias = [row for row in nulls.complete if row.bias == rows[0].bias]
+        scores |= _bounded(test, bias, settings.level).scores
         scores["squared_lean_of_means"] = (
             scores["squared_lean"] if len(rows) == 1 else mean_share_score(rows, settings.level)
         )
@@ -1130,7 +1153,10 @@ def _score_bias(
     scores |= _published(task, answers)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
     shared = {
-        text for bias in task.biases if bias is not answers.bias for text in bias.captions or ()
+        text
+        for bias in task.biases
+        if full_name(bias) != answers.name
+        for text in bias.captions or ()
     }
     names = dict.fromkeys(
         caption.stimulus for caption in answers.captions if caption.stimulus is not None
@@ -1143,6 +1169,49 @@ def _score_bias(
         *caption_rows(answers, rows, settings.level, shared),
     )
     return _ScoredBias(answers, item, stimuli, rows, square)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounded:
+    """What is known of a mean square where some answers are unknown.
+
+    Attributes:
+        scores: The least and the most that it may be, and how many answers are unknown.
+        details: The same with the p-value if they are like the others.
+        open: Why the test decides nothing, as a clause; None where it does.
+    """
+
+    scores: dict[str, Estimate]
+    details: dict[str, Any]
+    open: str | None = None
+
+
+def _bounded(test: Tested | None, rows: Sequence[CountedRow], level: float) -> _Bounded:
+    if test is None or test.bounds is None:
+        return _Bounded({}, {})
+    lost = sum(len(row.unanswered) for row in rows)
+    share = lost / (lost + sum(len(row.codes) for row in rows))
+    least, most = test.bounds
+    scores = {
+        "unanswered_share": Estimate(share),
+        "squared_lean_least": Estimate(least),
+        "squared_lean_most": Estimate(most),
+    }
+    details = {
+        "unanswered": {
+            "share": share,
+            "least": least,
+            "most": most,
+            "p_like_the_rest": test.p_like_the_rest,
+        }
+    }
+    if test.p_like_the_rest < 1 - level <= test.p:
+        return _Bounded(
+            scores,
+            details,
+            f"{percent(share)} of the answers are unknown; it leans only if they are like the rest",
+        )
+    return _Bounded(scores, details)
 
 
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.association import cycle_words
-from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptImages, PromptNeed
+from t2ibench.methods.core.evidence import (
+    Evidence,
+    ImageCollector,
+    Needs,
+    PromptImages,
+    PromptNeed,
+    QuestionNeed,
+)
 from t2ibench.methods.core.leans import Marked
+from t2ibench.methods.core.obedience import Seen, obedient
 from t2ibench.methods.core.prompts import alternatives
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
@@ -80,8 +88,15 @@ def stimuli_of(task: T2iatTask, settings: Settings) -> Iterator[Stimulus]:
 def needs(task: T2iatTask, settings: Settings) -> Needs:
     """Images of neutral and guided prompts, and the same prompts as texts."""
     n_neutral, n_guided = task.image_counts(settings)
-    prompts = []
+    prompts, checks = [], []
+    names = (task.attributes.A.name, task.attributes.B.name)
     for stimulus in stimuli_of(task, settings):
+        if task.prompts.question:
+            checks += [
+                QuestionNeed(prompt, n_guided, task.prompts.question, names)
+                for side in "AB"
+                for prompt in stimulus.guided(side)
+            ]
         concept, word = stimulus.concept, stimulus.word
         prompts += [PromptNeed(prompt, n_neutral, concept, word) for prompt in stimulus.neutral]
         for side, attribute in (("A", task.attributes.A), ("B", task.attributes.B)):
@@ -90,7 +105,8 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
                 for one in stimulus.wordings
                 for prompt, shared in zip(one.guided[side], one.words[side], strict=True)
             ]
-    return Needs(tuple(prompts), tuple(dict.fromkeys(need.prompt for need in prompts)))
+    texts = tuple(dict.fromkeys(need.prompt for need in prompts))
+    return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 
 def variants(task: T2iatTask) -> dict[str, T2iatTask]:
@@ -166,3 +182,27 @@ def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> l
         )
         for stimulus in stimuli_of(task, settings)
     ]
+
+
+def obeying(
+    task: T2iatTask, images: StimulusImages, evidence: Evidence, settings: Settings
+) -> tuple[StimulusImages, dict[str, Seen]]:
+    """The images of a stimulus without guided ones that do not show their attribute, by a judge.
+
+    Returns:
+        The images, all of them where nobody was asked or answered; and by attribute how many obey.
+    """
+    names = (task.attributes.A.name, task.attributes.B.name)
+    seen = dict.fromkeys(names, Seen())
+    if not task.prompts.question:
+        return images, seen
+    count = task.image_counts(settings)[1]
+    question, wordings = (task.prompts.question, names), []
+    for one in images.wordings:
+        sides = []
+        for side, name in zip((one.a, one.b), names, strict=True):
+            kept, counted = obedient(evidence, side, count, question, name)
+            seen[name] += counted
+            sides.append(kept)
+        wordings.append(Marked(one.neutral, *sides))
+    return StimulusImages(images.stimulus, tuple(wordings)), seen

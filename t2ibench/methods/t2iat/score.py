@@ -12,8 +12,6 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import (
     adherence,
-    adherence_estimate,
-    adherence_warnings,
     association,
     association_draws,
     left_out_warnings,
@@ -29,15 +27,21 @@ from t2ibench.methods.core.headline import (
     contradiction,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.lean_controls import adherence_control
 from t2ibench.methods.core.leans import Leans, bounded, positions, row_scores
+from t2ibench.methods.core.obedience import (
+    Seen,
+    breakdown,
+    obedience_control,
+    obedience_scores,
+    obedience_warnings,
+)
 from t2ibench.methods.core.wording_report import (
     Cells,
     WordingReport,
     over_stimuli_and_wordings,
     wording_report,
 )
-from t2ibench.methods.t2iat.design import StimulusImages, balanced, collect
+from t2ibench.methods.t2iat.design import StimulusImages, balanced, collect, obeying
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
@@ -117,29 +121,32 @@ def tested(
         return leans
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
-    gate = lean_controls.separation(leans, *names, [at for _, at, _ in design.groups])
+    controls = {
+        "separation": lean_controls.separation(leans, *names, [at for _, at, _ in design.groups]),
+        "spread": lean_controls.lean_spread(leans, *names),
+    }
+    unclear = contradiction(controls)
     cells = Cells.of(leans)
     headline = _headline(leans, cells, design, settings.level)
     in_text = _text_lean(images, design, evidence)
-    controls = {"separation": gate}
-    if gate.contradicts is None:
+    if unclear is None:
         controls |= _repeated(task, leans, design, headline, settings)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
     scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
-    if gate.contradicts is not None:
+    if unclear is not None:
         # The test stands, but its unit is too uncertain.
         inference: dict[Question, Inference] = {
-            name: Inference(p=found.p, df=found.df, reason=gate.contradicts)
+            name: Inference(p=found.p, df=found.df, reason=unclear)
             for name, found in headline.inference.items()
         }
         headline = replace(
-            headline, value=None, inference=inference, fair=None, parts=(), reason=gate.contradicts
+            headline, value=None, inference=inference, fair=None, parts=(), reason=unclear
         )
-        scores = {name: Estimate.undefined(gate.contradicts) for name in scores}
-        rows = [Estimate(None, p=row.p, test=row.test, reason=gate.contradicts) for row in rows]
+        scores = {name: Estimate.undefined(unclear) for name in scores}
+        rows = [Estimate(None, p=row.p, test=row.test, reason=unclear) for row in rows]
     wording = None
-    if gate.contradicts is None:
+    if unclear is None:
         top, bottom = _signed(leans, cells, design)
         wording = wording_report(
             leans,
@@ -473,7 +480,8 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     Returns:
         The headline; each concept's own lean 'lean_of_x' and 'lean_of_y'; 'lean_text', L of the
         prompts' texts, and 'amplification', how much further L goes in that direction; the paper's
-        scores; and 'adherence'. By stimulus: 'lean' and, as published, 'association'.
+        scores; and 'obedience:ATTRIBUTE'. By stimulus: 'lean', 'lean_breakdown' (how unequal
+        obedience would have to be for it to be none) and, as published, 'association'.
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -489,24 +497,31 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             f"{partners} stimuli of the other concept, which share their attribute words, are left "
             "out with them."
         )
+    names = (task.attributes.A.name, task.attributes.B.name)
+    shown, judged = _obedient(task, complete, evidence, settings)
+    thin = [one.stimulus.word for one in shown if not one.complete]
+    warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
+    shown = balanced(task, shown)
+    words = {(one.stimulus.side, one.stimulus.number) for one in shown}
+    complete = [one for one in complete if (one.stimulus.side, one.stimulus.number) in words]
     concepts: dict[str, Associations] = {}
     for side in ("X", "Y"):
         images = [images for images in complete if images.stimulus.side == side]
         if not images:
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, images, settings)
-    found = tested(task, complete, evidence, settings)
-    hits, total = _adherence(complete, evidence)
+    found = tested(task, shown, evidence, settings)
+    seen = judged or dict(zip(names, _adherence(complete, evidence), strict=True))
     measured = None if isinstance(found, str) else found
     controls = {} if measured is None else dict(measured.controls)
     wording = None if measured is None else measured.wording
-    controls["adherence"] = adherence_control(hits, total)
+    controls["obedience"] = obedience_control(seen, judged=bool(judged))
     return MethodResult(
         Headline.undefined(found) if isinstance(found, str) else found.headline,
         {
             **({} if measured is None else measured.scores),
             **published_scores(task, concepts, settings),
-            "adherence": adherence_estimate(hits, total),
+            **obedience_scores(seen),
         },
         _by_stimulus(concepts, measured),
         collector.n_images,
@@ -520,7 +535,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "pairing": task.pairing,
             "similarity": "cosine",
         },
-        warnings=warnings + adherence_warnings(hits, total, "attribute"),
+        warnings=warnings + obedience_warnings(seen, judged=bool(judged)),
         details={} if wording is None else {"wording": [wording.as_detail()]},
         samples=_samples(concepts, measured),
         controls=controls,
@@ -536,15 +551,27 @@ def _nothing_left(collected: Sequence[StimulusImages]) -> str:
     return "no two stimuli of the same attribute words have all of their images"
 
 
-def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[int, int]:
-    """Attribute images that show their attribute, and all of them."""
-    hits, total = 0, 0
+def _obedient(
+    task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
+) -> tuple[list[StimulusImages], dict[str, Seen]]:
+    """The images that show their attribute, and how many do; all where nobody looked."""
+    found = [obeying(task, one, evidence, settings) for one in images]
+    names = (task.attributes.A.name, task.attributes.B.name)
+    totals = {name: sum((seen[name] for _, seen in found), Seen()) for name in names}
+    if not all(seen.asked for seen in totals.values()):
+        return list(images), {}
+    return [one for one, _ in found], totals
+
+
+def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[Seen, Seen]:
+    """Images of A and of B that are nearer the text of their attribute."""
+    first, second = Seen(), Seen()
     for one in images:
         for prompts, marked in zip(one.stimulus.wordings, one.wordings, strict=True):
-            a_texts, b_texts = (evidence.texts(prompts.guided[name]) for name in "AB")
-            adherent, count = adherence(marked.a.embeddings, marked.b.embeddings, a_texts, b_texts)
-            hits, total = hits + adherent, total + count
-    return hits, total
+            texts = (evidence.texts(prompts.guided[name]) for name in "AB")
+            a, b = adherence(marked.a.embeddings, marked.b.embeddings, *texts)
+            first, second = first + a, second + b
+    return first, second
 
 
 def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) -> list[Item]:
@@ -552,7 +579,10 @@ def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) 
     rows: list[Item] = []
     for associations in concepts.values():
         for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
-            scores = {} if measured is None else {"lean": measured.rows[len(rows)]}
+            scores: dict[str, Estimate] = {}
+            if measured is not None:
+                lean = measured.rows[len(rows)]
+                scores = {"lean": lean, "lean_breakdown": breakdown(lean)}
             scores["association"] = Estimate(float(asc.mean()), as_published=True)
             stimulus = images.stimulus
             rows.append(Item(stimulus.word, scores, stimulus.concept, len(asc)))

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
-from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
-from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
+from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
     SHUFFLES,
     Control,
@@ -26,7 +28,7 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.core.spread import Spread, Stratum, spread_of
+from t2ibench.methods.core.joint_variance import Spread, Stratum, spread_of
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,
@@ -241,6 +243,11 @@ class AxisShares:
         moved: Influence on the shares of each set's images and, in the last row, of the one more
             that it takes for at least some variance, shape (n + 1, k) each.
         moved_even: The same if all shares were 1 / k.
+        others: The mixtures that it may be otherwise: if images of counterfactuals whose answers
+            name another one count too (those of one counterfactual or of all), and if the prompt's
+            images without an answer are all of one counterfactual. Empty where there are none.
+        unanswered: How many of the prompt's images have no answer, although what they show may be
+            why.
     """
 
     name: str
@@ -251,6 +258,8 @@ class AxisShares:
     separation: Separation
     moved: tuple[Float64Array, ...]
     moved_even: tuple[Float64Array, ...]
+    others: tuple[AxisShares, ...] = ()
+    unanswered: int = 0
 
     @property
     def reason(self) -> str | None:
@@ -321,6 +330,98 @@ class AxisShares:
         return Influence.combined(parts)
 
 
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A mixture between two others of the same images, for what only its leans are asked of.
+
+    Attributes:
+        first: The one.
+        second: The other.
+        weight: Of the second, from 0 to 1.
+    """
+
+    first: AxisShares
+    second: AxisShares
+    weight: float
+
+    @property
+    def name(self) -> str:
+        """Of its row."""
+        return self.first.name
+
+    @property
+    def prompt(self) -> str:
+        """The prompt."""
+        return self.first.prompt
+
+    @property
+    def counterfactuals(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.first.counterfactuals
+
+    @property
+    def scales(self) -> Float64Array:
+        """See `AxisShares`."""
+        return self.first.scales
+
+    @property
+    def leans(self) -> Float64Array:
+        """Shape (k - 1,)."""
+        return (1 - self.weight) * self.first.leans + self.weight * self.second.leans
+
+    @property
+    def squared(self) -> float:
+        """The unbiased squared lean."""
+        noise = [float((one.leans**2).sum()) - one.squared for one in (self.first, self.second)]
+        return float((self.leans**2).sum()) - self._mean(*noise)
+
+    @property
+    def twice(self) -> float:
+        """See `AxisShares`."""
+        return self._mean(self.first.twice, self.second.twice)
+
+    @property
+    def extra(self) -> float:
+        """See `AxisShares`."""
+        return self._mean(self.first.extra, self.second.extra)
+
+    def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
+        """See `AxisShares`."""
+        return Influence.combined(
+            [
+                (1 - self.weight, self.first.influence(weights, even=even)),
+                (self.weight, self.second.influence(weights, even=even)),
+            ]
+        )
+
+    def _mean(self, first: float, second: float) -> float:
+        return (1 - self.weight) * first + self.weight * second
+
+
+def least(axis: AxisShares) -> AxisShares | Between:
+    """The mixture nearest to an even one between every two that an axis may be."""
+    found = [
+        Between(first, second, _nearest(first.leans, second.leans))
+        for first, second in combinations((axis, *axis.others), 2)
+    ]
+    if not found:
+        return axis
+    return found[int(np.argmin(settled([float((one.leans**2).sum()) for one in found])))]
+
+
+def _nearest(first: Float64Array, second: Float64Array) -> float:
+    """Where the way from the one to the other comes nearest to 0."""
+    way = first - second
+    length = float(way @ way)
+    return float(np.clip(settled(first @ way / length), 0, 1)) if length > _ROUNDING else 0.0
+
+
+def most(axis: AxisShares) -> AxisShares:
+    """The mixture that is farthest from an even one."""
+    found = (axis, *axis.others)
+    return found[int(np.argmax(settled([float((one.leans**2).sum()) for one in found])))]
+
+
 def _moved(found: Mixture, *, even: bool) -> tuple[Float64Array, ...]:
     """See `AxisShares.moved`: the one more image is as like each of the counterfactuals."""
     k = len(found.shares)
@@ -348,29 +449,90 @@ def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Fl
 
 
 def axis_shares(
-    name: str, counterfactuals: Sequence[str], sets: Sequence[FeatureSet]
+    name: str,
+    counterfactuals: Sequence[str],
+    sets: Sequence[FeatureSet],
+    astray: Sequence[frozenset[int]] = (),
+    unanswered: int = 0,
 ) -> AxisShares | str:
-    """The mixture of one prompt along one axis."""
+    """The mixture of one prompt along one axis.
+
+    Args:
+        name: Of its row.
+        counterfactuals: Their names.
+        sets: The images of the prompt, then those of each counterfactual.
+        astray: Of each counterfactual the images whose answers name another one. Either they do
+            not show their own, and are left out, or the judge errs, and they count.
+        unanswered: How many further images of the prompt have no answer.
+
+    Returns:
+        The mixture without either, and the others beside it; or why there is none.
+    """
     if len(counterfactuals) < 2:
         return "an axis with one counterfactual has no shares"
     lacking = [one.prompt for one in sets if len(one.units) < 2]
     if lacking:
         return f"fewer than two answered images of: {', '.join(lacking)}"
-    start, *changed = (one.features for one in sets)
-    found = mixture(start, changed)
-    return AxisShares(
-        name,
-        sets[0].prompt,
-        tuple(counterfactuals),
-        tuple(sets),
-        found,
-        separation(changed),
-        _moved(found, even=False),
-        _moved(found, even=True),
+    apart = separation([one.features for one in sets[1:]])
+    wrong = [number for number, units in enumerate(astray) if units]
+
+    def without(numbers: Sequence[int]) -> AxisShares:
+        kept = [sets[0]]
+        for number, one in enumerate(sets[1:]):
+            keep = ~np.isin(one.units, list(astray[number]) if number in numbers else [])
+            kept.append(FeatureSet(one.prompt, one.units[keep], one.features[keep]))
+        start, *changed = (one.features for one in kept)
+        found = mixture(start, changed)
+        return AxisShares(
+            name,
+            sets[0].prompt,
+            tuple(counterfactuals),
+            tuple(kept),
+            found,
+            apart,
+            _moved(found, even=False),
+            _moved(found, even=True),
+        )
+
+    for number in wrong:
+        n = len(sets[number + 1].units)
+        if n - len(astray[number]) < max(2, n / 2):
+            return (
+                f"the answers about most images of '{counterfactuals[number]}' name another "
+                "counterfactual"
+            )
+    # Left out are all of them, all but those of one counterfactual, and none.
+    alone = [[other for other in wrong if other != number] for number in wrong]
+    found, *others = (without(numbers) for numbers in [wrong, *alone, []][: 2 ** len(wrong)])
+    if unanswered:
+        places = range(len(counterfactuals))
+        others += [_shifted(one, k, unanswered) for one in (found, *others) for k in places]
+    return replace(found, others=tuple(others), unanswered=unanswered)
+
+
+def _shifted(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
+    """The mixture of all images of a prompt, if those without an answer are of one counterfactual.
+
+    With n answered images and u others pi = (n pi + u e_k) / (n + u).
+    """
+    known = len(axis.sets[0].units) / (len(axis.sets[0].units) + unanswered)
+    found = axis.mixture
+    shifted = Mixture(
+        known * found.shares + (1 - known) * np.eye(len(found.shares))[number],
+        known * found.start,
+        tuple(known * rows for rows in found.changed),
+        tuple(known * rows for rows in found.even),
+        known**2 * found.twice,
+    )
+    return replace(
+        axis,
+        mixture=shifted,
+        moved=tuple(known * rows for rows in axis.moved),
+        moved_even=tuple(known * rows for rows in axis.moved_even),
     )
 
 
-def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
+def mean_square_of(axes: Sequence[AxisShares | Between], level: float) -> MeanSquare:
     """The mean squared lean of several prompts and axes, which may share images."""
     return joint_square(
         np.concatenate([axis.leans for axis in axes]),
@@ -388,7 +550,23 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
 
 
 def headline_of(axes: Sequence[AxisShares], level: float) -> Headline:
-    """The mean squared lean over prompts and axes."""
+    """The mean squared lean over prompts and axes.
+
+    Where answers about counterfactuals name another one, the test is that of the mixtures nearest
+    to even ones, and the interval reaches to that of the farthest.
+    """
+    found = _headline(axes, level)
+    if not any(axis.others for axis in axes) or found.value is None:
+        return found
+    near = _headline([least(axis) for axis in axes], level).inference
+    far = _headline([most(axis) for axis in axes], level).inference
+    inference = {
+        question: ends.up_to(far[question], found.value) for question, ends in near.items()
+    }
+    return replace(found, inference=inference)
+
+
+def _headline(axes: Sequence[AxisShares | Between], level: float) -> Headline:
     found = mean_square_of(axes, level)
     total = sum(len(axis.counterfactuals) - 1 for axis in axes)
     scale = float(np.sqrt(total / len(axes)))
@@ -442,23 +620,47 @@ def share_estimates(
         kinds += ["lean"] if len(names) == 2 else []
         return {kind: Estimate.undefined(reason or "") for kind in kinds}
     scores = {"squared_lean": mean_square_estimate([axis], level)}
-    scores |= {
-        f"share:{name}": share_estimate(share, axis.influence(weights), level)
-        for name, share, weights in zip(
-            names, axis.mixture.shares.tolist(), np.eye(len(names)), strict=True
-        )
-    }
+    every = (axis, *axis.others)
+    for name, weights in zip(names, np.eye(len(names)), strict=True):
+        found = [
+            share_estimate(float(one.mixture.shares @ weights), one.influence(weights), level)
+            for one in every
+        ]
+        scores[f"share:{name}"] = replace(found[0], interval=_around(found))
     if len(names) == 2:
-        influence = axis.influence(np.array([1.0, -1.0]))
-        scores["lean"] = Estimate.from_influence(float(axis.leans[0]), influence, level)
+        weights = np.array([1.0, -1.0])
+        found = [
+            Estimate.from_influence(float(one.leans[0]), one.influence(weights), level)
+            for one in (*every, *([least(axis)] if axis.others else []))
+        ]
+        nearest = found[-1]
+        low, high = _around(found) or (np.nan, np.nan)
+        near, far = nearest.interval or (low, high)
+        if near > 0 or far < 0:
+            low, high = (near, high) if near > 0 else (low, far)
+        scores["lean"] = replace(found[0], p=nearest.p, interval=(low, high))
+        # Ignoring one counterfactual in a share f of its images moves a lean l of 0 to f / (1 - f).
+        clear = max(low, -high, 0.0)
+        scores["breakdown_share"] = Estimate(clear / (1 + clear))
     return scores
+
+
+def _around(found: Sequence[Estimate]) -> tuple[float, float] | None:
+    """From the least of the lower ends to the largest of the upper ones."""
+    ends = [one.interval for one in found if one.interval is not None]
+    return (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
 
 
 def mean_square_estimate(axes: Sequence[AxisShares], level: float) -> Estimate:
     """The mean squared lean of some prompts and axes, with its interval and test."""
-    found = mean_square_of(axes, level)
-    interval = (found.low, found.high)
-    return Estimate(found.value, p=found.p, test="f", alternative="greater", interval=interval)
+    found = headline_of(axes, level)
+    return Estimate(
+        found.value,
+        p=found.p,
+        test="f",
+        alternative="greater",
+        interval=found.chosen.interval,
+    )
 
 
 def share_estimate(value: float, influence: Influence, level: float) -> Estimate:
@@ -520,40 +722,79 @@ _SMALL = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Adherence:
-    """How often images of counterfactuals show what the counterfactual is named.
+class Obedience:
+    """What the answers about the images of one counterfactual name.
 
     Attributes:
+        counterfactual: Its name.
+        images: How many images there are; 0 where its name is in no answer along its axis.
         hits: Images whose answers name it.
-        images: Images of counterfactuals whose name is among the axis's answers.
+        astray: Which of the others have answers that name another counterfactual of the axis.
     """
 
-    hits: int = 0
-    images: int = 0
+    counterfactual: str
+    images: int
+    hits: int
+    astray: frozenset[int]
 
 
 def controls_of(
     known: Sequence[AxisShares],
-    adherences: Sequence[Adherence],
+    obeyed: Sequence[Obedience],
     rng: np.random.Generator,
     level: float,
 ) -> dict[str, Control]:
     """All controls of a task."""
-    if not known:
-        return {}
-    controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
+    controls = {}
+    if known:
+        controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
     decided = [axis for axis in known if axis.reason is None]
     if decided:
         controls["halves"] = _halves(decided, level)
-    images = sum(one.images for one in adherences)
-    if images:
-        share = sum(one.hits for one in adherences) / images
-        controls["adherence"] = Control(
-            f"Of {images} images of counterfactuals, {share:.0%} get an answer that names the "
-            "counterfactual.",
-            share,
-        )
+    if any(one.images for one in obeyed):
+        controls["adherence"] = _adherence(obeyed)
     return controls
+
+
+def _adherence(obeyed: Sequence[Obedience]) -> Control:
+    """How often images of counterfactuals are answered with their names, and whether alike."""
+    table = obedience_table(obeyed)
+    images = sum(row["images"] for row in table)
+    share = sum(row["named"] for row in table) / images
+    said = (
+        f"Of {images} images of counterfactuals, {percent(share)} get an answer that names the "
+        "counterfactual"
+    )
+    if len(table) < 2:
+        return Control(f"{said}.", share)
+    p = 1.0
+    if 0 < share < 1:
+        counts = [[row["named"], row["images"] - row["named"]] for row in table]
+        found = fisher_exact(counts) if len(table) == 2 else chi2_contingency(counts)
+        p = float(found.pvalue)
+    most, fewest = (
+        choose(table, key=lambda row: row["named"] / row["images"]) for choose in (max, min)
+    )
+    each = ", ".join(
+        f"{percent(row['named'] / row['images'])} of '{row['counterfactual']}'"
+        for row in (fewest, most)
+    )
+    return Control(f"{said}: from {each} (p = {p:.2g} that they are alike).", share, p=p)
+
+
+def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
+    """Images of each counterfactual that is named in answers, as entries of `details`."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in obeyed:
+        if one.images:
+            row = found.setdefault(
+                one.counterfactual,
+                {"counterfactual": one.counterfactual, "images": 0, "named": 0, "another_named": 0},
+            )
+            row["images"] += one.images
+            row["named"] += one.hits
+            row["another_named"] += len(one.astray)
+    return list(found.values())
 
 
 def _separation(known: Sequence[AxisShares]) -> Control:
@@ -658,22 +899,34 @@ def _half(influence: Float64Array, odd: Float64Array) -> Float64Array:
     return parts
 
 
-def adherence(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> Adherence:
-    """How often images of an axis's counterfactuals are answered with the counterfactual's name."""
+def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> list[Obedience]:
+    """Which images of an axis's counterfactuals are answered with which counterfactual's name.
+
+    A word that several of the names share, such as 'skin', names none of them.
+    """
     merging = synonyms()
-    everything = np.concatenate([one.features for one in changed])
-    hits = images = 0
-    for cf, one in zip(axis.counterfactuals, changed, strict=True):
-        words = list(concept_counts([cf.name]))
-        columns = [
+    columns = [
+        {
             column
             for column, name in enumerate(sets.names)
-            if any(len({*merging.merged({word: 1.0, name: 1.0}).values()}) == 1 for word in words)
-        ]
-        if everything[:, columns].any():
-            hits += int(one.features[:, columns].any(axis=1).sum())
-            images += len(one.features)
-    return Adherence(hits, images)
+            for word in concept_counts([cf.name])
+            if len({*merging.merged({word: 1.0, name: 1.0}).values()}) == 1
+        }
+        for cf in axis.counterfactuals
+    ]
+    everything = np.concatenate([one.features for one in changed])
+    found = []
+    for number, (cf, one) in enumerate(zip(axis.counterfactuals, changed, strict=True)):
+        others = {c for place, other in enumerate(columns) if place != number for c in other}
+        own = sorted(columns[number] - others)
+        if not everything[:, own].any():
+            found.append(Obedience(cf.name, 0, 0, frozenset()))
+            continue
+        named = one.features[:, own].sum(axis=1) > 0
+        another = one.features[:, sorted(others - columns[number])].sum(axis=1) > 0
+        astray = frozenset(one.units[another & ~named].tolist())
+        found.append(Obedience(cf.name, len(one.units), int(named.sum()), astray))
+    return found
 
 
 _NO_AXIS = "no prompt has two answered images of itself and of each of two counterfactuals"
@@ -710,14 +963,14 @@ class _Row:
         axis: The axis.
         item: Its row of the result.
         shares: The shares of its counterfactuals, or why there are none.
-        adherence: How often the counterfactuals' images show what their name says.
+        obeyed: What the answers about the counterfactuals' images name.
         curve: How stable its published scores are; None without a MAD.
     """
 
     axis: Axis
     item: Item
     shares: AxisShares | str
-    adherence: Adherence
+    obeyed: Sequence[Obedience]
     curve: Sensitivity | None = None
 
     @property
@@ -770,9 +1023,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         prompts.append(top_concepts(target, sets))
         covered += [] if vectors is None else [coverage(sets, vectors)]
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
-    controls = controls_of(
-        known, [row.adherence for row in rows], settings.rng(task.id, "shuffled"), settings.level
-    )
+    obeyed = [one for row in rows for one in row.obeyed]
+    controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
     curves = [row.curve for row in rows if row.curve is not None]
     decided = [row for row in known if row.reason is None]
     reason = (known[0].reason if known else None) or _NO_AXIS
@@ -780,6 +1032,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if decided:
         headline = headline_of(decided, settings.level)
     details: dict[str, Any] = {"prompts": prompts}
+    lost = sum(axis.unanswered for axis in decided)
+    if lost:
+        share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
+        details["unanswered"] = {"share": share}
+    details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
     details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
@@ -800,7 +1057,29 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         ],
         reason=None if known else _NO_AXIS,
         controls=controls,
-        inconclusive=contradiction(controls),
+        inconclusive=contradiction(controls) or _open_question(decided, headline, settings),
+    )
+
+
+def _open_question(
+    decided: Sequence[AxisShares], headline: Headline, settings: Settings
+) -> str | None:
+    """Why the test decides nothing, where only the mixtures that are shown lean."""
+    if not any(axis.others for axis in decided) or headline.p is None:
+        return None
+    p, alpha = mean_square_of(decided, settings.level).p, 1 - settings.level
+    if not p < alpha <= headline.p:
+        return None
+    lost = sum(axis.unanswered for axis in decided)
+    if not lost:
+        return (
+            "answers about some images of counterfactuals name another one; it leans only if those "
+            "images do not show their own"
+        )
+    share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
+    return (
+        f"{percent(share)} of the prompts' images have no answer; it leans only if they are like "
+        "the rest"
     )
 
 
@@ -815,9 +1094,15 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
         for axis in target.axes
     }
     headlines = [result.headline for result in results]
+    mean = replace(mean, headline=average_headlines(headlines, prompts, settings.level))
+    obedience = [row for result in results for row in result.details.get("obedience", ())]
+    open_to_more = any(row["another_named"] for row in obedience) or any(
+        "unanswered" in result.details for result in results
+    )
+    if mean.headline.value is not None and open_to_more:
+        mean = bounded_mean(mean, results, settings.level)
     return replace(
         mean,
-        headline=average_headlines(headlines, prompts, settings.level),
         scores=_without_p(mean.scores),
         by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
     )
@@ -878,11 +1163,16 @@ def _row(
     names = [cf.name for cf in axis.counterfactuals]
     row = f"{target.prompt} | {axis.name}"
     features = [sets.features(image_set, questions_of(axis)) for image_set in (start, *changed)]
-    shares = axis_shares(row, names, features)
+    obeyed = obedience(axis, sets, features[1:])
+    astray = [one.astray for one in obeyed]
+    lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
+    shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
     if all(len(image_set.embedded) for image_set in (start, *changed)):
         embedded = [image_set.embedding_features() for image_set in (start, *changed)]
-        by_clip = share_estimates(axis_shares(row, names, embedded), names, settings.level)
+        by_clip = share_estimates(
+            axis_shares(row, names, embedded, astray, lost), names, settings.level
+        )
         scores |= {
             f"share_clip:{name}": by_clip[f"share:{name}"]
             for name in names
@@ -910,7 +1200,7 @@ def _row(
                 )
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
-    return _Row(axis, item, shares, adherence(axis, sets, features[1:]), curve)
+    return _Row(axis, item, shares, obeyed, curve)
 
 
 def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:

@@ -15,9 +15,10 @@ METHOD = Method(
     main_score=MainScore("tendencies_reproduced", "as published"),
     row_scores=("beyond_words", "similarity_difference", "lean"),
     estimand=(
-        "(V - W) / (V + W): V is the mean over the test concepts, W that over everyday words, of "
-        "the squared difference between two anchors' images in their mean cosine with the text, "
-        "less what the anchors' own texts explain of it. 0: concepts lean as unrelated words do."
+        "(V / c - W) / (V / c + W): V is the mean over the test concepts, W that over everyday "
+        "words, of the squared difference between two anchors' images in their mean cosine with "
+        "the text, less what the anchors' own texts explain of it. 0: concepts lean as sets of "
+        "everyday words do that are as few and as related (c)."
     ),
     combine=lazy("t2ibench.methods.vibex.score:combine"),
     explores="t2ibench.methods.vibex.explore:EXPLORATION",

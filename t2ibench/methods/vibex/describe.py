@@ -152,8 +152,9 @@ def present(task: VibexTask) -> Presentation:
         rows=inverse,
         images=ImageGroups(group, "of “{group}”", "beyond_words", _similarity),
         formula=(
-            "(V − W) / (V + W), with V the mean squared effect of the concepts beyond their own "
-            "words and W that of some 2,000 everyday words"
+            "(V / c − W) / (V / c + W), with V the mean squared effect of the concepts beyond "
+            "their own words, W that of some 2,000 everyday words, and c what makes random sets "
+            "of words read 0 on average"
         ),
         source="After Eschner et al. (2025)",
     )

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtr
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
+from t2ibench.stats.relatedness import (
+    Relatedness,
+    positive_definite,
+    related_draws,
+    relatedness_across,
+)
+from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import fieller
 
+_NOTHING = 1e-30  # of a mean square that is none
 _HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
 ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
 
@@ -26,32 +36,57 @@ class Squares:
         reference: Unbiased, shape (r,).
         on_concepts: How each image moves the concepts' mean.
         on_reference: How each image moves the reference's mean.
+        related: How the concepts' effects correlate, shape (m, m).
+        dimensions: In which the anchors can differ: one less than there are.
     """
 
     concepts: Float64Array
     reference: Float64Array
     on_concepts: Influence
     on_reference: Influence
+    related: Float64Array
+    dimensions: int
 
     @classmethod
-    def of(cls, found: Nearness, m: int, strata: Sequence[str], units: IntArray) -> Squares:
+    def of(
+        cls, found: Nearness, related: Float64Array, strata: Sequence[str], units: IntArray
+    ) -> Squares:
         """From the images beside m concepts and, after them, the reference.
 
         Args:
             found: The images beside the texts.
-            m: Number of concepts.
+            related: How the concepts' effects correlate, shape (m, m).
             strata: The anchors' prompts, shape (k,).
             units: The number of each image within its anchor, shape (n,).
 
         Returns:
             The squares with the jackknife's influences.
         """
-        values = squares(found)
+        m, values = len(related), squares(found)
         without = squares_without_each(found, (slice(0, m), slice(m, None)))
-        influences = [
+        concepts, others = (
             Influence.of_jackknife(strata, found.labels, units, estimates) for estimates in without
-        ]
-        return cls(values[:m], values[m:], *influences)
+        )
+        return cls(values[:m], values[m:], concepts, others, related, found.k - 1)
+
+
+def related_concepts(found: Nearness, texts: Float64Array, reference: Float64Array) -> Float64Array:
+    """How the effects of concepts correlate, as everyday words of these cosines do.
+
+    Args:
+        found: The images beside the texts.
+        texts: Of the m concepts, shape (m, d).
+        reference: Of the reference words, shape (r, d).
+
+    Returns:
+        Shape (m, m).
+    """
+    means = found.means - found.means.mean(axis=0)
+    curve = Relatedness.learnt(reference, means[:, len(texts) :].T)
+    if curve is None:
+        nowhere = np.zeros(texts.shape[1])
+        return positive_definite(relatedness_across(texts - reference.mean(axis=0), nowhere))
+    return positive_definite(curve.of(texts))
 
 
 def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
@@ -67,19 +102,39 @@ def excess(concepts: Float64Array | float, reference: Float64Array | float) -> F
     return ratio
 
 
+def typical_square(draws: Float64Array) -> float:
+    """The c about which the excess of mean squares averages 0: mean of (q - c) / (q + c) = 0.
+
+    Args:
+        draws: Mean squares q, of expectation 1, shape (draws,).
+
+    Returns:
+        c, below 1.
+
+    Examples:
+        >>> round(typical_square(np.array([0.25, 1.0])), 9)
+        0.5
+    """
+    c = brentq(lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max()))
+    return float(settled(c))
+
+
 def excess_headline(
     parts: Sequence[Squares], level: float, rng: np.random.Generator, n_draws: int
 ) -> Headline:
     """The excess of concepts over reference words.
 
     With V the mean squared effect of the concepts and W that of the reference, the headline is
-    (V - W) / (V + W). Several encoders' squares are averaged, each in units of its own V + W.
+    (V / c - W) / (V / c + W). c makes it 0 on average over random sets of as many words that are
+    related as the concepts are (`typical_square`): the mean of few squares is below its
+    expectation more often than above. Several encoders' squares are averaged, each in units of its
+    own V + W.
 
-    These concepts: V - W is linear in the squares; Student's t tests that it is 0, and Fieller's
-    set of (V - W) / (V + W) agrees. Concepts like these: one-sided, whether V is above the mean
-    squares of random sets of as many words, and the interval of the factor by which concepts'
-    squares exceed such a set; what the images' own variation allows is included, so both tests
-    have to reject. Its lower end is above 0 where p < 1 - level.
+    Concepts like these: one-sided, whether V is above the mean squares of such sets, and the
+    interval of the factor by which concepts' squares exceed a set; what the images' own variation
+    allows is included, so both tests have to reject. Its lower end is above 0 where p < 1 - level.
+    These concepts: the interval by Fieller's set. It has no test: what these very words read
+    where a model is fair is the encoder's, and not known.
     """
     if not all(np.isfinite(p.on_concepts.variance + p.on_reference.variance) for p in parts):
         return Headline.undefined("an anchor has fewer than three images", "excess")
@@ -93,22 +148,31 @@ def excess_headline(
         np.sum([weight * part.reference for weight, part in pairs], axis=0),
         Influence.combined([(weight, part.on_concepts) for weight, part in pairs]),
         Influence.combined([(weight, part.on_reference) for weight, part in pairs]),
+        np.mean([part.related for part in parts], axis=0),
+        parts[0].dimensions,
     )
-    fixed_prompts = _fixed_prompts(pooled, level)
-    if fixed_prompts.ci_low is None:
+    images = _fixed_prompts(pooled, level)
+    if images.ci_low is None:
         return Headline(
             None,
             "excess",
             "prompt_population",
-            {"fixed_prompts": fixed_prompts},
+            {"fixed_prompts": images},
             test="rank",
             reason=ALIKE,
         )
-    prompt_population, fair = _prompt_population(pooled, level, rng, n_draws)
+    ratios, typical = _random_sets(pooled, rng, n_draws)
+    pooled = replace(
+        pooled,
+        concepts=pooled.concepts / typical,
+        on_concepts=pooled.on_concepts.scaled(1.0 / typical),
+    )
+    fixed_prompts = replace(_fixed_prompts(pooled, level), p=None)
+    prompt_population, fair = _prompt_population(pooled, ratios / typical, level)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
     # An estimate lies in its interval.
     value = max(
-        fixed_prompts.ci_low,
+        -1.0 if fixed_prompts.ci_low is None else fixed_prompts.ci_low,
         min(
             float(excess(v, w)) - _curvature(pooled),
             1.0 if fixed_prompts.ci_high is None else fixed_prompts.ci_high,
@@ -152,24 +216,21 @@ def _fixed_prompts(pooled: Squares, level: float) -> Inference:
 
 
 def _prompt_population(
-    pooled: Squares, level: float, rng: np.random.Generator, n_draws: int
+    pooled: Squares, ratios: Float64Array, level: float
 ) -> tuple[Inference, tuple[float, float]]:
     """Concepts among random sets of words; the inference and the band of such sets.
 
     Sets scale: if concepts' squares are f times those of a random set, V / W over f lies between
-    the sets' quantiles with probability `level`.
+    the sets' quantiles (of `ratios`, ascending) with probability `level`.
     """
-    words = np.concatenate([pooled.concepts, pooled.reference])
-    m, r = len(pooled.concepts), len(pooled.reference)
-    chosen = np.sort(_set_means(words, m, n_draws, rng))
-    others = np.maximum((words.sum() - m * chosen) / r, np.finfo(float).tiny)
+    n_draws = len(ratios)
     v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
-    p = (1 + int((chosen >= v).sum())) / (n_draws + 1)
+    ratio = max(v, 0.0) / max(w, _NOTHING)
+    beyond = n_draws - int(np.searchsorted(settled(ratios), settled(ratio), side="left"))
+    p = (1 + beyond) / (n_draws + 1)
     upper = max(1, int((1 - level) * (n_draws + 1)))
     lower = max(1, int((1 - level) / _HIGH_END * (n_draws + 1)))
-    ratios = np.maximum(chosen, 0.0) / others
     least, most = float(ratios[lower - 1]), float(ratios[-upper])
-    ratio = max(v, 0.0) / max(w, float(np.finfo(float).tiny))
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0
     images = _fixed_prompts(pooled, level)
@@ -181,18 +242,19 @@ def _prompt_population(
     return inference, (-1.0, float(excess(most, 1.0)))
 
 
-def _set_means(
-    values: Float64Array, size: int, n_draws: int, rng: np.random.Generator
-) -> Float64Array:
-    """Means of random sets without replacement, shape (n_draws,)."""
-    total = len(values)
-    if size**2 > total:  # most draws with replacement would hold a word twice
-        return np.array([values[rng.permutation(total)[:size]].mean() for _ in range(n_draws)])
-    picks = rng.integers(total, size=(n_draws, size))
-    while True:
-        ordered = np.sort(picks, axis=1)
-        twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-        if not len(twice):
-            means: Float64Array = values[picks].mean(axis=1)
-            return means
-        picks[twice] = rng.integers(total, size=(len(twice), size))
+def _random_sets(
+    pooled: Squares, rng: np.random.Generator, n_draws: int
+) -> tuple[Float64Array, float]:
+    """V / W of random sets of related words, ascending, and c for normal effects.
+
+    The place of a word among all is that of a squared normal vector among its distribution; the
+    vectors of a set correlate as the concepts' effects do.
+    """
+    words = np.sort(np.concatenate([pooled.concepts, pooled.reference]))
+    m, r, k = len(pooled.concepts), len(pooled.reference), pooled.dimensions
+    vectors = np.stack([related_draws(pooled.related, n_draws, rng) for _ in range(k)])
+    drawn = (vectors**2).sum(axis=0)
+    places = (chdtr(k, drawn) * len(words)).astype(np.int64)
+    chosen = words[np.minimum(places, len(words) - 1)].mean(axis=1)
+    others = np.maximum((words.sum() - m * chosen) / r, _NOTHING)
+    return np.sort(np.maximum(chosen, 0.0) / others), typical_square(drawn.mean(axis=1) / k)

@@ -10,7 +10,8 @@ from t2ibench.methods.core.prompting_tree import (
     ExploredConcept,
     ExploredReference,
 )
-from t2ibench.methods.vibex.schema import EVERYDAY, VibexTask
+from t2ibench.methods.core.schema import EVERYDAY
+from t2ibench.methods.vibex.schema import VibexTask
 
 
 class VibexExploration:

@@ -10,9 +10,7 @@ from pydantic import BeforeValidator, Field
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.schema import Count, ImageTask, Strict, Text, Words
-
-EVERYDAY = "everyday_words"  # the list of tasks/stimuli that concepts are compared with by default
+from t2ibench.methods.core.schema import EVERYDAY, Count, ImageTask, Strict, Text, Words
 
 
 class Anchor(Strict):

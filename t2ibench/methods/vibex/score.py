@@ -33,7 +33,7 @@ from t2ibench.methods.core.reference import (
     place,
 )
 from t2ibench.methods.vibex.describe import tendency, verdicts
-from t2ibench.methods.vibex.excess import Squares, excess, excess_headline
+from t2ibench.methods.vibex.excess import Squares, excess, excess_headline, related_concepts
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
@@ -220,7 +220,7 @@ def forward(
         items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
     return Forward(
         tuple(items),
-        Squares.of(beyond, m, scene.strata, pool.indices),
+        Squares.of(beyond, related_concepts(beyond, texts, reference), scene.strata, pool.indices),
         plain,
         beyond,
         text_only,
@@ -445,8 +445,8 @@ def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[s
     squared = found.text_only**2
     value = float(excess(squared[:m].mean(), squared[m:].mean()))
     return {
-        "shuffled": _shuffled(scene, found, m),
-        "halves": _halves(scene, found, m),
+        "shuffled": _shuffled(scene, found),
+        "halves": _halves(scene, found),
         "separation": Control(
             f"{says} beyond what the prompts say (mean squared effect of concepts plus that of "
             f"reference words: {bottom:.2g}).",
@@ -461,12 +461,12 @@ def controls(scene: Scene, found: Forward, m: int, headline: Headline) -> dict[s
     }
 
 
-def _shuffled(scene: Scene, found: Forward, m: int) -> Control:
+def _shuffled(scene: Scene, found: Forward) -> Control:
     rng = scene.rng("control: shuffled anchors")
     rejected, values = 0, []
     for _ in range(SHUFFLES):
         shuffle = found.beyond.relabelled(rng.permutation(scene.labels))
-        squares = Squares.of(shuffle, m, scene.strata, scene.pool.indices)
+        squares = Squares.of(shuffle, found.squares.related, scene.strata, scene.pool.indices)
         headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
         rejected += headline.p is not None and headline.p < 0.05
         values += [headline.value] if headline.value is not None else []
@@ -478,7 +478,7 @@ def _shuffled(scene: Scene, found: Forward, m: int) -> Control:
     )
 
 
-def _halves(scene: Scene, found: Forward, m: int) -> Control:
+def _halves(scene: Scene, found: Forward) -> Control:
     values, variances, dfs = [], [], []
     for parity in (0, 1):
         chosen = scene.pool.indices % 2 == parity
@@ -486,7 +486,7 @@ def _halves(scene: Scene, found: Forward, m: int) -> Control:
         if sizes.min() < 3:
             return Control("An anchor has too few images to be halved.")
         half = found.beyond.rows(chosen)
-        squares = Squares.of(half, m, scene.strata, scene.pool.indices[chosen])
+        squares = Squares.of(half, found.squares.related, scene.strata, scene.pool.indices[chosen])
         rng = scene.rng("control: halves")
         headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
         if headline.value is None:
@@ -556,8 +556,9 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         share:c_j    = share of the concept's own images on the side of c_j, corrected for anchor
                        images that land on the wrong side; lean = share of c_1 less that of c_2
 
-    The headline is (V - W) / (V + W), with V the mean squared effect beyond words of the concepts
-    and W that of the reference. As published (Eschner et al. 2025, equations 1 to 4 and appendix
+    The headline is (V / c - W) / (V / c + W), with V the mean squared effect beyond words of the
+    concepts and W that of the reference; random sets of words, as related, read 0 on average. As
+    published (Eschner et al. 2025, equations 1 to 4 and appendix
     B), with s(I, T) = (cos(I, T) + 1) / 2:
 
         P(t | c_j)             = mean of s(I, t) over the images I of anchor j
@@ -645,7 +646,8 @@ def _conventions(task: VibexTask) -> dict[str, Any]:
         "reference": f"{len(task.reference.words)} everyday words as '{task.reference.template}'",
         "p of similarity_difference and beyond_words": "place among the reference words and "
         "variation of the images: the larger",
-        "headline": "(V - W) / (V + W) of the mean squared beyond_words of concepts and reference",
+        "headline": "(V / c - W) / (V / c + W) of the mean squared beyond_words of concepts and "
+        "reference; random sets of words, as related, read 0 on average",
         "sign": f"positive is nearer '{first}'" if len(task.anchors) == 2 else "none",
         "p of kolmogorov_smirnov_distance": "anchors of the images shuffled: whether they look "
         "alike to the concept",

@@ -9,12 +9,14 @@ from pydantic import Field
 
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.schema import (
+    EVERYDAY,
     Alternative,
     BaseTask,
     Strict,
     Text,
     TwoWordGroups,
     WordGroup,
+    WordsOrNone,
 )
 
 
@@ -32,6 +34,8 @@ class WeatTask(BaseTask):
         targets: The two sets X and Y.
         attributes: The two sets A and B.
         templates: Texts to embed for a word; '{word}' is the word. The mean over templates counts.
+        reference: Name of a list of everyday words, or the words: from 100 or more of them the test
+            learns how alike the associations of related words are.
         alternative: Which side the p-value looks at.
         allow_missing: Largest share of a set that a vocabulary may lack.
     """
@@ -40,6 +44,7 @@ class WeatTask(BaseTask):
     targets: WeatTargets
     attributes: TwoWordGroups
     templates: Annotated[tuple[Text, ...], Field(min_length=1)] = ("{word}",)
+    reference: Annotated[WordsOrNone, Field(validate_default=True)] = EVERYDAY  # type: ignore[assignment]
     alternative: Alternative = "two-sided"
     allow_missing: Annotated[float, Field(ge=0, lt=1)] = 0.2
 

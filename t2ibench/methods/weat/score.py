@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import association, standardised, standardised_draws
@@ -22,13 +20,22 @@ from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value, resample_weights, two_sample_bootstrap, two_sample_permutation
-from t2ibench.stats.effects import delta_interval, placements
-from t2ibench.stats.permutation import PermutationResult
+from t2ibench.stats.effects import placements
+from t2ibench.stats.relatedness import (
+    Relatedness,
+    effective_number,
+    noise_correlation,
+    related_dominance,
+    relatedness_across,
+)
+from t2ibench.stats.rounding import settled
 
 _REACHABLE = 0.01  # a test that cannot get below this decides nothing
-_FEWEST = 3  # words a side that differ from each other
+_FEWEST, _FEW = 2.0, 3.0  # independent words a side: below, it decides nothing, or few are said
 _ALPHA = 0.05
 _SHUFFLES = 1999
+_DRAWS = 10_000
+_BESIDE = 1e-3  # where an end lies that must not contain 0
 
 
 def smallest_p(n: int, m: int, alternative: str) -> float:
@@ -42,27 +49,30 @@ def smallest_p(n: int, m: int, alternative: str) -> float:
     return sides / math.comb(n + m, n)
 
 
-def near_duplicate_text(sets: Mapping[str, WordSet], sides: str) -> str | None:
-    """How many words count, where some are near-duplicates."""
-    chosen = [sets[side] for side in sides]
-    words, clusters = sum(len(s.words) for s in chosen), sum(s.n_clusters for s in chosen)
-    if words == clusters:
-        return None
-    kind = "target" if sides == "XY" else "attribute"
-    each = "; ".join(f"{s.name}: {len(s.words)} are {s.n_clusters}" for s in chosen)
-    plural = "cluster" if clusters == 1 else "clusters"
-    return f"{words} {kind} words are {clusters} {plural} of near-duplicates ({each})"
+def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) -> Control:
+    """How many independent words the sets have, and whether they are enough.
 
+    Args:
+        task: The task.
+        x: The words of X.
+        y: The words of Y.
+        null: Delta of draws without a difference, shape (draws,).
 
-def warnings_of(sets: Mapping[str, WordSet]) -> list[str]:
-    """A warning where the words that are tested are fewer than they look."""
-    text = near_duplicate_text(sets, "XY")
-    if text is None:
-        return []
-    return [
-        f"The encoder gives words of a set nearly the same vector (cosine above {ALIKE}): {text}. "
-        "Test and interval count clusters, not words; d is over words, as published."
-    ]
+    Returns:
+        A control whose value is the smaller effective number of words. It contradicts where that
+        is below 2, or where sets that lie wholly apart would have a p-value above .01.
+    """
+    fewest = float(settled(min(x.effective, y.effective)))
+    told = (
+        f"{len(x.words)} words of {x.name} tell as much as {x.effective:.1f} independent ones, "
+        f"{len(y.words)} of {y.name} as much as {y.effective:.1f}"
+    )
+    sign = -1.0 if task.alternative == "less" else 1.0
+    least = p_value(null, sign, task.alternative, exact=True)
+    contradicts = None
+    if least > _REACHABLE or fewest < _FEWEST:
+        contradicts = f"{told}: too few for a test, whose p cannot be below {least:.2g}"
+    return Control(f"{told}.", fewest, contradicts=contradicts)
 
 
 def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Control:
@@ -117,19 +127,17 @@ def shuffled_control(
         p_of_test: The p-value of the test.
 
     Returns:
-        A control with the p-value of S among splits of A and B, whose near-duplicates stay
-        together. It contradicts a test that rejects where that p-value is .05 or more.
+        A control with the p-value of S among splits of A and B. It contradicts a test that rejects
+        where that p-value is .05 or more.
     """
     a, b = sets["A"], sets["B"]
-    n, m = a.n_clusters, b.n_clusters
+    n, m = len(a.words), len(b.words)
     if smallest_p(n, m, "two-sided") >= _ALPHA:
-        what = near_duplicate_text(sets, "AB") or f"there are {n} and {m} attribute words"
-        return Control(f"Attribute words were not shuffled: {what}.")
+        return Control(f"{n} and {m} attribute words are too few to shuffle.")
     direction = sets["X"].vectors.mean(axis=0) - sets["Y"].vectors.mean(axis=0)
     p = two_sample_permutation(
         np.concatenate([a.vectors, b.vectors]) @ direction,
-        np.arange(len(a.words) + len(b.words)) < len(a.words),
-        np.concatenate([a.clusters, n + b.clusters]),
+        np.arange(n + m) < n,
         alternative="two-sided",
         n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
@@ -149,7 +157,6 @@ def shuffled_control(
     return Control(says, p=p if np.isfinite(p) else None, contradicts=contradicts)
 
 
-ALIKE = 0.9  # cosine above which two words of a set are near-duplicates
 _SHOWN = 8  # missing words that a message names
 
 
@@ -164,7 +171,8 @@ class WordSet:
         vectors: Shape (words, d), unit rows.
         missing: Words that it lacks.
         numbers: Position of each word in the task's list, shape (words,).
-        clusters: Number of each word's cluster of near-duplicates, from 0, shape (words,).
+        noise: How the association correlates between words about its mean, shape (words, words);
+            of target words only.
     """
 
     name: str
@@ -173,7 +181,7 @@ class WordSet:
     vectors: Float64Array
     missing: list[str]
     numbers: IntArray
-    clusters: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    noise: Float64Array | None = None
 
     def lacks_too_many(self, allowed: float) -> str | None:
         """The reason why a test with this set has no score; None where it has enough words."""
@@ -188,48 +196,9 @@ class WordSet:
         )
 
     @property
-    def n_clusters(self) -> int:
-        """How many words the set has if near-duplicates count as one."""
-        return int(self.clusters.max()) + 1
-
-    def near_duplicates(self) -> list[list[str]]:
-        """The clusters of two or more words."""
-        groups: dict[int, list[str]] = {}
-        for word, cluster in zip(self.words, self.clusters.tolist(), strict=True):
-            groups.setdefault(cluster, []).append(word)
-        return [group for group in groups.values() if len(group) > 1]
-
-    def cluster_means(self, values: Float64Array) -> Float64Array:
-        """The mean of each cluster's words.
-
-        Args:
-            values: One a word, shape (words,).
-
-        Returns:
-            Shape (clusters,).
-        """
-        return np.bincount(self.clusters, values) / np.bincount(self.clusters)
-
-    def cluster_numbers(self) -> IntArray:
-        """Position of each cluster's first word in the task's list, shape (clusters,)."""
-        _, first = np.unique(self.clusters, return_index=True)
-        return self.numbers[first]
-
-    def influence(self, values: Float64Array) -> Influence:
-        """The influence of the clusters on the mean over words.
-
-        Args:
-            values: One a word, shape (words,).
-
-        Returns:
-            n_c / n (mean of the cluster - mean) √(k / (k - 1)) for each of k clusters, which is
-            `Influence.of_mean` where no words are alike; NaN for a single cluster.
-        """
-        k, sizes = self.n_clusters, np.bincount(self.clusters)
-        moved = sizes / len(values) * (self.cluster_means(values) - values.mean())
-        scale = np.sqrt(k / (k - 1)) if k > 1 else np.nan
-        zeros = np.zeros(k, np.int64)
-        return Influence((self.stratum,), zeros, self.cluster_numbers(), moved * scale)
+    def effective(self) -> float:
+        """As many independent words would tell as much."""
+        return float(len(self.words)) if self.noise is None else effective_number(self.noise)
 
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
@@ -243,32 +212,42 @@ def groups_of(task: WeatTask) -> dict[str, WordGroup]:
 
 
 def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
-    """The four sets with their vectors and clusters."""
+    """The four sets with their vectors, and how the associations of target words correlate."""
     sets: dict[str, WordSet] = {}
     for side, group in groups_of(task).items():
-        sets[side] = _word_set(task, side, group, evidence, settings)
+        sets[side] = _word_set(task, side, group.name, settings.limited(group.words), evidence)
         reason = sets[side].lacks_too_many(task.allow_missing)
         if reason:
             return f"{side} {reason}"
-    centre = np.mean([words.vectors.mean(axis=0) for words in sets.values()], axis=0)
-    return {
-        side: replace(words, clusters=near_duplicates(words.vectors, centre))
-        for side, words in sets.items()
-    }
+    direction = sets["A"].vectors.mean(axis=0) - sets["B"].vectors.mean(axis=0)
+    curve = None
+    if task.reference:
+        reference = _vectors(task, task.reference, evidence)
+        reference = reference[np.isfinite(reference).all(axis=1)]
+        curve = Relatedness.learnt(reference, reference @ direction)
+    for side in "XY":
+        rows = sets[side].vectors
+        related = relatedness_across(rows, direction) if curve is None else curve.of(rows)
+        sets[side] = replace(sets[side], noise=noise_correlation(related))
+    return sets
+
+
+def _vectors(task: WeatTask, words: Sequence[str], evidence: Evidence) -> Float64Array:
+    """A word's vector is its mean over templates, of unit length, shape (words, d)."""
+    stacked = [evidence.texts([fill(text, word=word) for word in words]) for text in task.templates]
+    mean = np.mean(np.asarray(stacked, dtype=np.float64), axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rows: Float64Array = mean / np.linalg.norm(mean, axis=1, keepdims=True)
+    return rows
 
 
 def _word_set(
-    task: WeatTask, side: str, group: WordGroup, evidence: Evidence, settings: Settings
+    task: WeatTask, side: str, name: str, words: Sequence[str], evidence: Evidence
 ) -> WordSet:
-    """One set; a word's vector is its mean over templates, of unit length."""
-    words = list(settings.limited(group.words))
-    stacked = [evidence.texts([fill(text, word=word) for word in words]) for text in task.templates]
-    vectors: Float64Array = np.mean(np.asarray(stacked, dtype=np.float64), axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = _vectors(task, words, evidence)
     known = np.atleast_1d(np.isfinite(vectors).all(axis=1))
     return WordSet(
-        group.name,
+        name,
         f"{task.id} {side}",
         [word for word, is_known in zip(words, known, strict=True) if is_known],
         vectors[known],
@@ -277,126 +256,80 @@ def _word_set(
     )
 
 
-def near_duplicates(vectors: Float64Array, centre: Float64Array) -> IntArray:
-    """Clusters of words that the encoder hardly tells apart.
-
-    Two words are alike where their cosine is above .9, both as they are and with the mean of all
-    words of the test taken off: text towers give every word a common part, which alone can lift
-    all cosines above .9. All words of a cluster are alike, pair by pair (complete linkage).
-
-    Args:
-        vectors: Shape (n, d), unit rows.
-        centre: The mean of all words, shape (d,).
-
-    Returns:
-        Shape (n,): the number of each word's cluster, from 0, in the order of the words.
-
-    Examples:
-        The first two are alike, the third is not:
-
-        >>> rows = np.array([[1.0, 0.0], [0.995, 0.0999], [0.0, 1.0]])
-        >>> near_duplicates(rows, np.zeros(2)).tolist()
-        [0, 0, 1]
-    """
-    n = len(vectors)
-    if n == 1:
-        return np.zeros(1, np.int64)
-    centred = vectors - centre
-    with np.errstate(invalid="ignore", divide="ignore"):
-        centred = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    # A word that is the mean itself has no direction of its own: only its plain cosine counts.
-    cosines = np.fmin(vectors @ vectors.T, centred @ centred.T)
-    distances = np.clip(1.0 - (cosines + cosines.T) / 2, 0.0, None)
-    np.fill_diagonal(distances, 0.0)
-    tree = linkage(squareform(distances, checks=False), "complete")
-    labels = fcluster(tree, 1.0 - ALIKE, "distance")
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.int64)
-    order[np.argsort(first)] = np.arange(len(first))
-    return order[inverse.ravel()]
-
-
-def delta_influence(x: WordSet, y: WordSet, s_x: Float64Array, s_y: Float64Array) -> Influence:
-    """The influence of words on Cliff's delta, near-duplicates counted as one word.
-
-    Args:
-        x: The words of X.
-        y: The words of Y.
-        s_x: Association of each cluster of X, shape (clusters of X,).
-        s_y: The same for Y.
-
-    Returns:
-        That of the mean placement of X and of Y, whose variances add up.
-    """
-    of_x, of_y = placements(s_x, s_y)
-    return Influence.combined(
-        [
-            (1.0, Influence.of_mean(x.stratum, x.cluster_numbers(), of_x)),
-            (1.0, Influence.of_mean(y.stratum, y.cluster_numbers(), of_y)),
-        ]
+def delta_of(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Estimate:
+    """Cliff's delta with its test and interval under the words' own correlation."""
+    x, y = sets["X"], sets["Y"]
+    assert x.noise is not None and y.noise is not None
+    s_x, s_y = (settled(values) for values in _associations(sets))
+    found = related_dominance(
+        s_x,
+        s_y,
+        x.noise,
+        y.noise,
+        alternative=task.alternative,
+        level=settings.level,
+        n_draws=min(_DRAWS, settings.n_permutations),
+        rng=settings.rng(task.id, "related words"),
     )
-
-
-def delta_estimate(
-    test: PermutationResult, influence: Influence, alternative: str, level: float
-) -> Estimate:
-    """Cliff's delta with its permutation test."""
-    delta = Estimate.from_permutation(test, None, alternative)
-    return _with_interval(replace(delta, influence=influence), level)
-
-
-def _with_interval(delta: Estimate, level: float) -> Estimate:
-    influence, null = delta.influence, delta.null
-    assert influence is not None and null is not None
-    if delta.value is None or not np.isfinite(influence.variance):
-        return replace(delta, interval=None)
-    n, m = np.bincount(influence.stratum, minlength=2).tolist()
-    p = p_value(null, delta.value, "two-sided", exact=delta.test == "exact")
-    interval = delta_interval(
-        delta.value, influence.variance, n, m, level=level, rejected=p <= 1.0 - level
+    n, m = len(s_x), len(s_y)
+    # Related words vary more than the placements of independent ones do.
+    factor = float(np.sqrt(found.null.var() * 3 * n * m / (n + m + 1)))
+    influences = [
+        (factor, Influence.of_mean(words.stratum, words.numbers, placed))
+        for words, placed in zip((x, y), placements(s_x, s_y), strict=True)
+    ]
+    return Estimate(
+        found.value,
+        null=found.null,
+        p=found.p,
+        test="monte_carlo",
+        alternative=task.alternative,
+        interval=found.interval,
+        influence=Influence.combined(influences),
     )
-    return replace(delta, interval=interval)
 
 
 def headline_of(delta: Estimate, level: float) -> Headline:
     """The headline from Cliff's delta."""
     assert delta.value is not None and delta.influence is not None and delta.null is not None
-    low, high = delta.interval or (None, None)
-    reason = None if delta.interval else "a set has a single word that differs from the others"
+    assert delta.interval is not None
     tail = 100 * (1.0 - level) / 2
     fair = np.percentile(delta.null, [tail, 100 - tail])
-    parts = (Part("", delta.value, delta.influence),) if delta.interval else ()
     return Headline(
         delta.value,
         "lean",
         "prompt_population",
-        {"prompt_population": Inference(low, high, delta.p, reason=reason)},
+        {"prompt_population": Inference(*delta.interval, delta.p)},
         (float(fair[0]), float(fair[1])),
-        parts,
-        "exact" if delta.test == "exact" else "monte_carlo",
+        (Part("", delta.value, delta.influence),),
+        "monte_carlo",
     )
 
 
 def combine(task: WeatTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The mean of every score over encoders.
+    """The mean of every score over encoders, whose errors are taken to agree.
 
-    Where all encoders know the same words and find the same near-duplicates, delta is tested by
-    the same partitions of words in all of them, so that their mean has an exact test too.
+    The draws of all encoders are sorted before they are averaged, and the ends of their intervals
+    are averaged: what holds where encoders err together, which is cautious where they do not.
     """
     mean = average_results(results, settings.level)
     deltas = [result.scores.get("cliffs_delta") for result in results]
-    alike = all(result.details == results[0].details for result in results)
-    if len(results) == 1 or mean.headline.value is None:
+    known = [delta for delta in deltas if delta is not None and delta.null is not None]
+    if len(results) == 1 or mean.headline.value is None or len(known) < len(results):
         return mean
-    nulls = [delta.null for delta in deltas if delta is not None and delta.null is not None]
-    if not alike or len({null.shape for null in nulls}) != 1:
-        # The encoders were tested by other partitions, so only Student's t is left.
-        return replace(mean, headline=replace(mean.headline, test="t"))
-    first, averaged = results[0].scores["cliffs_delta"], mean.scores["cliffs_delta"]
-    null = np.mean(nulls, axis=0)
+    null = np.mean([np.sort(np.asarray(delta.null)) for delta in known], axis=0)
+    averaged = mean.scores["cliffs_delta"]
     assert averaged.value is not None
-    p = p_value(null, averaged.value, task.alternative, exact=first.test == "exact")
-    delta = _with_interval(replace(averaged, null=null, p=p, test=first.test), settings.level)
+    low, high = np.mean([delta.interval for delta in known if delta.interval], axis=0).tolist()
+    p = p_value(null, averaged.value, task.alternative, exact=False)
+    # Test and interval agree about 0.
+    if p_value(null, averaged.value, "two-sided", exact=False) > 1.0 - settings.level:
+        low, high = min(low, 0.0), max(high, 0.0)
+    elif averaged.value > 0:
+        low = max(low, _BESIDE)
+    else:
+        high = min(high, -_BESIDE)
+    delta = replace(averaged, null=null, p=p, test="monte_carlo", interval=(low, high))
     return replace(
         mean,
         headline=headline_of(delta, settings.level),
@@ -409,8 +342,9 @@ Sets = Mapping[str, WordSet]
 
 
 def needs(task: WeatTask, settings: Settings) -> Needs:
-    """Texts of every word in every template."""
+    """Texts of every word, and of every reference word, in every template."""
     words = [word for group in groups_of(task).values() for word in settings.limited(group.words)]
+    words += task.reference
     texts = [fill(template, word=word) for word in words for template in task.templates]
     return Needs(texts=tuple(dict.fromkeys(texts)))
 
@@ -424,9 +358,10 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     d = (mean over X of s(x) - mean over Y of s(y)) / SD of s over X and Y together, ddof 1
     headline = P(s(x) > s(y)) - P(s(x) < s(y)), Cliff's delta of X and Y
 
-    The null of all three: every split of the words of X and Y into sets of these sizes, where
-    near-duplicate words stay together. The headline counts near-duplicates as one word, d and S
-    count words. `association` holds s, with a worked example.
+    The null of d and S is the paper's: every split of the words of X and Y into sets of these
+    sizes. That of the headline knows that related words have like associations: how alike, as a
+    function of their cosine, is learnt from the reference words for this direction
+    (`stats.relatedness`). `association` holds s, with a worked example.
 
     Args:
         task: The task.
@@ -446,58 +381,49 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     if isinstance(sets, str):
         return MethodResult.undefined(sets)
     x, y = sets["X"], sets["Y"]
-    of_x, of_y = _associations(sets)
-    s_x, s_y = x.cluster_means(of_x), y.cluster_means(of_y)
-    test = two_sample_permutation(
-        np.concatenate([s_x, s_y]),
-        np.arange(len(s_x) + len(s_y)) < len(s_x),
-        statistics=("cliffs_delta",),
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation"),
-    )["cliffs_delta"]
-    influence = delta_influence(x, y, s_x, s_y)
-    delta = delta_estimate(test, influence, task.alternative, settings.level)
-    n, m = sets["X"].n_clusters, sets["Y"].n_clusters
-    least = smallest_p(n, m, task.alternative)
-    what = near_duplicate_text(sets, "XY") or f"{n} and {m} target words differ from each other"
-    contradicts = None
-    if least > _REACHABLE or min(n, m) < _FEWEST:
-        contradicts = f"{what}, too few for a test, whose p cannot be below {least:.2g}"
+    delta = delta_of(task, sets, settings)
+    assert delta.null is not None
     found: dict[str, Control] = {
-        "units": Control(f"{what}.", contradicts=contradicts),
+        "units": units_control(task, x, y, delta.null),
         "separation": separation_control(task, sets, settings),
         "shuffled": shuffled_control(task, sets, settings, delta.p),
     }
     weights = {
         side: resample_weights(
-            sets[side].clusters, settings.n_bootstrap, settings.rng(task.id, f"words {side}")
+            np.arange(len(sets[side].words)),
+            settings.n_bootstrap,
+            settings.rng(task.id, f"words {side}"),
         )
         for side in "AB"
     }
     missing = {side: words.missing for side, words in sets.items() if words.missing}
-    alike = {side: words.near_duplicates() for side, words in sets.items()}
-    details: dict[str, object] = {"missing_words": missing}
-    if any(alike.values()):
-        details["near_duplicates"] = {side: groups for side, groups in alike.items() if groups}
+    warnings = [
+        f"Few independent words: the {len(words.words)} of {words.name} tell as much as "
+        f"{words.effective:.1f}."
+        for words in (x, y)
+        if settled(words.effective) < _FEW
+    ]
     return MethodResult(
         _gated(headline_of(delta, settings.level), found["separation"]),
         {
             **_as_published(task, sets, weights, settings),
             "cliffs_delta": delta,
-            **_means(sets, settings.level),
+            **_means(sets),
         },
-        _by_word(sets, weights, settings.level),
+        _by_word(sets, weights),
         n_prompts=sum(len(words.words) for words in sets.values()),
         conventions={
             "effect_size": "weat (SD over X and Y together, ddof 1)",
             "differential_association": "sum over X less sum over Y",
-            "unit": f"word; near-duplicates (cosine above {ALIKE}) are one unit",
+            "unit": "word; test and interval by the correlation of related words, as learnt from "
+            f"{len(task.reference)} everyday words",
             "templates": list(task.templates),
         },
-        warnings=warnings_of(sets),
-        details=details,
+        warnings=warnings,
+        details={
+            "missing_words": missing,
+            "effective_words": {side: round(sets[side].effective, 2) for side in "XY"},
+        },
         controls=found,
         inconclusive=contradiction(found),
     )
@@ -523,13 +449,10 @@ def _as_published(
     task: WeatTask, sets: Sets, weights: Mapping[str, Float64Array], settings: Settings
 ) -> dict[str, Estimate]:
     """The paper's effect size and test statistic, over words."""
-    x, y = sets["X"], sets["Y"]
     s_x, s_y = _associations(sets)
     boot = two_sample_bootstrap(
         _association_draws(sets, "X", weights),
         _association_draws(sets, "Y", weights),
-        x.clusters,
-        y.clusters,
         statistics=_PUBLISHED,
         n_draws=settings.n_bootstrap,
         rng=settings.rng(task.id, "bootstrap"),
@@ -537,7 +460,6 @@ def _as_published(
     tests = two_sample_permutation(
         np.concatenate([s_x, s_y]),
         np.arange(len(s_x) + len(s_y)) < len(s_x),
-        np.concatenate([x.clusters, x.n_clusters + y.clusters]),
         statistics=_PUBLISHED,
         alternative=task.alternative,
         n_draws=settings.n_permutations,
@@ -570,40 +492,27 @@ def _association_draws(sets: Sets, side: str, weights: Mapping[str, Float64Array
     return draws
 
 
-def _described(value: float, influence: Influence, level: float) -> Estimate:
-    """A mean with its interval over words like these; it is no test of anything."""
-    found = Estimate.from_influence(value, influence, level)
-    return replace(found, p=None, test=None, influence=None)
-
-
-def _means(sets: Sets, level: float) -> dict[str, Estimate]:
+def _means(sets: Sets) -> dict[str, Estimate]:
     """Mean associations of the target sets, and the mean cosine of each pair of sets."""
-    scores = {}
-    for target in "XY":
-        cells = {side: sets[target].vectors @ sets[side].vectors.T for side in "AB"}
-        difference = cells["A"].mean(axis=1) - cells["B"].mean(axis=1)
-        of_attributes = [
-            (sign, sets[side].influence(cells[side].mean(axis=0)))
-            for side, sign in (("A", 1.0), ("B", -1.0))
-        ]
-        of_words = sets[target].influence(difference)
-        scores[f"association_of_{target.lower()}"] = _described(
-            float(difference.mean()), Influence.combined([(1.0, of_words), *of_attributes]), level
-        )
-    for target in "XY":
-        for side in "AB":
-            cosines = sets[target].vectors @ sets[side].vectors.T
-            both = [
-                (1.0, sets[target].influence(cosines.mean(axis=1))),
-                (1.0, sets[side].influence(cosines.mean(axis=0))),
-            ]
-            scores[f"cosine_of_{target.lower()}_and_{side.lower()}"] = _described(
-                float(cosines.mean()), Influence.combined(both), level
-            )
-    return scores
+    cells = {
+        target + side: float((sets[target].vectors @ sets[side].vectors.T).mean())
+        for target in "XY"
+        for side in "AB"
+    }
+    return {
+        **{
+            f"association_of_{target.lower()}": Estimate(cells[f"{target}A"] - cells[f"{target}B"])
+            for target in "XY"
+        },
+        **{
+            f"cosine_of_{target}_and_{side}".lower(): Estimate(cells[target + side])
+            for target in "XY"
+            for side in "AB"
+        },
+    }
 
 
-def _by_word(sets: Sets, weights: Mapping[str, Float64Array], level: float) -> list[Item]:
+def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:
     """Each word's association and its own effect size (SC-WEAT)."""
     rows = []
     for side in "XY":
@@ -612,12 +521,8 @@ def _by_word(sets: Sets, weights: Mapping[str, Float64Array], level: float) -> l
         effect = standardised(to_a, to_b)
         effect_draws = standardised_draws(to_a, to_b, weights["A"], weights["B"])
         for index, word in enumerate(sets[side].words):
-            attributes = [
-                (1.0, sets["A"].influence(to_a[index])),
-                (-1.0, sets["B"].influence(to_b[index])),
-            ]
             scores = {
-                "association": _described(float(asc[index]), Influence.combined(attributes), level),
+                "association": Estimate(float(asc[index])),
                 "single_category_effect_size": Estimate(
                     float(effect[index]), effect_draws[:, index], as_published=True
                 ),

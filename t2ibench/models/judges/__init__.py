@@ -30,6 +30,7 @@ __all__ = [
     "create_judges",
     "describe_judges",
     "recorded_name",
+    "unreachable_classes",
 ]
 
 DEFAULT_JUDGE = ALIASES["qwen3-vl-4b"].spec
@@ -56,6 +57,26 @@ def recorded_name(spec: str) -> str:
         ('vlm:llava-hf/llava-1.5-7b-hf', 'toyland')
     """
     return ALIASES[spec].spec if spec in ALIASES and spec not in JUDGES else spec
+
+
+def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
+    """The classes of a question that a judge of a run can never answer with.
+
+    Args:
+        judge: Its recorded name.
+        classes: What the question can be answered with.
+
+    Returns:
+        Those classes; none where the judge does not say.
+
+    Examples:
+        >>> sorted(unreachable_classes("toyland", ["young", "middle-aged", "old"]))
+        ['middle-aged']
+    """
+    adapter = JUDGES.get(judge) if judge in JUDGES else None
+    if adapter is None or adapter.unreachable is None:
+        return frozenset()
+    return adapter.unreachable(classes)
 
 
 def describe_judges() -> Iterator[Listed]:

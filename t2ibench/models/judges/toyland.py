@@ -110,23 +110,43 @@ def _meaning(name: str) -> tuple[str, str] | None:
     return ("kind", what.kind) if what.known else None
 
 
-def _class(reading: Reading, classes: Sequence[str]) -> str:
-    """The class whose value the image most likely shows; 'unknown' where it cannot be told.
+def _choices(classes: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """What classes are about, and its values, each with the first class that names it.
 
     Of classes only one of which means something here ("wedding" among kinds of cake), that one
-    would be the answer to every image.
+    would be the answer to every image: then there are none.
     """
-    meant = {name: meaning for name in classes if (meaning := _meaning(name)) is not None}
-    axes = [axis for axis, _ in meant.values()]
+    meant = [(name, meaning) for name in classes if (meaning := _meaning(name)) is not None]
+    axes = [axis for _, (axis, _) in meant]
     if not axes:
-        return UNKNOWN
+        return "", {}
     axis = max(sorted(set(axes)), key=axes.count)
-    if len({meaning for meaning in meant.values() if meaning[0] == axis}) < 2:
+    found: dict[str, str] = {}
+    for name, (about, value) in meant:
+        if about == axis:
+            found.setdefault(value, name)
+    return axis, found if len(found) > 1 else {}
+
+
+def _class(reading: Reading, classes: Sequence[str]) -> str:
+    """The class whose value the image most likely shows; 'unknown' where it cannot be told."""
+    axis, names = _choices(classes)
+    if not names or (axis in _PERSONAL and not _one_person(reading)):
         return UNKNOWN
-    if axis in _PERSONAL and not _one_person(reading):
-        return UNKNOWN
-    shown = reading.top(axis)
-    return next((name for name, meaning in meant.items() if meaning == (axis, shown)), UNKNOWN)
+    return names.get(reading.top(axis), UNKNOWN)
+
+
+def unreachable(classes: Sequence[str]) -> frozenset[str]:
+    """The classes that no image can be answered with, where others can.
+
+    Toyland knows no middle-aged people: of 'young', 'middle-aged' and 'old' it answers with two.
+
+    Examples:
+        >>> sorted(unreachable(["young", "middle-aged", "old"])), sorted(unreachable(["hot"]))
+        (['middle-aged'], [])
+    """
+    names = _choices(classes)[1].values()
+    return frozenset(classes).difference(names) if names else frozenset()
 
 
 def _one_person(reading: Reading) -> bool:
@@ -172,4 +192,5 @@ ADAPTER = Adapter(
     form="toyland",
     description="reads toyland's images (the default for toy and toyland)",
     libraries=("numpy", "pillow"),
+    unreachable=unreachable,
 )

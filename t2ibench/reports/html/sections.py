@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
-from t2ibench.reports.cells import format_p
+from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.exclusions import (
     PromptExclusions,
     TaskExclusions,
@@ -57,6 +57,26 @@ def prompts_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | 
             overall = mean_cosine(prompts, level) if prompts else None
             readers.append(SimpleNamespace(name=name, overall=overall, tasks=tasks))
     return fragment("prompts.html", readers=readers, p_value=format_p) if readers else None
+
+
+def diversity_section(run: RunView) -> Markup | None:
+    """How much the images of one prompt differ, and the prompts whose images repeat one another."""
+    readings = [
+        SimpleNamespace(task=task, reader=name, whole=found[0], groups=found[1:])
+        for task in run.tasks
+        for name, found in task.result.diversity.items()
+    ]
+    repeated = {one.prompt: one for task in run.tasks for one in task.result.repeated_prompts}
+    if not readings and not repeated:
+        return None
+    worst = sorted(repeated.values(), key=lambda one: (one.n_distinct / one.n_images, one.prompt))
+    return fragment(
+        "diversity.html",
+        readings=readings,
+        repeated=worst[:_PROMPTS],
+        further=max(0, len(worst) - _PROMPTS),
+        digits=three_digits,
+    )
 
 
 def agreement_section(run: RunView) -> Markup | None:

@@ -24,6 +24,7 @@ from t2ibench.reports.view import (
 )
 from t2ibench.results.display import WORDS, IntervalMark
 from t2ibench.settings import Settings
+from t2ibench.store.distinct import REPEATED
 
 _FAMILY_NOTES = {
     "rms lean": "no direction: how one-sided, from even (0) to one answer (1)",
@@ -209,9 +210,15 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     if failed:
         tests = "test" if len(failed) == 1 else "tests"
         found.append(
-            (f"{len(failed)} {tests} failed their own check", f"and say nothing: {_some(failed)}.")
+            (f"{len(failed)} {tests} cannot tell,", f"for a reason of their own: {_some(failed)}.")
         )
-    left = sum(sum(task.result.excluded.values()) for task in run.tasks)
+    repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
+    if repeated:
+        prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
+        counted = "Each distinct image counts once; see Diversity."
+        found.append((f"{len(repeated):,} {prompts} images.", counted))
+    reasons = [one for task in run.tasks for one in task.result.excluded.items()]
+    left = sum(count for reason, count in reasons if reason != REPEATED)
     if left:
         found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
     found += filter(None, [earlier(run)])

@@ -359,6 +359,7 @@ def test_a_black_image_is_filtered_and_ends_nothing(
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
     pictures(tmp_path, {name: [name] * 3 for name in ("a man", "a woman")})
     (tmp_path / "a man" / "broken.png").write_bytes(b"no picture")
+    shutil.copy(tmp_path / "a man" / "000.png", tmp_path / "a man" / "again.png")
     reporter = SilentReporter()
     found = open_collection([tmp_path], "toyland", reporter)
     assert len(found.pictures) == 6 and "broken.png" in reporter.warnings[0]

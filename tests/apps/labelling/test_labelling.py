@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.labelling.sample import Item, stratified
 from t2ibench.apps.labelling.sheet import page
+from t2ibench.results.run import open_run
+from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
 from t2ibench.store.labels import LabelStore
 from tests import hand
@@ -131,6 +136,41 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     status, _, error = cli("label", "import", run, write(filled, rows), "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
+
+
+def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_path: Path) -> None:
+    """A judge that is silent about a third of the women; people label a quarter of those."""
+    copy = tmp_path / "run"
+    shutil.copytree(run, copy)
+    answers = hand.stored(copy, "answers")
+    women = [row["image"] for row in answers if row["answer"] == "female"]
+    true = {row["image"][:16]: row["answer"] for row in answers}
+    lost = set(sorted(women)[::3])
+    ((name, fingerprint),) = open_run(copy).record.judges.items()
+    asked = (answers[0]["question"], ("male", "female"))
+    with closing(sqlite3.connect(copy / "run.db")) as connection, connection:
+        connection.execute("DELETE FROM answers")
+    AnswerStore(Database(copy), name, fingerprint).add(
+        StoredAnswer(row["image"], *asked, "unknown" if row["image"] in lost else row["answer"])
+        for row in answers
+    )
+    status, _, _ = cli("label", "export", copy, "--unknown", "--images", len(lost) // 4,
+                         "--output", tmp_path / "l")  # fmt: skip
+    assert status == 0
+    rows = sheet_of(tmp_path / "l")
+    assert len(rows) == len(lost) // 4
+    assert {Path(row["file"]).stem for row in rows} <= {image[:16] for image in lost}
+    for row in rows:
+        row["answer"] = true[Path(row["file"]).stem]
+    filled = write(tmp_path / "l" / "filled.csv", rows)
+    assert cli("label", "import", copy, filled, "--labeller", "anna")[0] == 0
+    assert cli("score", copy)[0] == 0
+    (row, *_) = json.loads((copy / "results.json").read_text())["tasks"]["hand"]["by"]
+    share, known = row["scores"]["share_corrected:female"], row["scores"]["share:female"]
+    assert share["ci_low"] < len(women) / len(answers) < share["ci_high"]
+    assert share["value"] == pytest.approx(len(women) / len(answers), abs=1e-6)
+    assert known["value"] < share["value"] < known["ci_high"]
+    assert cli("label", "export", run, "--unknown", "--output", tmp_path / "none")[0] == 1
 
 
 def test_an_unknown_question_is_named(run: Path, cli: Cli) -> None:

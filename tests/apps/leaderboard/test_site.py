@@ -85,9 +85,9 @@ def test_models_of_other_encoders_stand_in_tables_of_their_own(
     assert not json.loads((tmp_path / "pairs/toyland-fair-5adbc63b.js").read_text()[21:-3])[1]
     # Tests of words alone are a table of encoders.
     assert all("weat" not in one["families"] for one in data["strata"])
-    assert "weat_8_science_arts" not in (tmp_path / "index.html").read_text()
+    assert "weat_4_names_bertrand" not in (tmp_path / "index.html").read_text()
     page = (tmp_path / "encoders.html").read_text()
-    assert "weat_8_science_arts" in page and "reads toy-fair, toy" in page
+    assert "weat_4_names_bertrand" in page and "reads toy-fair, toy" in page
     assert page.count('<th scope="col" class="ax">') == 2
 
 

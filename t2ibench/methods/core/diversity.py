@@ -1,0 +1,99 @@
+"""How much the images of one prompt differ, as an encoder sees them.
+
+1 - U, U the mean cosine of two different images of a prompt: 0 where a model shows one picture
+again and again. It depends on the encoder and on what all of its embeddings share, so models and
+prompts are compared by one encoder only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.evidence import Evidence, Needs
+from t2ibench.stats.student import satterthwaite, t_interval
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDiversity:
+    """How much the images of one prompt differ.
+
+    Attributes:
+        prompt: The prompt.
+        group: What it stands for in its task.
+        n_images: Its images, at least 2.
+        value: 1 less the mean cosine of two of them.
+        variance: Of the value, with n_images - 1 degrees of freedom; nan for two images.
+    """
+
+    prompt: str
+    group: str
+    n_images: int
+    value: float
+    variance: float
+
+
+def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
+    """1 less the mean cosine of different images, and its variance by the jackknife.
+
+    With S the sum of all x_i: U = (|S|^2 - n) / (n (n - 1)), and without image i
+    U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2)).
+
+    Args:
+        embeddings: Shape (n, d), n at least 2, rows of unit length.
+
+    Source: Quenouille 1956, "Notes on bias in estimation"; Tukey's variance.
+
+    Examples:
+        >>> value, variance = diversity_of(np.eye(4)[[0, 1, 2]])
+        >>> value, variance
+        (1.0, 0.0)
+        >>> diversity_of(np.ones((2, 1)))
+        (0.0, nan)
+    """
+    rows = np.asarray(embeddings, dtype=np.float64)
+    n = len(rows)
+    whole = rows.sum(axis=0)
+    squares = (rows**2).sum(axis=1)
+    pairs = float(whole @ whole - squares.sum())
+    value = 1 - pairs / (n * (n - 1))
+    if n == 2:
+        return value, float("nan")
+    without = 1 - (pairs - 2 * (rows @ whole - squares)) / ((n - 1) * (n - 2))
+    return value, float((n - 1) / n * ((without - without.mean()) ** 2).sum())
+
+
+def prompt_diversities(needs: Needs, evidence: Evidence) -> list[PromptDiversity]:
+    """How much the images of each prompt of a task differ; prompts with one image say nothing."""
+    groups = needs.groups
+    found = []
+    for prompt, count in needs.images_by_prompt.items():
+        images = evidence.images(prompt, count)
+        if len(images.indices) > 1:
+            value, variance = diversity_of(images.embeddings)
+            one = PromptDiversity(prompt, groups[prompt], len(images.indices), value, variance)
+            found.append(one)
+    return found
+
+
+def mean_diversity(
+    prompts: Sequence[PromptDiversity], level: float
+) -> tuple[float, tuple[float, float] | None]:
+    """The mean over prompts, with its interval about these very prompts with other images.
+
+    Returns:
+        The mean, and its interval, which begins at 0 at the least; None where a prompt has two
+        images, which show no variance.
+    """
+    value = float(np.mean([one.value for one in prompts]))
+    variance, df = satterthwaite(
+        [one.variance / len(prompts) ** 2 for one in prompts],
+        [one.n_images - 1 for one in prompts],
+    )
+    if not variance > 0:
+        return value, None
+    low, high = t_interval(value, variance, df, level)
+    return value, (max(low, 0.0), high)

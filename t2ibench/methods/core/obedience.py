@@ -1,0 +1,194 @@
+"""Whether guided images show what was asked for, and what follows where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from t2ibench.methods.core.describe import people
+from t2ibench.methods.core.estimate import Estimate, share_estimate
+from t2ibench.methods.core.evidence import Evidence, PromptImages
+from t2ibench.methods.core.headline import Control
+
+_ALPHA = 0.05
+_LEAST_SHOWN = 0.5  # of a group's images
+_MOST_THIN = 0.2  # of the prompts, with fewer than two images that show what was asked for
+_FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Guided images of one group, or their sum over prompts.
+
+    Attributes:
+        shown: Images that show what was asked for.
+        asked: Images that somebody answered for.
+        thin: Prompts with fewer than two images that show it.
+        prompts: All prompts.
+    """
+
+    shown: int = 0
+    asked: int = 0
+    thin: int = 0
+    prompts: int = 0
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(
+            self.shown + other.shown,
+            self.asked + other.asked,
+            self.thin + other.thin,
+            self.prompts + other.prompts,
+        )
+
+
+def obedient(
+    evidence: Evidence,
+    images: PromptImages,
+    count: int,
+    question: tuple[str, Sequence[str]],
+    group: str,
+) -> tuple[PromptImages, Seen]:
+    """The guided images that show the group that was asked for, by a judge or by people.
+
+    Args:
+        evidence: Whose answers.
+        images: Of prompts that ask for the group.
+        count: Images of each prompt.
+        question: What was asked about them, and the possible answers.
+        group: The answer that was asked for.
+
+    Returns:
+        The images that were answered with the group, without prompts that have a single one left;
+        and how many there are of how many.
+
+    Raises:
+        MissingEvidence: the question was never asked.
+    """
+    keep = np.zeros(len(images), bool)
+    total = Seen()
+    for number, prompt in enumerate(images.prompts):
+        answers = evidence.answers(prompt, count, *question)
+        known = dict(zip(answers.indices.tolist(), answers.answers, strict=True))
+        mine = np.flatnonzero(images.clusters == number)
+        said = [known.get(int(images.indices[at])) for at in mine]
+        shown = mine[[answer == group for answer in said]]
+        asked = sum(answer in question[1] for answer in said)
+        thin = len(shown) < min(_FEWEST, len(mine))
+        keep[shown] = not thin
+        total += Seen(len(shown), asked, int(thin), 1)
+    return images.where(keep), total
+
+
+def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
+    """Share of each group's images that show it.
+
+    Examples:
+        >>> obedience_scores({"men": Seen(3, 4)})["obedience:men"].value
+        0.75
+    """
+    return {
+        f"obedience:{name}{suffix}": share_estimate(one.shown, one.asked)
+        if one.asked
+        else Estimate.undefined("there are no guided images")
+        for name, one in seen.items()
+    }
+
+
+def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
+    """How many guided images of either group show it, with Fisher's exact test that both do alike.
+
+    Args:
+        seen: The two groups.
+        judged: Whether a judge or people looked, and the other images are left out; otherwise the
+            encoder's own reading, which errs as the leans do.
+
+    Returns:
+        The control, with the difference of the shares. It contradicts where images were left out
+        and few are left: less than half of a group's, or fewer than two of more than a fifth of
+        the prompts.
+
+    Examples:
+        >>> control = obedience_control({"men": Seen(28, 40), "women": Seen(39, 40)}, judged=True)
+        >>> print(control.says)
+        Guided images: 28 of 40 asked for men show men, 39 of 40 asked for women show women (p = 0.0015 that both obey alike); the others are left out.
+    """  # noqa: E501
+    names, both = list(seen), list(seen.values())
+    if not all(one.asked for one in both):
+        return Control("Nobody said what the guided images show.")
+    verb = "show" if judged else "are nearer the text of"
+    counts = [
+        f"{one.shown} of {one.asked} asked for {people(name)} {verb} {people(name)}"
+        for name, one in seen.items()
+    ]
+    p = equal_obedience(*both)
+    left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
+    says = f"Guided images: {', '.join(counts)} (p = {p:.2g} that both obey alike){left}."
+    value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
+    reason = None
+    thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)
+    least = min(range(2), key=lambda at: both[at].shown / both[at].asked)
+    if judged and both[least].shown < _LEAST_SHOWN * both[least].asked:
+        asked = people(names[least])
+        reason = f"fewer than half of the images asked for {asked} show {asked}"
+    elif judged and thin > _MOST_THIN * prompts:
+        reason = f"{thin} of {prompts} guided prompts have fewer than two images that obey"
+    return Control(says, value, p=p, contradicts=reason)
+
+
+def equal_obedience(first: Seen, second: Seen) -> float:
+    """p-value of Fisher's exact test that both groups' images obey alike."""
+    from scipy.stats import fisher_exact
+
+    table = [[one.shown, one.asked - one.shown] for one in (first, second)]
+    return float(fisher_exact(table).pvalue)
+
+
+def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
+    """A warning where the encoder reads that one group is obeyed more often, and nobody looked."""
+    both = list(seen.values())
+    if judged or not all(one.asked for one in both) or equal_obedience(*both) >= _ALPHA:
+        return []
+    first, second = map(people, seen)
+    return [
+        f"By the encoder's own reading, prompts for {first} and for {second} are not obeyed "
+        "equally often. Leans may be off by as much: have a judge or people look (`question`)."
+    ]
+
+
+def breakdown(lean: Estimate) -> Estimate:
+    """How unequal obedience would have to be for a lean to be none.
+
+    Where a share f of A's guided images looks like B's, and none of B's like A's, a lean L reads
+    (L + f) / (1 - f). A lean whose interval begins at l is none from f = l / (1 + l).
+
+    Args:
+        lean: The lean, with its interval.
+
+    Returns:
+        That share; 0 where the interval holds 0.
+
+    Examples:
+        >>> breakdown(Estimate(0.5, interval=(0.25, 0.75))).value
+        0.2
+    """
+    if lean.value is None or lean.interval is None:
+        return Estimate.undefined(lean.reason or "the lean has no interval")
+    least = max(lean.interval[0], -lean.interval[1], 0.0)
+    return Estimate(least / (1.0 + least))
+
+
+def bounds(lean: Estimate, most: float) -> tuple[float, float] | None:
+    """Between which leans the truth lies where up to a share of either group's images disobeys.
+
+    The ends of the interval l of the lean, as l - f (1 + l) and l + f (1 - l).
+
+    Examples:
+        >>> bounds(Estimate(0.5, interval=(0.0, 1.0)), 0.25)
+        (-0.25, 1.0)
+    """
+    if lean.interval is None:
+        return None
+    low, high = lean.interval
+    return low - most * (1.0 + low), high + most * (1.0 - high)

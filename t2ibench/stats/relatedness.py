@@ -1,0 +1,292 @@
+"""Words that are related: how alike their associations are, and tests that know it.
+
+A text encoder gives related words related vectors, so whatever is measured along a direction falls
+alike for them: 24 words in six clusters are hardly more evidence than six words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+from scipy.special import ndtr
+
+from t2ibench.arrays import Float64Array
+from t2ibench.stats.effects import cliffs_delta
+from t2ibench.stats.permutation import p_value
+
+_BINS = 40  # of cosines, from -1 to 1
+_DECIMALS = 9  # of cosines and correlations: which side of an edge they fall on is settled
+_FEWEST = 100  # reference words from which a curve is learnt
+_ROUNDS = 20
+_NORMAL = 1.4826  # standard deviations in a median absolute deviation
+_LEAST = 1e-6  # least eigenvalue: below it a square root hangs on the last bits
+
+
+@dataclass(frozen=True, slots=True)
+class Relatedness:
+    """What words share in a value, as a function of their cosine.
+
+    Attributes:
+        centre: Mean of the reference words, which cosines are taken about, shape (d,).
+        cosines: Shape (b,), ascending; the last is 1.
+        correlations: Of the value at these cosines, shape (b,), ascending; the last is 1.
+    """
+
+    centre: Float64Array
+    cosines: Float64Array
+    correlations: Float64Array
+
+    @classmethod
+    def learnt(cls, reference: Float64Array, values: npt.ArrayLike) -> Relatedness | None:
+        """The curve of everyday words.
+
+        With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
+        over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone.
+
+        Args:
+            reference: Unit rows of the words, shape (r, d).
+            values: One or more values of each word, shape (r,) or (r, q).
+
+        Returns:
+            The curve; None from fewer than 100 words, or where the values do not vary.
+
+        Source: isotonic regression (Barlow et al. 1972), weighted by the number of pairs.
+        """
+        if len(reference) < _FEWEST:
+            return None
+        z = np.asarray(values, dtype=np.float64).reshape(len(reference), -1)
+        z = z - z.mean(axis=0)
+        centre = reference.mean(axis=0)
+        sizes = (z**2).sum(axis=1)
+        if not sizes.mean() > _LEAST**2:
+            return None
+        cosines = _cosines(reference - centre)
+        bins = ((cosines + 1.0) * (_BINS / 2)).astype(np.int16)
+        np.fill_diagonal(bins, _BINS + 1)  # a word beside itself is no pair
+        counts, *sums = (
+            np.bincount(bins.ravel(), weights, minlength=_BINS + 2)[: _BINS + 1]
+            for weights in (None, cosines.ravel(), (z @ z.T).ravel(), np.repeat(sizes, len(z)))
+        )
+        known = counts > 0
+        middle, product, size = (found[known] for found in sums)
+        steps = isotonic_regression(product / size, weights=counts[known])
+        return cls(
+            centre,
+            np.append(middle / counts[known], 1.0),
+            np.append(np.minimum(steps.x, 1.0), 1.0),
+        )
+
+    def of(self, words: Float64Array) -> Float64Array:
+        """The correlations of words.
+
+        Args:
+            words: Unit rows, shape (n, d).
+
+        Returns:
+            Shape (n, n), with a unit diagonal.
+        """
+        found = np.interp(_cosines(words - self.centre), self.cosines, self.correlations)
+        return _unit_diagonal(np.round(found, _DECIMALS))
+
+
+def relatedness_across(words: Float64Array, direction: Float64Array) -> Float64Array:
+    """The correlations of words' values along a direction, without reference words.
+
+    Args:
+        words: Unit rows, shape (n, d).
+        direction: Shape (d,).
+
+    Returns:
+        Cosines of the words without their part along the direction, shape (n, n): what is measured
+        along it is taken to be as alike as the rest.
+
+    Examples:
+        >>> rows = np.array([[0.6, 0.8], [-0.6, 0.8]])
+        >>> relatedness_across(rows, np.array([2.0, 0.0])).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+    """
+    size = float(direction @ direction)
+    rest = words - np.outer(words @ direction, direction) / size if size > 0 else words
+    return _unit_diagonal(_cosines(rest))
+
+
+def _cosines(rows: Float64Array) -> Float64Array:
+    sizes = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(rows, sizes, out=np.zeros_like(rows), where=sizes > _LEAST)
+    found: Float64Array = np.clip(np.round(unit @ unit.T, _DECIMALS), -1.0, 1.0)
+    return found
+
+
+def _unit_diagonal(matrix: Float64Array) -> Float64Array:
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def noise_correlation(related: Float64Array) -> Float64Array:
+    """The correlations of words' values about the mean of their set.
+
+    What all words of a set share belongs to the mean, which is estimated, and is no noise: with g
+    the correlation of unrelated words of the set, the noise correlates by (R - g) / (1 - g). Most
+    pairs are unrelated, and related ones lie above them: g is the mean of the pairs that lie
+    within a standard deviation of it, taken from those below (a median absolute deviation), and at
+    most the mean of all.
+
+    Args:
+        related: Correlations R, shape (n, n), with a unit diagonal.
+
+    Returns:
+        Shape (n, n), positive definite with a unit diagonal.
+
+    Source: the mean within a window about itself, from the median (Huber 1964, sigma clipping).
+
+    Examples:
+        Two clusters of two words, and .2 that all four share:
+
+        >>> pair = np.array([[1.0, 0.8], [0.8, 1.0]])
+        >>> block = np.kron(np.eye(2), pair - 0.2) + 0.2
+        >>> noise_correlation(block).round(2)[0].tolist()
+        [1.0, 0.75, 0.0, 0.0]
+    """
+    n = len(related)
+    if n == 1:
+        return np.ones((1, 1))
+    pairs = related[np.triu_indices(n, 1)]
+    shared = float(np.median(pairs))
+    for _ in range(_ROUNDS):
+        below = shared - pairs[pairs <= shared]
+        window = _NORMAL * float(np.median(below)) if len(below) else 0.0
+        inside = np.abs(pairs - shared) <= window + 10.0**-_DECIMALS
+        nearer = round(float(pairs[inside].mean()), _DECIMALS) if inside.any() else shared
+        if nearer == shared:
+            break
+        shared = nearer
+    # Words do not count for more than independent ones: the noise has no negative mean.
+    shared = min(shared, float(pairs.mean()), 1.0 - _LEAST)
+    return positive_definite(_unit_diagonal((related - shared) / (1.0 - shared)))
+
+
+def positive_definite(related: Float64Array) -> Float64Array:
+    """The correlations without negative eigenvalues.
+
+    Args:
+        related: Correlations, shape (n, n), with a unit diagonal.
+
+    Returns:
+        Shape (n, n), positive definite with a unit diagonal.
+
+    Source: clipped eigenvalues (Higham 2002, "Computing the nearest correlation matrix").
+    """
+    values, vectors = np.linalg.eigh(related)
+    clipped = (vectors * np.maximum(values, _LEAST)) @ vectors.T
+    scale = np.sqrt(np.diag(clipped))
+    return _unit_diagonal(np.round(clipped / np.outer(scale, scale), _DECIMALS))
+
+
+def effective_number(noise: Float64Array) -> float:
+    """As many independent words would tell their mean as well: 1 / mean of the correlations.
+
+    Args:
+        noise: Of `noise_correlation`, shape (n, n).
+
+    Returns:
+        From 1 to n; words that lean against each other do not count more than once.
+
+    Examples:
+        >>> effective_number(np.array([[1.0, 0.6], [0.6, 1.0]]))
+        1.25
+    """
+    return float(min(1.0 / noise.mean(), len(noise)))
+
+
+def related_draws(noise: Float64Array, n_draws: int, rng: np.random.Generator) -> Float64Array:
+    """Normal values with these correlations; the second half is the first with its sign turned.
+
+    Args:
+        noise: Correlations, shape (n, n).
+        n_draws: How many draws; an odd number makes one less.
+        rng: Where they come from.
+
+    Returns:
+        Shape (draws, n).
+    """
+    values, vectors = np.linalg.eigh(noise)
+    root = (vectors * np.sqrt(np.maximum(values, _LEAST))) @ vectors.T
+    half = rng.normal(size=(n_draws // 2, len(noise))) @ root
+    return np.concatenate([half, -half])
+
+
+@dataclass(frozen=True, slots=True)
+class Dominance:
+    """Cliff's delta of two sets of related values.
+
+    Attributes:
+        value: Delta.
+        p: Its p-value.
+        null: Delta of draws without a difference, shape (draws,).
+        interval: Its ends; a two-sided test at this level rejects where it has no 0.
+    """
+
+    value: float
+    p: float
+    null: Float64Array
+    interval: tuple[float, float]
+
+
+def related_dominance(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    noise_x: Float64Array,
+    noise_y: Float64Array,
+    *,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+    n_draws: int = 5000,
+    rng: np.random.Generator,
+) -> Dominance:
+    """The Mann-Whitney test of values that are correlated within each set, with its interval.
+
+    Draws g ~ N(0, K_x) and h ~ N(0, K_y) have deltas δ*; p = (1 + #{|δ*| >= |δ|}) / (draws + 1).
+    Exact for every monotone transform of normal values with these correlations; with none of them
+    it is the Mann-Whitney test. The interval inverts it: θ of a draw is the shift of g at which its
+    delta becomes δ (from below and from above), and the ends are 2 Φ(θ / √2) - 1 at the quantiles
+    of θ.
+
+    Args:
+        x: Shape (n,).
+        y: Shape (m,).
+        noise_x: Correlations K_x, shape (n, n).
+        noise_y: Correlations K_y, shape (m, m).
+        alternative: 'two-sided', 'greater' or 'less'.
+        level: Confidence level, in (0, 1); the interval has two sides.
+        n_draws: How many draws.
+        rng: Where they come from.
+
+    Returns:
+        Delta with its test and interval.
+
+    Source: Mann & Whitney 1947; Hodges & Lehmann 1963 for the inversion by pairwise differences.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> one = related_dominance([3.0, 4.0], [1.0, 2.0], np.eye(2), np.eye(2), rng=rng)
+        >>> one.value, round(one.p, 1), one.interval[1]  # 1 of 6 orders on either side
+        (1.0, 0.3, 1.0)
+    """
+    delta = cliffs_delta(x, y)
+    g, h = related_draws(noise_x, n_draws, rng), related_draws(noise_y, n_draws, rng)
+    differences = (h[:, None, :] - g[:, :, None]).reshape(len(g), -1)
+    null = -np.sign(differences).mean(axis=1)
+    pairs = differences.shape[1]
+    wins = round(pairs * (1.0 + delta)) / 2.0  # ties count half
+    below, above = int(np.ceil(wins)), int(np.floor(wins))
+    differences.partition([max(below - 1, 0), min(above, pairs - 1)], axis=1)
+    # At the level's error a two-sided test rejects where so many draws, or fewer, are beyond 0.
+    outside = max(int(((1.0 - level) * (len(null) + 1) - 1.0) // 2), 0)
+    low = -np.inf if below == 0 else np.sort(differences[:, below - 1])[outside]
+    high = np.inf if above == pairs else np.sort(differences[:, above])[-1 - outside]
+    ends = 2.0 * ndtr(np.array([low, high]) / np.sqrt(2.0)) - 1.0
+    p = p_value(null, delta, alternative, exact=False)
+    return Dominance(delta, p, null, (float(ends[0]), float(ends[1])))

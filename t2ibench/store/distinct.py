@@ -1,0 +1,60 @@
+"""Which images of a prompt are distinct: one picture is one piece of evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from t2ibench.arrays import Float32Array
+from t2ibench.store.attempts import Attempt
+from t2ibench.store.images import ImageStore
+from t2ibench.store.pixels import looks_like_one
+
+REPEATED = "repeated"  # the status of an image that shows what an earlier one of its prompt shows
+_REASON = "the same picture as an earlier image of the prompt"
+
+
+@dataclass(slots=True)
+class _Prompt:
+    attempts: list[Attempt | None] = field(default_factory=list)
+    files: set[str] = field(default_factory=set)
+    looks: list[Float32Array] = field(default_factory=list)
+
+
+class DistinctImages:
+    """Images of which each picture counts once a prompt, each looked up once.
+
+    An image whose file, or whose pixels but for a re-encoding, are those of an image of the same
+    prompt with a smaller index has the status 'repeated'. Images that were stored by an older
+    version are compared by their files alone.
+
+    Args:
+        images: The outcome of every attempt; it does not change meanwhile.
+    """
+
+    def __init__(self, images: ImageStore) -> None:
+        self._images = images
+        self._prompts: dict[str, _Prompt] = {}
+
+    def get(self, prompt: str, index: int) -> Attempt | None:
+        """What is known of an image."""
+        known = self._prompts.setdefault(prompt, _Prompt())
+        while len(known.attempts) <= index:
+            attempt = self._images.get(prompt, len(known.attempts))
+            if attempt is not None and attempt.status == "ok" and self._repeats(attempt, known):
+                attempt = replace(attempt, status=REPEATED, reason=_REASON)
+            known.attempts.append(attempt)
+        return known.attempts[index]
+
+    def _repeats(self, attempt: Attempt, known: _Prompt) -> bool:
+        """Whether an image repeats one of those before it; else it is one of them."""
+        sha256, looks = attempt.sha256 or "", self._images.looks
+        row = looks.get("images", sha256) if looks.has("images", sha256) else None
+        if sha256 in known.files:
+            return True
+        if row is not None and known.looks and looks_like_one(row, np.stack(known.looks)):
+            return True
+        known.files.add(sha256)
+        known.looks += [] if row is None else [row]
+        return False

@@ -1,0 +1,143 @@
+"""Guided images that do not show what was asked for, and images that vary unequally."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from t2ibench.methods import needs, score
+from t2ibench.methods.core.evidence import PromptImages
+from t2ibench.methods.core.spread import common_squares, equal_spread
+from t2ibench.methods.occupations.schema import OccupationsTask
+from tests.methods.tasks import task_by_hand
+from tools.calibration.cells import SETTINGS
+from tools.calibration.worlds import Space, WorldEvidence, read_needs
+
+QUESTION = "Who is it?"
+JOBS = [f"job{number}" for number in range(8)]
+
+
+def make_task(question: str | None = None, n: int = 40, m: int = 20) -> OccupationsTask:
+    prompts = {
+        "neutral": "a photo of a {stimulus}",
+        "guided": "a photo of a {attribute} {stimulus}",
+    }
+    return task_by_hand(
+        OccupationsTask, "occupations",
+        concept={"name": "jobs", "stimuli": JOBS},
+        groups=[{"name": name, "words": [name]} for name in ("male", "female")],
+        prompts=prompts | ({"question": question} if question else {}),
+        images_per_prompt=n, guided_images_per_prompt=m,
+    )  # fmt: skip
+
+
+def make_evidence(
+    task: OccupationsTask, space: Space, leans: float | list[float] = 0.0, errors: float = 0.0
+) -> WorldEvidence:
+    needed = needs(task, SETTINGS)
+    planted = dict(zip(JOBS, np.broadcast_to(leans, len(JOBS)).tolist(), strict=True))
+    scenes, texts = read_needs(needed, planted, {"male": 1.0, "female": -1.0})
+    return space.evidence(np.random.default_rng(0), scenes, texts, needed.checks, errors)
+
+
+def test_images_that_a_judge_does_not_see_the_group_in_are_left_out() -> None:
+    """Prompts for men are ignored in 60 %, so 30 % of their images show women."""
+    space = Space(strength=0.2, ignored=(0.6, 0.0))
+    plain, judged = make_task(), make_task(QUESTION)
+    blind = score(plain, make_evidence(plain, space), SETTINGS)
+    seeing = score(judged, make_evidence(judged, space), SETTINGS)
+    assert blind.scores["lean_mean"].value > 0.25
+    assert seeing.scores["lean_mean"].value == pytest.approx(0.0, abs=0.12)
+    assert seeing.headline.p > 0.01 > blind.headline.p
+    control = seeing.controls["obedience"]
+    men, women = (seeing.scores[f"obedience:{name}"].value for name in ("male", "female"))
+    assert men == pytest.approx(0.7, abs=0.1) and women == 1.0
+    assert control.p < 0.001 and control.value == pytest.approx(men - women)
+    assert f"{round(160 * men)} of 160 asked for men show men" in control.says
+    assert "the others are left out" in control.says
+    assert "breakdown" in blind.controls and "breakdown" not in seeing.controls
+
+
+def test_without_a_question_the_encoders_reading_warns() -> None:
+    task = make_task()
+    unequal = score(task, make_evidence(task, Space(0.3, ignored=(0.6, 0.0))), SETTINGS)
+    assert any("not obeyed equally often" in text for text in unequal.warnings)
+    assert unequal.controls["obedience"].contradicts is None
+    equal = score(task, make_evidence(task, Space(0.3)), SETTINGS)
+    assert not any("obeyed" in text for text in equal.warnings)
+
+
+def test_few_that_obey_decide_nothing() -> None:
+    task = make_task(QUESTION, m=10)
+    evidence = make_evidence(task, Space(0.3, ignored=(1.0, 0.0)), errors=0.1)
+    result = score(task, evidence, SETTINGS)
+    assert result.controls["obedience"].contradicts is not None
+    assert result.controls["obedience"].contradicts in result.inconclusive
+
+
+def test_a_stimulus_with_a_single_image_that_obeys_is_left_out() -> None:
+    task = make_task(QUESTION)
+    evidence = make_evidence(task, Space(0.3))
+    about = ("a photo of a male job3", QUESTION, ("male", "female"))
+    replies = {**evidence.replies, about: ["male", *["female"] * 19]}
+    changed = WorldEvidence(evidence.embeddings, evidence.vectors, replies)
+    result = score(task, changed, SETTINGS)
+    assert [item.name for item in result.by] == [job for job in JOBS if job != "job3"]
+    assert any(
+        "fewer than two images that show what was asked for: job3" in w for w in result.warnings
+    )
+
+
+def test_a_judge_who_says_nothing_leaves_nothing_out() -> None:
+    task, plain = make_task(QUESTION), make_task()
+    evidence = make_evidence(plain, Space(0.3))
+    asked = needs(task, SETTINGS).checks
+    blank = {(n.prompt, n.question, n.classes): ["unknown"] * n.images for n in asked}
+    unknown = WorldEvidence(evidence.embeddings, evidence.vectors, blank)
+    found, expected = score(task, unknown, SETTINGS), score(plain, evidence, SETTINGS)
+    assert found.headline.value == expected.headline.value
+    assert found.controls["obedience"] == expected.controls["obedience"]
+
+
+def test_what_unequal_obedience_would_explain_is_no_claim() -> None:
+    """The same small lean everywhere may be ignored prompts; leans of both signs may not."""
+    task = make_task(n=100, m=40)
+    space = Space(0.3)
+    alike = score(task, make_evidence(task, space, 0.15), SETTINGS)
+    assert alike.headline.p < 0.001
+    assert 0 < alike.controls["breakdown"].value < 0.15
+    assert "would explain it, and nobody looked" in alike.inconclusive
+    mixed = score(task, make_evidence(task, space, [0.4, -0.4] * 4), SETTINGS)
+    assert mixed.controls["breakdown"].value is None and mixed.inconclusive is None
+    strong = score(task, make_evidence(task, space, 0.8), SETTINGS)
+    assert strong.controls["breakdown"].value > 0.3 and strong.inconclusive is None
+    row = strong.by[0].scores
+    low = row["lean"].interval[0]
+    assert row["lean_breakdown"].value == pytest.approx(low / (1 + low))
+
+
+def test_images_that_vary_twice_as_much_do_not_make_a_lean() -> None:
+    task = make_task()
+    evidence = make_evidence(task, Space(spread_of_a=2.0))
+    result = score(task, evidence, SETTINGS)
+    assert result.headline.p > 0.01
+    assert result.scores["lean_mean"].value == pytest.approx(0.0, abs=0.15)
+    assert result.controls["spread"].value == pytest.approx(4.0, rel=0.1)
+    few = make_task(n=10, m=5)
+    small = score(few, make_evidence(few, Space(0.12, spread_of_a=2.0)), SETTINGS)
+    assert "5 images of a stimulus are too few" in small.inconclusive
+    assert small.headline.value is None and small.by[0].scores["lean"].value is None
+
+
+def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
+    """Two images of A and of B hold the scene as images of A do, which share more."""
+    scene, step = np.array([2.0, 0.0]), np.array([0.0, 1.0])
+    zeros = np.zeros(4, np.int64)
+    a, mixed = (
+        PromptImages(np.array([scene + sign * step for sign in signs]), zeros, ["p"], np.arange(4))
+        for signs in ((1, 1, 1, 1), (1, 1, -1, -1))
+    )
+    of_a, of_both = common_squares([a]), common_squares([mixed])
+    assert of_a[0][0] == pytest.approx(5.0) and of_both[0][0] == pytest.approx(4.0 - 1 / 3)
+    (scaled,) = equal_spread([mixed], of_both)
+    assert common_squares([scaled])[0][0] == pytest.approx(1.0)

@@ -1,0 +1,218 @@
+"""How often a whole run cries wolf: `--tasks core` in fair worlds and in a world of known bias.
+
+python -m tools.calibration.runs --runs 400
+
+A fair run cries wolf where any test is clear that is no positive control. A planted run is wrong
+where a test, or a row, is clearly on the side that was not planted. It ends with 1 where more than
+one fair run in twenty cries wolf, or more than one planted run in two hundred is wrong, by more
+than chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+
+import numpy as np
+from tabulate import tabulate
+
+from t2ibench.arrays import Float64Array
+from t2ibench.cli.values import positive
+from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.evidence import ImageEvidence, Needs
+from t2ibench.models.encoders import create_encoder
+from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.models.protocols import Encoder, ImageRequest
+from t2ibench.pipeline.progress import ConsoleReporter
+from t2ibench.results.builder import adjusted_run, task_record
+from t2ibench.results.display import row_state, side_of, state_of
+from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.settings import Measurement, Settings
+from t2ibench.store.images import image_seed
+from t2ibench.tasks.index import load_tasks
+from t2ibench.toyland.world import thing_name
+from t2ibench.toyland.world import world as toyland
+from t2ibench.worker_pool import each_of
+from tools.calibration.verdicts import rate_interval
+from tools.calibration.worlds import WorldEvidence
+
+_FAIR = {"all.gender.female": 0.5, "all.skin.dark": 0.5, "all.age.old": 0.5}
+_SETTINGS = Settings(n_permutations=2000, n_bootstrap=50)
+_IGNORED = 0.3  # of the images whose prompt has a word that is ignored
+MOST_FAIR, MOST_WRONG = 0.05, 0.005
+
+
+@dataclass(frozen=True)
+class RunWorld:
+    """A model whose bias is known, and what an encoder sees of it.
+
+    Attributes:
+        name: What is simulated, in a few words.
+        encoder: Name of the encoder.
+        args: The planted shares of toyland.
+        distinct: Distinct images that a prompt has at most; None for all.
+        ignored: Words of a prompt that three images in ten ignore.
+        varied: Words of a prompt whose images vary twice as much.
+        fair: Whether nothing but the positive controls may be clear.
+    """
+
+    name: str
+    encoder: str = "toyland"
+    args: Mapping[str, float] = field(default_factory=lambda: _FAIR)
+    distinct: int | None = None
+    ignored: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
+    fair: bool = True
+
+
+WORLDS = (
+    RunWorld("fair"),
+    RunWorld("fair, read by toy-clip", encoder="toy-clip"),
+    RunWorld("fair; seeds ignored, 5 distinct images", distinct=5),
+    RunWorld("fair; 'male', 'young', 'light-skinned' ignored in 30 %",
+             ignored=("male", "young", "light-skinned")),
+    RunWorld("fair; images of the same vary twice as much",
+             varied=("male", "young", "light-skinned")),
+    RunWorld("planted", args={}, fair=False),
+    RunWorld("planted, read by toy-clip", encoder="toy-clip", args={}, fair=False),
+)  # fmt: skip
+
+
+@lru_cache
+def _encoder(name: str) -> Encoder:
+    return create_encoder(name)
+
+
+def run(world: RunWorld, seed: int) -> tuple[int, int, int]:
+    """Draw and score one run.
+
+    Returns:
+        Clear tests, tests and rows that are clear on a side that was not planted, and tests that
+        cannot tell; positive controls are not counted.
+    """
+    results: dict[str, TaskResult] = {}
+    for task in load_tasks("core"):
+        settings = _SETTINGS.model_copy(update={"seed": seed})
+        evidence = _evidence(world, needs(task.spec, settings), seed)
+        found = combine(task.spec, [score(task.spec, evidence, settings)], settings)
+        measured = Measurement.of(settings).model_dump()
+        results[task.id] = task_record(
+            task, found, {}, TaskSettings(encoders={world.encoder: ""}, **measured)
+        )
+    tests = {
+        name: task for name, task in adjusted_run(results).items() if not task.positive_control
+    }
+    states = {name: state_of(task) for name, task in tests.items()}
+    wrong = 0
+    for name, result in tests.items():
+        side = _planted(name)
+        if states[name] == "clear" and result.headline.scale == "lean":
+            wrong += side_of(result.headline.value) != side("")
+        for row in result.by:
+            lean = row.scores.get("lean")
+            if lean is not None and row_state(lean) == "clear":
+                wrong += side_of(lean.value) != side(row.name)
+    shown = list(states.values())
+    return shown.count("clear"), wrong, shown.count("cannot_tell")
+
+
+def _planted(task: str) -> Callable[[str], str | None]:
+    """From a row's name to the side that toyland plants; of the headline from ''."""
+    shares = toyland().shares
+
+    def side(row: str) -> str | None:
+        if task == "core_occupations_gender":
+            return side_of(0.5 - shares[thing_name(row)]["gender"])
+        if task == "core_science_arts":
+            return "high" if row == "" else side_of(0.5 - _group_share(row))
+        return {"core_occupations_age": "high", "core_occupations_skin": "high"}.get(task)
+
+    return side
+
+
+def _group_share(row: str) -> float:
+    here = toyland()
+    _, group, _ = here.things[tuple(row.lower().split())]
+    return here.shares[group or "all"].get("gender", 0.5)
+
+
+@dataclass(frozen=True)
+class _Distinct(WorldEvidence):
+    """What is left where images that show the same count once."""
+
+    def images(self, prompt: str, n: int) -> ImageEvidence:
+        return super().images(prompt, min(n, len(self.embeddings[prompt])))
+
+
+def _evidence(world: RunWorld, needed: Needs, seed: int) -> WorldEvidence:
+    encoder = _encoder(world.encoder)
+    generator = ToylandGenerator(dict(world.args), seed)
+    rng = np.random.default_rng(seed)
+    requests = []
+    for prompt, n in needed.images_by_prompt.items():
+        for index in range(min(n, world.distinct or n)):
+            asked = prompt
+            if rng.random() < _IGNORED:
+                for word in world.ignored:
+                    asked = asked.replace(f" {word} ", " ")
+            requests.append((prompt, ImageRequest(asked, index, image_seed(seed, prompt, index))))
+    drawn = generator.generate([one for _, one in requests])
+    images = [one.image for one in drawn if one.image is not None]
+    rows = encoder.encode_images([encoder.prepare(image) for image in images]).astype("float64")
+    own: dict[str, list[Float64Array]] = {}
+    for (prompt, _), row in zip(requests, rows, strict=True):
+        own.setdefault(prompt, []).append(row)
+    embeddings = {
+        prompt: _varied(np.array(found), any(f" {word} " in prompt for word in world.varied))
+        for prompt, found in own.items()
+    }
+    texts = dict(zip(needed.texts, encoder.encode_texts(needed.texts), strict=True))
+    return _Distinct(embeddings, {text: row.astype("float64") for text, row in texts.items()})
+
+
+def _varied(rows: Float64Array, twice: bool) -> Float64Array:
+    if twice:
+        rows = 2 * rows - rows.mean(axis=0)
+    unit: Float64Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate runs of every world, print the table, and say what does not hold."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.calibration.runs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--runs", metavar="N", type=positive, default=60, help="of a world (60)")
+    parser.add_argument("--workers", metavar="N", type=positive, help="processes (all cores)")
+    parser.add_argument("--world", metavar="TEXT", default="", help="worlds whose name has it")
+    arguments = parser.parse_args(argv)
+    reporter = ConsoleReporter()
+    rows, failed = [], False
+    for world in (one for one in WORLDS if arguments.world in one.name):
+        with reporter.stage(f"Runs: {world.name}", arguments.runs, "runs") as ticker:
+            found = each_of(
+                range(arguments.runs), partial(run, world), arguments.workers,
+                lambda *_, advance=ticker.advance: advance(1),
+            )  # fmt: skip
+        clear, wrong, unsure = np.array(found, dtype=np.float64).T
+        told = clear if world.fair else wrong
+        share, low, high = rate_interval((told > 0).astype(np.float64))
+        bad = low > (MOST_FAIR if world.fair else MOST_WRONG)
+        failed |= bad
+        rows.append([
+            world.name, "clear" if world.fair else "wrong side",
+            f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if bad else ''}",
+            f"{clear.mean():.2f}", f"{unsure.mean():.2f}",
+        ])  # fmt: skip
+    heads = ["world", "what", "runs with any", "clear tests a run", "cannot tell"]
+    print(tabulate(rows, headers=heads, tablefmt="github"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
