@@ -554,7 +554,7 @@ def test_an_ignored_counterfactual_makes_no_lean() -> None:
     low, high = scores["lean"].interval
     assert low < 0 and high > 0.15 / 0.35
     assert (scores["lean"].p or 0) > 0.5 and (found.headline.p or 0) > 0.05
-    assert scores["breakdown_share"].value == 0.0
+    assert scores["lean_breakdown"].value == 0.0
     assert found.details["obedience"] == [
         {"counterfactual": "male", "images": 40, "named": 28, "another_named": 12},
         {"counterfactual": "female", "images": 40, "named": 40, "another_named": 0},
@@ -577,7 +577,7 @@ def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
     assert lean.value == pytest.approx(0.6) and lean.interval is not None
     low = lean.interval[0]
     assert 0 < low < 0.6
-    assert clear.by[0].scores["breakdown_share"].value == pytest.approx(low / (1 + low))
+    assert clear.by[0].scores["lean_breakdown"].value == pytest.approx(low / (1 + low))
     both = combine(spec, [found, clear], QUICK).headline
     assert both.p == found.headline.p and (both.chosen.ci_low or 0.0) <= 0
 

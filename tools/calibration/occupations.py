@@ -173,9 +173,9 @@ def _ignored() -> list[Cell]:
     a, both = Space(ignored=(0.3, 0.0)), Space(ignored=(0.3, 0.3))
     unseen: dict[str, Any] = {"row_score": None, "claims": True, "conservative": _UNSEEN}
     return [
-        _cell("A ignored in 30 %, a judge, no association", few, space=a, judged=True, share=0.2,
+        _cell("A ignored in 30 %, a judge, no association", few, space=a, judged=True, share=0.2),
+        _cell("A ignored in 30 %, a judge, no association", many, space=a, judged=True, share=0.15,
               quick=True),
-        _cell("A ignored in 30 %, a judge, no association", many, space=a, judged=True, share=0.15),
         _cell("both ignored in 30 %, a judge, lean .4", few, 0.4, space=both, judged=True,
               share=0.2),
         _cell("both ignored in 30 %, a judge, lean .6", many, 0.6, space=both, judged=True,

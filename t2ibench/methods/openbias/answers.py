@@ -100,8 +100,8 @@ class CaptionAnswers:
         unclassified: Indices of the images that were answered with anything else.
         excluded: Number of images without an answer, by reason.
         labelled: Indices of the images whose class people gave, because the judge gave none.
-        absent: Indices of the images without a class of which people say that what is asked about
-            is not there.
+        not_shown: Indices of the images without a class of which people say that what is asked
+            about is not there.
         unanswered: Indices of the images whose class is not known, although what they show may
             be why: the others without a class, and those that were refused, filtered or failed.
     """
@@ -113,7 +113,7 @@ class CaptionAnswers:
     unclassified: frozenset[int]
     excluded: Counter[str]
     labelled: frozenset[int]
-    absent: frozenset[int]
+    not_shown: frozenset[int]
     unanswered: IntArray
 
     @property
@@ -298,7 +298,8 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
             for index, answer in pairs
         ]
         unclassified = {index for index, _ in pairs} - known.keys() - labelled.keys()
-        absent = {i for i in unclassified if labels.get(i, UNKNOWN) not in {UNKNOWN, *columns}}
+        answers = {UNKNOWN, *bias.classes}
+        not_shown = {index for index in unclassified if labels.get(index, UNKNOWN) not in answers}
         unseen = sum(answered.excluded[reason] for reason in UNSEEN)
         lost = sorted(set(range(n)) - {index for index, _ in pairs})[:unseen]
         outcomes.append(
@@ -310,8 +311,8 @@ def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Setting
                 frozenset(unclassified),
                 answered.excluded,
                 frozenset(labelled),
-                frozenset(absent),
-                np.array(sorted(unclassified - absent) + lost, dtype=np.int64),
+                frozenset(not_shown),
+                np.array(sorted(unclassified - not_shown) + lost, dtype=np.int64),
             )
         )
     return BiasAnswers(reached, counts, tuple(outcomes), tuple(rows), bias.classes)

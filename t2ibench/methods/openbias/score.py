@@ -467,7 +467,7 @@ def _stimuli(
 
 
 _FEWEST = 20  # labels, for a corrected share
-_FEWEST_UNKNOWN = 5  # labels that stand for all images without a class
+_FEWEST_UNKNOWN = 3  # labels that stand for all images without a class
 
 
 def corrected_scores(
@@ -601,8 +601,8 @@ def _shares(
         pairs += [(codes.get(index, -1), label) for index, label in given.items()]
     of_unknown = [label for code, label in pairs if code < 0]
     of_known = [pair for pair in pairs if pair[0] >= 0]
-    absent = sum(len(caption.absent) for caption in answers.captions)
-    unknown = judged.count(-1) * len(of_unknown) / max(len(of_unknown) + absent, 1)
+    not_shown = sum(len(caption.not_shown) for caption in answers.captions)
+    unknown = judged.count(-1) * len(of_unknown) / max(len(of_unknown) + not_shown, 1)
     # Otherwise the labels are a sample of all images, with as good as none of the unknown ones.
     apart = len(of_unknown) >= min(_FEWEST_UNKNOWN, unknown) > 0 and len(of_known) != 1
     if apart:

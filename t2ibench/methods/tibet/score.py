@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -330,83 +330,44 @@ class AxisShares:
         return Influence.combined(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
-    """A mixture between two others of the same images, for what only its leans are asked of.
-
-    Attributes:
-        first: The one.
-        second: The other.
-        weight: Of the second, from 0 to 1.
-    """
-
-    first: AxisShares
-    second: AxisShares
-    weight: float
-
-    @property
-    def name(self) -> str:
-        """Of its row."""
-        return self.first.name
-
-    @property
-    def prompt(self) -> str:
-        """The prompt."""
-        return self.first.prompt
-
-    @property
-    def counterfactuals(self) -> tuple[str, ...]:
-        """Their names."""
-        return self.first.counterfactuals
-
-    @property
-    def scales(self) -> Float64Array:
-        """See `AxisShares`."""
-        return self.first.scales
-
-    @property
-    def leans(self) -> Float64Array:
-        """Shape (k - 1,)."""
-        return (1 - self.weight) * self.first.leans + self.weight * self.second.leans
-
-    @property
-    def squared(self) -> float:
-        """The unbiased squared lean."""
-        noise = [float((one.leans**2).sum()) - one.squared for one in (self.first, self.second)]
-        return float((self.leans**2).sum()) - self._mean(*noise)
-
-    @property
-    def twice(self) -> float:
-        """See `AxisShares`."""
-        return self._mean(self.first.twice, self.second.twice)
-
-    @property
-    def extra(self) -> float:
-        """See `AxisShares`."""
-        return self._mean(self.first.extra, self.second.extra)
-
-    def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
-        """See `AxisShares`."""
-        return Influence.combined(
-            [
-                (1 - self.weight, self.first.influence(weights, even=even)),
-                (self.weight, self.second.influence(weights, even=even)),
-            ]
-        )
-
-    def _mean(self, first: float, second: float) -> float:
-        return (1 - self.weight) * first + self.weight * second
-
-
-def least(axis: AxisShares) -> AxisShares | Between:
+def least(axis: AxisShares) -> AxisShares:
     """The mixture nearest to an even one between every two that an axis may be."""
     found = [
-        Between(first, second, _nearest(first.leans, second.leans))
+        _between(first, second, _nearest(first.leans, second.leans))
         for first, second in combinations((axis, *axis.others), 2)
     ]
     if not found:
         return axis
     return found[int(np.argmin(settled([float((one.leans**2).sum()) for one in found])))]
+
+
+def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
+    """The mixture between two; images that one of them leaves out move the other alone."""
+    units = [np.union1d(a.units, b.units) for a, b in zip(first.sets, second.sets, strict=True)]
+
+    def mean(rows: Callable[[AxisShares], Sequence[Float64Array]]) -> tuple[Float64Array, ...]:
+        found = []
+        for number, every in enumerate(units):
+            total = np.zeros((len(every) + 1, len(first.counterfactuals)))
+            for share, one in ((1 - weight, first), (weight, second)):
+                places = np.append(np.searchsorted(every, one.sets[number].units), len(every))
+                part = rows(one)[number]
+                total[places[: len(part)]] += share * part
+            found.append(total)
+        return tuple(found)
+
+    start, *changed = mean(lambda one: (one.mixture.start, *one.mixture.changed))
+    _, *even = mean(lambda one: (one.mixture.start, *one.mixture.even))
+    one, other = first.mixture, second.mixture
+    shares: Float64Array = (1 - weight) * one.shares + weight * other.shares
+    twice = (1 - weight) * one.twice + weight * other.twice
+    return replace(
+        first,
+        sets=tuple(replace(one, units=every) for one, every in zip(first.sets, units, strict=True)),
+        mixture=Mixture(shares, start, tuple(changed), tuple(even), twice),
+        moved=mean(lambda one: one.moved),
+        moved_even=mean(lambda one: one.moved_even),
+    )
 
 
 def _nearest(first: Float64Array, second: Float64Array) -> float:
@@ -532,7 +493,7 @@ def _shifted(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
     )
 
 
-def mean_square_of(axes: Sequence[AxisShares | Between], level: float) -> MeanSquare:
+def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
     """The mean squared lean of several prompts and axes, which may share images."""
     return joint_square(
         np.concatenate([axis.leans for axis in axes]),
@@ -566,7 +527,7 @@ def headline_of(axes: Sequence[AxisShares], level: float) -> Headline:
     return replace(found, inference=inference)
 
 
-def _headline(axes: Sequence[AxisShares | Between], level: float) -> Headline:
+def _headline(axes: Sequence[AxisShares], level: float) -> Headline:
     found = mean_square_of(axes, level)
     total = sum(len(axis.counterfactuals) - 1 for axis in axes)
     scale = float(np.sqrt(total / len(axes)))
@@ -641,7 +602,7 @@ def share_estimates(
         scores["lean"] = replace(found[0], p=nearest.p, interval=(low, high))
         # Ignoring one counterfactual in a share f of its images moves a lean l of 0 to f / (1 - f).
         clear = max(low, -high, 0.0)
-        scores["breakdown_share"] = Estimate(clear / (1 + clear))
+        scores["lean_breakdown"] = Estimate(clear / (1 + clear))
     return scores
 
 
