@@ -41,8 +41,8 @@ class RootDifference:
         high: Upper end.
         p: p-value that both mean squares are equal.
         detectable: The difference that is told from 0 in 8 of 10 cases by a test at 1 − level,
-            where the smaller mean square is what both would be if they were equal; None where
-            the runs are one.
+            where the smaller mean square is what both would be if they were equal, or the larger
+            one is at its limit; None where the runs are one.
     """
 
     value: float
@@ -189,6 +189,9 @@ class _Model:
         def told(difference: float, run: int) -> bool:
             roots = equal.copy()
             roots[run] += difference
+            beyond = roots[run] - np.sqrt(self.top[run])
+            if beyond > 0:
+                roots = np.maximum(roots - beyond, 0.0)
             return float((np.abs(few._drawn(roots**2, 0.0)) >= limit).mean()) >= _POWER
 
         least = 0

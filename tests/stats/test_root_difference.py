@@ -43,6 +43,14 @@ def test_more_images_tell_less() -> None:
     assert many == pytest.approx(few / 2, abs=0.03)
 
 
+def test_no_mean_square_is_asked_to_be_above_its_largest() -> None:
+    """Answers that are nearly all alike leave room for less, not for more."""
+    noise = SquareNoise(0.1, (0.0125, 0.0125), 64, 1.0)
+    found = root_difference((0.9, 0.9), (noise, noise), (0.0, 0.0), np.random.default_rng(0))
+    assert found.detectable is not None and 0.05 < found.detectable < 0.3
+    assert found.high < 0.3
+
+
 def test_a_mean_square_without_noise_is_compared_with_one_that_has() -> None:
     exact = SquareNoise(0.0, (0.0, 0.0), 1.0)
     found = root_difference((0.81, 0.1), (exact, KNOWN), (0.0, 0.0), np.random.default_rng(0))
