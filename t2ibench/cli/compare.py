@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from t2ibench.results.text_image_alignment import AgreementChange
 
 _NOTE = (
+    "'Items' is the p-value that every item of a root mean square leans alike in both runs. "
     "'Change' says how much more the second run leans than the first: leans count without their "
     "sign. Of a row that cannot lean it is the second minus the first. Images are paired by prompt "
     "and index; 'unpaired' takes the runs as independent, for results without influences. p tests "
-    "whether both are the same; Holm's correction is over the headlines, and over the rows of each "
-    "task. A verdict is by interval, one task at a time."
+    "whether both lean alike; Holm's correction is over the headlines, and over the rows of each "
+    "task. A verdict is one task at a time, without it."
 )
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
@@ -84,7 +85,8 @@ def comparison_table(
     """The differences as a table."""
     from t2ibench.reports.cells import ends, format_p, signed
     from t2ibench.reports.writers import Table
-    from t2ibench.results.comparison import tally
+    from t2ibench.results.comparison import tally, told_in_words
+    from t2ibench.results.display import ALPHA
     from t2ibench.results.text_image_alignment import agreement_sentence
 
     rows, records = [], []
@@ -96,10 +98,11 @@ def comparison_table(
                 f"{one.row}: {one.name}" if one.row else "headline",
                 _cell(one.first),
                 _cell(one.second),
+                format_p(one.p_items_holm),
                 signed(one.change.value) if one.change else "–",
                 ends(one.change.low, one.change.high) if one.change else "–",
                 format_p(one.p_holm),
-                _words(one, names),
+                told_in_words(one, *names),
                 "; ".join(one.notes),
             ]
         )
@@ -109,10 +112,20 @@ def comparison_table(
         f"{counts['second']}; {counts['opposite'] + counts['tie']} undecided, "
         f"{counts[None]} not compared."
     )
-    headers = ["Task", "Row", *names, "Change", interval_name, "p (Holm)", "Verdict", "Note"]
+    by_items = [one.p_items_holm for one in differences if one.p_items_holm is not None]
+    apart = sum(p < ALPHA for p in by_items)
+    items = (
+        f"Item by item, the runs differ in {apart} of {len(by_items)} headlines that are root mean "
+        "squares, after Holm's correction."
+    )
+    headers = [
+        *("Task", "Row", *names, "Items, p (Holm)", "Change", interval_name, "p (Holm)"),
+        *("Verdict", "Note"),
+    ]
     records += [_agreement_record(one) for one in agreement]
     said = agreement_sentence(agreement, names)
-    remarks = [summary, *said, *([remark] if remark else []), _NOTE]
+    first = [items] if by_items else []
+    remarks = [*first, summary, *said, *([remark] if remark else []), _NOTE]
     return Table(headers, rows, remarks, records)
 
 
@@ -130,6 +143,7 @@ def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
         **_ends("change", 0.0 - one.value, low, high),
         "p": one.p,
         "p_holm": one.p_holm,
+        **dict.fromkeys(("p_items", "p_items_holm", "detectable")),
         "paired": True,
         "leans_less": None,
         "notes": both,
@@ -162,16 +176,6 @@ def _cell(score: Score) -> str:
     return f"{text} {ends(low, high)}"
 
 
-def _words(one: Difference, names: Sequence[str]) -> str:
-    return {
-        "first": f"{names[0]} leans less",
-        "second": f"{names[1]} leans less",
-        "opposite": "they differ; neither leans less beyond chance",
-        "tie": "no difference beyond chance",
-        None: "–",
-    }[one.verdict]
-
-
 def _record(one: Difference) -> Mapping[str, Any]:
     return {
         "task": one.task,
@@ -183,6 +187,9 @@ def _record(one: Difference) -> Mapping[str, Any]:
         **_ends("change", *((c.value, c.low, c.high) if (c := one.change) else (None,) * 3)),
         "p": one.p,
         "p_holm": one.p_holm,
+        "p_items": one.p_items,
+        "p_items_holm": one.p_items_holm,
+        "detectable": one.detectable,
         "paired": one.paired,
         "leans_less": {"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
         "notes": "; ".join(one.notes),

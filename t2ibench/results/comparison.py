@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,23 +10,27 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
+from scipy.special import fdtrc, stdtrit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.joint_variance import Spread, spread_of
 from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import rounded
 from t2ibench.results.schema import GeneratorInfo, Headline, Results, Row, Score, TaskResult
 from t2ibench.stats import holm
+from t2ibench.stats.root_difference import RootDifference, root_difference
+from t2ibench.stats.squares import SquareNoise
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 from t2ibench.store.answers import who_judged
 
-_LARGE = 1e9  # degrees of freedom of a variance that is as good as known
-_DRAWS = 10_000
+_POWER = 0.8  # of the difference that is said to be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +100,17 @@ class Aligned:
         sizes = np.bincount(self.stratum[self.known], minlength=len(shares))
         return satterthwaite(shares, np.maximum(sizes - 1, 1))
 
-    def covariances(self) -> Float64Array:
-        """Covariances of the estimates."""
-        return np.asarray((self.rows @ self.rows.T).todense(), dtype=np.float64)
+    def spread(self, weights: npt.ArrayLike) -> Spread:
+        """How linear combinations of the estimates vary together, weights of shape (p, k)."""
+        moved = np.asarray(weights, dtype=np.float64) @ self.rows
+        strata = []
+        for number in np.unique(self.stratum):
+            own = self.stratum == number
+            columns = np.flatnonzero(moved[:, own].any(axis=1))
+            freedom = max(int(self.known[own].sum()) - 1, 1)
+            if len(columns):
+                strata.append((columns.tolist(), moved[np.ix_(columns, own)].T, freedom))
+        return spread_of(len(moved), strata)
 
 
 def linear(
@@ -116,47 +129,85 @@ def linear(
     return _contrast(value, *Aligned([first, second]).variance([1.0, sign]), level)
 
 
-class MeanSquares:
-    """Two unbiased mean squares of the same leans in two runs.
+@dataclass(frozen=True, slots=True)
+class ItemDifference:
+    """The leans of the same items in two runs.
 
-    With l the leans of one row in both runs, V their variances, C their covariance:
-
-    Var((l₁² − V₁) − (l₂² − V₂)) = 4 (l₁² V₁ + l₂² V₂ − 2 l₁ l₂ C) − 2 (V₁² + V₂² − 2 C²)
-
-    is an unbiased estimate of the variance, summed over rows with the covariances between them,
-    and at least 2 (V₁² + V₂² − 2 C²), its value where no row leans.
-
-    Args:
-        first: The leans of the first run.
-        second: The same leans of the second, in the same order.
+    Attributes:
+        roots: The difference of the root mean squares; None where no image shows how they vary.
+        value: Its value in any case.
+        p_items: p-value that every item leans alike in both runs.
     """
 
-    def __init__(self, first: Sequence[Part], second: Sequence[Part]) -> None:
-        self._aligned = Aligned([part.influence for part in (*first, *second)])
-        self._covariances = self._aligned.covariances()
-        self._leans = np.array([part.value for part in (*first, *second)])
-        self._alike = all(a.influence.same(b.influence) for a, b in zip(first, second, strict=True))
+    value: float
+    roots: RootDifference | None
+    p_items: float | None
 
-    def _variance(self, first: float, second: float) -> tuple[float, float]:
-        """Variance and degrees of freedom of a combination of both mean squares."""
-        count = len(self._leans) // 2
-        weights = np.repeat([first, second], count) / count
-        linear_variance, df = self._aligned.variance((2 * weights * self._leans).tolist())
-        pairs = self._covariances * weights  # Σ A, with A the weights on the diagonal
-        curvature = 2.0 * float((pairs * pairs.T).sum())
-        if self._alike and first + second == 0:
-            curvature = 0.0  # rounding aside
-        variance = max(linear_variance - curvature, curvature, 0.0)
-        return variance, df if math.isfinite(df) else _LARGE
 
-    def difference(self, value: float, level: float) -> Contrast:
-        """First minus second."""
-        return _contrast(value, *self._variance(1.0, -1.0), level)
+def compare_items(
+    items: tuple[Sequence[Part], Sequence[Part]],
+    squares: tuple[float, float],
+    noises: tuple[SquareNoise | None, SquareNoise | None],
+    rng: np.random.Generator,
+    level: float,
+) -> ItemDifference:
+    """Whether the same items lean alike in two runs, and in which they lean less.
 
-    def change(self, first: float, second: float, level: float) -> Contrast:
-        """How much larger the root of the second is; see `change_of_roots`."""
-        alone = self._variance(1.0, 0.0)[0], self._variance(0.0, 1.0)[0]
-        return change_of_roots((first, second), alone, *self._variance(1.0, -1.0), level)
+    With a and b the leans and S the covariance of a − b, every item leans alike where
+    F = Σ (a − b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less
+    is for `stats.root_difference`; images that both runs have correlate the two mean squares.
+
+    Args:
+        items: The leans of both, in the same order.
+        squares: Unbiased mean squares of both.
+        noises: What they owe to noise; from the influences of the items by default.
+        rng: Source of the draws.
+        level: Confidence level, in (0, 1).
+    """
+    both = [part for parts in items for part in parts]
+    count, leans = len(both) // 2, np.array([part.value for part in both])
+    if all(
+        one.influence.same(other.influence) and one.value == other.value
+        for one, other in zip(*items, strict=True)
+    ):
+        return ItemDifference(0.0, RootDifference(0.0, 0.0, 0.0, 1.0, None), 1.0)
+    aligned, eye = Aligned([part.influence for part in both]), np.eye(count)
+    spread = aligned.spread(np.hstack([eye, -eye]))
+    distance, trace = float(((leans[:count] - leans[count:]) ** 2).sum()), np.trace(spread.matrix)
+    p_items = float(fdtrc(*spread.dfs, distance / trace)) if trace > 0 else None
+    known = [noise or _noise_of(parts) for noise, parts in zip(noises, items, strict=True)]
+    value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
+    if not all(one.noise > 0 or one.slopes[1] > 0 for one in known):
+        return ItemDifference(value, None, p_items)
+    moved = aligned.rows.toarray()
+    first, second = moved[:count], moved[count:]
+    linear = _correlation(leans[:count] @ first, leans[count:] @ second)
+    correlations = linear, _correlation(first, second)
+    found = root_difference(squares, (known[0], known[1]), correlations, rng, level)
+    return ItemDifference(value, found, p_items)
+
+
+def _noise_of(items: Sequence[Part]) -> SquareNoise:
+    """What the mean square of leans owes to noise."""
+    spread = Aligned([part.influence for part in items]).spread(np.eye(len(items)))
+    leans, count = np.array([part.value for part in items]), len(items)
+    noise, squares = float(np.trace(spread.matrix)) / count, float(leans @ leans)
+    if not noise > 0:
+        return SquareNoise(0.0, (0.0, 0.0), 1.0)
+    least = along = noise / spread.dfs[0]
+    if squares > 0:
+        along = float(leans @ spread.matrix @ leans) / squares / count
+    return SquareNoise(noise, (least, along), spread.dfs[1])
+
+
+def _correlation(first: Float64Array, second: Float64Array) -> float:
+    """Of two estimates that units move by so much, less what it would be of independent units."""
+    product, scale = first * second, float((first**2).sum() * (second**2).sum())
+    if not scale > 0:
+        return 0.0
+    total = float(product.sum())
+    square = (total**2 - float((product**2).sum())) / scale
+    return math.copysign(math.sqrt(min(max(square, 0.0), 1.0)), total)
 
 
 def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
@@ -184,39 +235,6 @@ def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
     return Contrast(value, min(ends), max(ends))
 
 
-def change_of_roots(
-    squares: tuple[float, float],
-    variances: tuple[float, float],
-    of_difference: float,
-    df: float,
-    level: float,
-) -> Contrast:
-    """How much larger the root of a second mean square is than that of a first.
-
-    A root has no variance where the square is about 0. So both squares are drawn from their joint t
-    distribution around the estimates, and the ends are quantiles of the difference of the roots, as
-    those of one root are the roots of the ends of its square.
-    """
-    first, second = (math.sqrt(max(square, 0.0)) for square in squares)
-    value = second - first
-    if not all(math.isfinite(one) for one in (*variances, of_difference)):
-        return Contrast(value)
-    if of_difference == 0:
-        return Contrast(value, value, value) if value == 0 else Contrast(value)
-    largest = math.sqrt(variances[0] * variances[1])
-    shared = min(max((sum(variances) - of_difference) / 2, -largest), largest)
-    rng = np.random.default_rng(0)
-    half = rng.standard_normal((2, _DRAWS)) / np.sqrt(rng.chisquare(df, _DRAWS) / df)
-    draws = np.concatenate([half, -half], axis=1)
-    spread = math.sqrt(variances[0])
-    slope = shared / spread if spread else 0.0
-    rest = math.sqrt(max(variances[1] - slope**2, 0.0))
-    moved = squares[0] + spread * draws[0], squares[1] + slope * draws[0] + rest * draws[1]
-    roots = [np.sqrt(np.maximum(one, 0.0)) for one in moved]
-    low, high = np.quantile(roots[1] - roots[0], [(1 - level) / 2, (1 + level) / 2])
-    return Contrast(value, float(low), float(high))
-
-
 def _contrast(value: float, variance: float, df: float, level: float) -> Contrast:
     if not math.isfinite(variance) or (variance == 0 and value != 0):
         return Contrast(value)  # one unit, or units that do not vary, show no variance
@@ -238,17 +256,22 @@ class Difference:
         name: The score.
         first: In the first run.
         second: In the second.
-        value: First minus second; of mean squares, the difference of the squares.
+        value: First minus second; of mean squares, the difference of their roots.
         low: Lower end of the difference's interval.
         high: Upper end.
         p: p-value that there is no difference; None where the runs are not paired.
         p_holm: Adjusted over the headlines (or over the rows of one score of one task).
+        p_items: Of mean squares, the p-value that every item leans alike in both runs.
+        p_items_holm: Adjusted over the headlines.
+        detectable: The least true difference that is told from 0 in 8 of 10 cases with so many
+            images; of headlines.
         change: How much more the second leans than the first, in the unit that tables show: of
             leans without their signs, of the roots of mean squares. Of a score that has no fair
             value, second minus first. None without a value in both.
         paired: Whether images were paired by prompt and index.
         verdict: Which run leans less: the 'first', the 'second', neither although they differ
-            ('opposite'), or neither beyond chance ('tie'); None where that cannot be said.
+            ('opposite': two leans to opposite sides, or items that lean otherwise), or neither
+            beyond chance ('tie'); None where that cannot be said.
         notes: Why they cannot be compared, or what to know.
     """
 
@@ -262,6 +285,9 @@ class Difference:
     high: float | None = None
     p: float | None = None
     p_holm: float | None = None
+    p_items: float | None = None
+    p_items_holm: float | None = None
+    detectable: float | None = None
     change: Contrast | None = None
     paired: bool = False
     verdict: Verdict | None = None
@@ -302,10 +328,19 @@ def compare(
     second: Results,
     first_paired: Mapping[str, PairedTask] | None = None,
     second_paired: Mapping[str, PairedTask] | None = None,
+    *,
+    rows: bool = True,
 ) -> list[Difference]:
     """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
 
     Images are paired by prompt and index, so that a run and itself differ by exactly 0 [0, 0].
+
+    Args:
+        first: One run.
+        second: The other.
+        first_paired: Task to its influences in the first run.
+        second_paired: The same of the second.
+        rows: Whether rows are compared, too, which takes as long as the headlines.
     """
     found = []
     for name, task in first.tasks.items():
@@ -314,16 +349,28 @@ def compare(
             continue
         influences = (first_paired or {}).get(name), (second_paired or {}).get(name)
         pair = _Pair(name, task, other, *influences)
-        found += [pair.headline(), *pair.rows()]
+        found += [pair.headline(), *(pair.rows() if rows else ())]
     families: dict[tuple[str, str], list[int]] = {}
     for index, one in enumerate(found):
         families.setdefault((one.task, one.name) if one.row else ("", ""), []).append(index)
     new = list(found)
     for indices in families.values():
         p_values = holm([found[index].p for index in indices])
-        for index, p in zip(indices, p_values, strict=True):
-            new[index] = replace(found[index], p_holm=p)
+        by_items = holm([found[index].p_items for index in indices])
+        for index, p, p_items in zip(indices, p_values, by_items, strict=True):
+            new[index] = replace(found[index], p_holm=p, p_items_holm=p_items)
     return new
+
+
+def told_in_words(one: Difference, first: str, second: str) -> str:
+    """Which of two runs leans less, in words."""
+    return {
+        "first": f"{first} leans less",
+        "second": f"{second} leans less",
+        "opposite": "they differ; neither leans less beyond chance",
+        "tie": "no difference beyond chance",
+        None: "not compared",
+    }[one.verdict]
 
 
 def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
@@ -359,21 +406,38 @@ class _Pair:
             return blank
         if (first.scale, first.question) != (second.scale, second.question):
             return replace(blank, notes=(*blank.notes, "another kind of headline"))
-        parts = self.paired and (self.paired[0].headline, self.paired[1].headline)
-        if not parts or not all(parts) or not self._is_current(first, second):
+        if self.paired is None or not self._is_current(first, second):
             return self._unpaired(blank, first.scale == "lean", first.scale is not None)
-        if first.scale == "mean_square" and not _is_linear(parts[0]):
-            return self._squares(blank, *parts)
-        return self._linear(blank, parts[0][0], parts[1][0], first.scale == "lean")
+        if first.scale == "mean_square":
+            return self._squares(blank, *self.paired)
+        part, other = (one.headline[0] for one in self.paired)
+        found = self._linear(blank, part, other, first.scale == "lean")
+        variance, df = Aligned([part.influence, other.influence]).variance([1.0, -1.0])
+        if not (variance > 0 and df > 0):
+            return found
+        told = float(stdtrit(df, (1 + self.level) / 2) + stdtrit(df, _POWER)) * math.sqrt(variance)
+        return self._sized(found, told)
+
+    def _sized(self, found: Difference, detectable: float | None) -> Difference:
+        """A difference with what so many images can tell, as a note where none was told."""
+        notes = found.notes
+        if found.verdict in {"tie", "opposite"} and (found.p or 0) >= 1 - self.level and detectable:
+            most = 1.0 if getattr(found.first, "scale", None) == "mean_square" else 2.0
+            told = f"a difference below {detectable:.2f} is told in fewer than 8 of 10 cases"
+            if detectable > most:
+                told = "no difference is told in 8 of 10 cases"
+            notes = (*notes, f"with so many images, {told}")
+        return replace(found, detectable=rounded(detectable), notes=notes)
 
     def _is_current(self, first: Headline, second: Headline) -> bool:
         """Whether the influences are those of the results beside them."""
         assert self.paired is not None
         for headline, paired in zip((first, second), self.paired, strict=True):
             stale = headline.scale != paired.scale or headline.question != paired.question
-            if stale or (
-                _is_linear(paired.headline) and not _equal(headline.value, paired.headline[0].value)
-            ):
+            if stale or not paired.headline or not _items(paired):
+                return False
+            alone = len(paired.headline) == 1 and not paired.headline[0].name
+            if alone and not _equal(headline.value, paired.headline[0].value):
                 return False
         return True
 
@@ -410,31 +474,33 @@ class _Pair:
             total = linear(both, first.influence, second.influence, self.level, 1.0)
             change = change_of_leans(difference, total)
             return self._decided(blank, difference, total, change, ranked)
-        change = _turned(difference)
-        if getattr(blank.first, "scale", None) == "mean_square":
-            aligned = Aligned([first.influence, second.influence])
-            alone = aligned.variance([1.0, 0.0])[0], aligned.variance([0.0, 1.0])[0]
-            of_difference = aligned.variance([1.0, -1.0])
-            squares = first.value, second.value
-            change = change_of_roots(squares, alone, *of_difference, self.level)
-        return self._decided(blank, difference, None, change, ranked)
+        return self._decided(blank, difference, None, _turned(difference), ranked)
 
-    def _squares(
-        self, blank: Difference, first: Sequence[Part], second: Sequence[Part]
-    ) -> Difference:
-        theirs = {part.name: part for part in second}
-        shared = [part for part in first if part.name in theirs]
+    def _squares(self, blank: Difference, first: PairedTask, second: PairedTask) -> Difference:
+        items, theirs = _items(first), {part.name: part for part in _items(second)}
+        shared = [part for part in items if part.name in theirs]
         if not shared:
             return replace(blank, notes=(*blank.notes, "no row in common"))
-        others = [theirs[part.name] for part in shared]
+        both = shared, [theirs[part.name] for part in shared]
         squares = blank.first.value or 0.0, blank.second.value or 0.0
-        if len(shared) < max(len(first), len(second)):
-            squares = _mean_square(shared), _mean_square(others)
-            count = f"{len(shared)} of {max(len(first), len(second))} rows in common"
+        noises = first.noise, second.noise
+        if len(shared) < max(len(items), len(theirs)):
+            squares, noises = (_mean_square(both[0]), _mean_square(both[1])), (None, None)
+            count = f"{len(shared)} of {max(len(items), len(theirs))} rows in common"
             blank = replace(blank, notes=(*blank.notes, count))
-        both = MeanSquares(shared, others)
-        difference = both.difference(squares[0] - squares[1], self.level)
-        return self._decided(blank, difference, None, both.change(*squares, self.level), True)
+        seed = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+        found = compare_items(both, squares, noises, np.random.default_rng(seed), self.level)
+        roots, decidable = found.roots, self.remarks.decidable
+        contrast = Contrast(found.value)
+        if roots is not None:
+            contrast = Contrast(roots.value, roots.low, roots.high, roots.p)
+        decided = self._decided(blank, contrast, None, _turned(contrast), True)
+        verdict = decided.verdict
+        if verdict == "tie" and found.p_items is not None and found.p_items < 1 - self.level:
+            verdict = "opposite"
+        p_items = rounded(found.p_items) if decidable else None
+        decided = replace(decided, p_items=p_items, verdict=verdict)
+        return decided if roots is None else self._sized(decided, roots.detectable)
 
     def _decided(
         self,
@@ -445,22 +511,23 @@ class _Pair:
         ranked: bool,
     ) -> Difference:
         verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
-        low, high = change.low, change.high
-        if verdict == "tie" and low is not None and high is not None:
-            low, high = min(low, 0.0), max(high, 0.0)  # of roots, one test decides
         return replace(
             blank,
             value=rounded(found.value),
             low=rounded(found.low),
             high=rounded(found.high),
             p=rounded(found.p) if self.remarks.decidable else None,
-            change=Contrast(rounded(change.value) or 0.0, rounded(low), rounded(high)),
+            change=Contrast(
+                rounded(change.value) or 0.0, rounded(change.low), rounded(change.high)
+            ),
             paired=True,
             verdict=verdict,
         )
 
     def _unpaired(self, blank: Difference, signed: bool, ranked: bool) -> Difference:
         first, second = blank.first, blank.second
+        if isinstance(first, Headline) and isinstance(second, Headline) and not signed:
+            first, second = _as_shown(first), _as_shown(second)
         value = (first.value or 0.0) - (second.value or 0.0)
         found = Contrast(value, *difference_interval(first, second))
         total, change = None, _turned(found)
@@ -468,10 +535,6 @@ class _Pair:
             sum_value = (first.value or 0.0) + (second.value or 0.0)
             total = Contrast(sum_value, *difference_interval(first, _negative(second)))
             change = change_of_leans(found, total)
-        elif isinstance(first, Headline) and isinstance(second, Headline):
-            roots = _as_shown(first), _as_shown(second)
-            size = (roots[0].value or 0.0) - (roots[1].value or 0.0)
-            change = _turned(Contrast(size, *difference_interval(*roots)))
         decided = self._decided(blank, found, total, change, ranked)
         return replace(decided, paired=False, p=None, notes=(*blank.notes, "unpaired"))
 
@@ -491,9 +554,10 @@ def _verdict(difference: Contrast, total: Contrast | None) -> Verdict | None:
     return "first" if difference.value * total.value < 0 else "second"
 
 
-def _is_linear(parts: Sequence[Part]) -> bool:
-    """Whether a headline moves with its units by itself, not as a mean of squares of rows."""
-    return len(parts) == 1 and not parts[0].name
+def _items(task: PairedTask) -> Sequence[Part]:
+    """What a headline is made of: nothing of a mean square in a run of an older version."""
+    alone = len(task.headline) == 1 and not task.headline[0].name
+    return task.items if alone and task.scale == "mean_square" else task.headline
 
 
 def _mean_square(parts: Sequence[Part]) -> float:

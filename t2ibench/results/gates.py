@@ -25,7 +25,8 @@ _HEADLINE = (
     *("value", "ci_low", "ci_high", "p", "p_holm", "p_bh", "fair_low", "fair_high"),
     *("magnitude", "magnitude_low", "magnitude_high"),
 )
-_DIFFERENCE = ("value", "ci_low", "ci_high", "p", "p_holm")
+_TESTS = ("p", "p_holm", "p_items", "p_items_holm", "detectable")
+_DIFFERENCE = ("value", "ci_low", "ci_high", *_TESTS)
 RUN = tuple(f"headline.{name}" for name in _HEADLINE)
 COMPARISON = (
     *(f"difference.{name}" for name in _DIFFERENCE),
@@ -150,8 +151,7 @@ def _comparisons(
             "difference.value": change.value if change else None,
             "difference.ci_low": change.low if change else None,
             "difference.ci_high": change.high if change else None,
-            "difference.p": one.p,
-            "difference.p_holm": one.p_holm,
+            **{f"difference.{name}": getattr(one, name) for name in _TESTS},
         }
         for run, score in (("old", one.first), ("new", one.second)):
             numbers |= {f"{run}.{name}": number for name, number in _numbers(score).items()}

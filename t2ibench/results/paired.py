@@ -15,6 +15,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part, Scale
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.text_image_alignment import PromptCosines
+from t2ibench.stats.squares import SquareNoise
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore
 
@@ -30,6 +31,8 @@ class PairedTask:
         scale: Of the headline; see `methods.core.headline.Headline`.
         question: Which inference the influences are for.
         headline: Its parts.
+        items: What a mean square with a single part is made of.
+        noise: What it owes to noise; None where its parts or items say so.
         rows: (row, score) to its value and influence.
         agreement: Encoder to the cosines of its images and their prompts; empty in older runs.
     """
@@ -38,6 +41,8 @@ class PairedTask:
     question: str
     headline: tuple[Part, ...]
     rows: Mapping[tuple[str, str], Part]
+    items: tuple[Part, ...] = ()
+    noise: SquareNoise | None = None
     agreement: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
 
 
@@ -50,8 +55,11 @@ def paired_task(result: MethodResult) -> PairedTask:
         if estimate.value is not None and estimate.influence is not None
     }
     headline = result.headline
-    parts = headline.parts if headline.value is not None else ()
-    return PairedTask(headline.scale, headline.question, parts, rows)
+    if headline.value is None:
+        return PairedTask(headline.scale, headline.question, (), rows)
+    return PairedTask(
+        headline.scale, headline.question, headline.parts, rows, headline.items, headline.noise
+    )
 
 
 def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
@@ -83,7 +91,11 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
             "question": task.question,
             "headline": [entry(part.name, "", part) for part in task.headline],
             "rows": [entry(row, score, part) for (row, score), part in task.rows.items()],
+            "items": [entry(part.name, "", part) for part in task.items],
         }
+        if task.noise:
+            one = task.noise
+            table[task_id]["noise"] = [one.noise, *one.slopes, one.df, one.top]
         if task.agreement:
             table[task_id]["agreement"] = {
                 encoder: [cosines(one) for one in found]
@@ -145,6 +157,13 @@ def read_paired(path: Path) -> dict[str, PairedTask]:
     return found
 
 
+def _noise(numbers: list[float] | None) -> SquareNoise | None:
+    if numbers is None:
+        return None
+    noise, least, along, df, top = map(float, numbers)
+    return SquareNoise(noise, (least, along), df, top)
+
+
 class _Reader:
     """Reads parts in the order in which they were written."""
 
@@ -160,6 +179,8 @@ class _Reader:
                 task["question"],
                 tuple(self._part(*entry)[1] for entry in task["headline"]),
                 dict(self._part(*entry) for entry in task["rows"]),
+                tuple(self._part(*entry)[1] for entry in task.get("items", [])),
+                _noise(task.get("noise")),
                 {
                     encoder: tuple(self._cosines(*entry) for entry in found)
                     for encoder, found in task.get("agreement", {}).items()

@@ -17,6 +17,23 @@ _EVEN = 0.1  # of the noise, the least that squares count
 
 
 @dataclass(frozen=True, slots=True)
+class SquareNoise:
+    """What a mean of squared estimates owes to noise, as `square_interval` takes it.
+
+    Attributes:
+        noise: u, the mean of the squared estimates where there is nothing else.
+        slopes: s₀ and s₁.
+        df: Degrees of freedom of the estimate of u.
+        top: T, the largest mean square, toward which noise falls to 0.
+    """
+
+    noise: float
+    slopes: tuple[float, float]
+    df: float
+    top: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
 class MeanSquare:
     """The mean square of several effects.
 

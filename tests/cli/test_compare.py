@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -41,8 +43,27 @@ def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:
     status, out, _ = cli("compare", runs["strong"], runs["weak"])
     assert status == 0 and out.count("| weak leans less") == 2
     assert "| rms 0." in out and "weak in 2; 0 undecided" in out
+    assert out.index("Item by item, the runs differ in 1 of 1") < out.index("Headlines:")
     # The verdict does not depend on the order.
     assert cli("compare", runs["weak"], runs["strong"])[1].count("| weak leans less") == 2
+
+
+def test_what_so_many_images_can_tell_is_said(tmp_path: Path, cli: Cli) -> None:
+    rng = np.random.default_rng(1)
+    few = {
+        name: {p: np.where(rng.random(6) < 0.6, 1.0, -1.0) for p in ("x", "y", "z")}
+        for name in ("one", "other")
+    }
+    folders = [
+        hand.write_run(tmp_path / name, name, {"t2iat_many": hand.mean_square(images)})
+        for name, images in few.items()
+    ]
+    status, out, _ = cli("compare", *folders, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert status == 0 and row["leans_less"] == "tie" and float(row["p_items"]) > 0.05
+    told = float(row["detectable"])
+    below = f"a difference below {told:.2f} is told in fewer than 8 of 10 cases"
+    assert 0.3 < told < 2 and (below if told <= 1 else "no difference is told") in row["notes"]
 
 
 def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:

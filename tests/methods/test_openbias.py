@@ -14,6 +14,7 @@ from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
+from t2ibench.methods.openbias.rows import CountedRow, items_of, mean_square_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings
@@ -733,3 +734,21 @@ def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
         Limited(answers=answers), QUICK,
     )  # fmt: skip
     assert kept.headline.value == whole.headline.value
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_items_have_the_mean_square_that_the_headline_has(classes: int) -> None:
+    """What two runs are compared by is the headline, taken apart."""
+    rng = np.random.default_rng(classes)
+    counted = [
+        CountedRow(
+            bias, f"caption {caption}", None, np.arange(n), rng.integers(0, classes, n),
+            np.full(classes, 1 / classes), np.arange(0),
+        )
+        for bias, n in ((0, 7), (0, 12), (1, 9))
+        for caption in range(2)
+    ]  # fmt: skip
+    items = items_of(counted)
+    assert len(items) == len(counted) * (classes - 1)
+    squares = [item.value**2 - item.influence.variance for item in items]
+    assert np.mean(squares) == pytest.approx(mean_square_of(counted).value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,20 +11,19 @@ import numpy as np
 import pytest
 
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.core.headline import Headline, Inference, Part
+from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.results.comparison import (
     Aligned,
     Contrast,
     Difference,
-    MeanSquares,
     change_of_leans,
-    change_of_roots,
     compare,
+    compare_items,
     difference_interval,
-    linear,
     tally,
 )
+from t2ibench.results.display import displayed
 from t2ibench.results.schema import Score, TaskResult
 from tests import hand
 
@@ -96,21 +96,41 @@ def test_floors_of_two_runs_do_not_cancel() -> None:
     assert Aligned([one, one]).variance([1.0, -1.0])[0] == 0.0
 
 
-def test_mean_squares_by_hand() -> None:
-    first, second = hand.leans({"a": A["a chef"]}), hand.leans({"a": B["a chef"]})
-    (a,), (b,) = first, second
-    v1, v2, c = a.influence.variance, b.influence.variance, a.influence.covariance(b.influence)
-    value = (a.value**2 - v1) - (b.value**2 - v2)
-    quadratic = 2 * (v1**2 + v2**2 - 2 * c**2)
-    crossed = a.value**2 * v1 + b.value**2 * v2 - 2 * a.value * b.value * c
-    variance = max(4 * crossed - quadratic, quadratic)
-    found = MeanSquares(first, second).difference(value, 0.95)
-    assert found.high is not None and found.low is not None
+def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> None:
+    rng = np.random.default_rng(1)
+    shares = {"x": (0.85, 0.15), "y": (0.15, 0.85), "z": (0.85, 0.15), "w": (0.15, 0.85)}
+    runs = [
+        hand.mean_square({p: binary(rng, both[run], 40) for p, both in shares.items()})
+        for run in (0, 1)
+    ]
+    found = difference(*runs)
+    assert found.p is not None and found.p > 0.05 and found.p_items is not None
+    assert found.p_items < 1e-6 and found.p_items_holm == found.p_items
+    assert found.verdict == "opposite" and found.low is not None and found.low < 0
+    assert found.detectable is not None and 0.05 < found.detectable < 0.5
+    assert found.notes[-1].startswith(f"with so many images, a difference below {found.detectable}")
+
+
+def test_the_test_of_items_by_hand() -> None:
     from scipy import stats
 
-    df = Aligned([a.influence, b.influence]).variance([2 * a.value, -2 * b.value])[1]
-    half = stats.t.ppf(0.975, df) * math.sqrt(variance)
-    assert (found.low, found.high) == pytest.approx((value - half, value + half))
+    first, second = hand.leans(A), hand.leans(B)
+    found = compare_items((first, second), (0.1, 0.1), (None, None), np.random.default_rng(0), 0.95)
+    # Differences of the four nurses: 0, 2, 0, 0; of the five chefs: 0, 0, 0, 2, 2.
+    variances, dfs = np.array([1 / 4, 1.2 / 5]), np.array([3, 4])
+    squares, total = 0.5**2 + 0.8**2, variances.sum()
+    h = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
+    h2 = total**2 / (variances**2 / (dfs + 2)).sum()
+    assert found.p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
+
+
+def test_the_order_of_the_runs_is_nothing() -> None:
+    rng = np.random.default_rng(2)
+    runs = [hand.mean_square({p: binary(rng, s, 30) for p in ("x", "y", "z")}) for s in (0.8, 0.55)]
+    one, other = difference(*runs), difference(*runs[::-1])
+    assert one.p == other.p and one.detectable == other.detectable
+    assert one.value == -(other.value or 0) and one.verdict == "second" != other.verdict
+    assert (one.low, one.high) == pytest.approx((-(other.high or 0), -(other.low or 0)))
 
 
 def test_which_leans_less() -> None:
@@ -148,37 +168,19 @@ def test_a_change_of_leans_is_one_of_magnitudes(leans: Any, change: float) -> No
     assert (found.low, found.high) == pytest.approx((change - 0.3, change + 0.3))
 
 
-def test_a_change_of_roots() -> None:
-    # Far from 0 it is the delta method's, and only shared noise cancels.
-    alone = change_of_roots((0.64, 0.25), (1e-4, 1e-4), 2e-4, 1e9, 0.95)
-    assert alone.value == pytest.approx(-0.3)
-    half = 1.96 * math.hypot(0.01 / (2 * 0.8), 0.01 / (2 * 0.5))
-    assert (alone.low, alone.high) == pytest.approx((-0.3 - half, -0.3 + half), abs=5e-4)
-    shared = change_of_roots((0.25, 0.25), (1e-4, 1e-4), 0.0, 1e9, 0.95)
-    assert (shared.value, shared.low, shared.high) == (0.0, 0.0, 0.0)
-    # A square of about 0 has a root between 0 and that of its upper end.
-    none = change_of_roots((-0.02, 0.25), (1e-3, 0.0), 1e-3, 1e9, 0.95)
-    assert none.value == 0.5
-    highest = math.sqrt(1.96 * math.sqrt(1e-3) - 0.02)
-    assert (none.low, none.high) == pytest.approx((0.5 - highest, 0.5), abs=5e-3)
-
-
-def squares(value: float, *parts: Part) -> MethodResult:
-    inference = Inference(value - 0.1, value + 0.1, 0.01)
-    return MethodResult(
-        Headline(
-            value, "mean_square", "fixed_prompts", {"fixed_prompts": inference}, (-0.1, 0.1), parts
-        ),
-        n_images=9,
+def test_a_mean_square_of_one_part_needs_its_items() -> None:
+    """OpenBias says what its headline is made of; runs of older versions do not."""
+    whole = hand.mean_square(A).headline
+    parts = (
+        Part("", whole.value or 0.0, Influence.of_mean("a nurse", [0, 1, 2], [0.1, 0.2, 0.3])),
     )
-
-
-def test_a_mean_square_of_one_part_moves_linearly() -> None:
-    influence = Influence.of_mean("x", [0, 1, 2], [0.1, 0.2, 0.3])
-    one, other = (squares(v, Part("", v, influence.scaled(s))) for v, s in ((0.3, 1), (0.1, 2)))
-    found = difference(one, other)
-    expected = linear(0.2, influence, influence.scaled(2), 0.95)
-    assert found.low == pytest.approx(expected.low) and found.paired
+    runs = [
+        MethodResult(replace(whole, parts=parts, items=items), n_images=9)
+        for items in ((), whole.parts)
+    ]
+    old, new = (difference(run, run) for run in runs)
+    assert not old.paired and old.notes == ("unpaired",) and old.p is None
+    assert (new.value, new.low, new.high, new.p, new.p_items) == (0.0, 0.0, 0.0, 1.0, 1.0)
 
 
 def test_rows_are_matched_by_name() -> None:
@@ -225,7 +227,7 @@ def test_the_same_people_judged_both_runs() -> None:
 
 def test_other_numbers_of_images_are_told() -> None:
     found = difference(hand.mean_lean(A), hand.mean_lean(B), n_images=5)
-    assert found.notes == ("other numbers of images",) and found.verdict == "tie"
+    assert found.notes[0] == "other numbers of images" and found.verdict == "tie"
 
 
 def test_encoders_are_not_compared_with_themselves() -> None:
@@ -311,8 +313,8 @@ def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
         truth = float(lean.mean(axis=0) @ [1, -1])
         change = float(abs(lean.mean(axis=0)) @ [-1, 1])
     else:
-        truth = float((lean**2).mean(axis=0) @ [1, -1])
-        change = float((lean**2).mean(axis=0) ** 0.5 @ [-1, 1])
+        truth = float((lean**2).mean(axis=0) ** 0.5 @ [1, -1])
+        change = -truth
     covered, changes, widths, unpaired = 0, 0, [], []
     for _ in range(300):
         first, second = {}, {}
@@ -327,7 +329,9 @@ def test_paired_intervals_cover_and_are_narrower(make: Any) -> None:
         assert found.change is not None
         changes += (found.change.low or 0) <= change <= (found.change.high or 0)
         widths.append(found.high - found.low)
-        low, high = difference_interval(*(hand.record(run).headline for run in runs))
+        heads = [displayed(hand.record(run).headline) for run in runs]
+        ends = [Score(value=head.value, ci_low=head.low, ci_high=head.high) for head in heads]
+        low, high = difference_interval(*ends)
         unpaired.append((high or 0) - (low or 0))
     assert 0.92 <= covered / 300 <= 0.985
     assert 0.92 <= changes / 300 <= 0.985

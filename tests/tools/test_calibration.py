@@ -15,7 +15,7 @@ from t2ibench.power.pilots import SIMULATED
 from t2ibench.tasks.index import load_tasks
 from tests.conftest import Cli
 from tests.tools import coins
-from tools.calibration import typical
+from tools.calibration import openbias, typical
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell, ToylandWorld
 from tools.calibration.families import FAMILIES, choose
@@ -54,7 +54,7 @@ def test_a_quick_cell_of_every_family_has_a_headline(family: str) -> None:
     assert len(cells) == len(FAMILIES[family]())  # a cell's name seeds its data sets
     assert {cell.doubles for cell in cells.values()} <= {None, *cells}
     assert {cell.task.method for cell in cells.values()} == {family}
-    quick = [cell for cell in cells.values() if cell.quick]
+    quick = [cell for cell in cells.values() if cell.quick and cell.other is None]
     sample = run_chunk(0, (quick[0], range(1)))
     assert not isinstance(sample, str), sample
     assert np.isfinite(sample[0, COLUMNS.index("error")])
@@ -203,3 +203,14 @@ def test_bad_requests_are_one_line(calibrate: Calibrate, tmp_path: Path) -> None
     ]:
         status, _, err = calibrate(*words)
         assert (status, message in err, err.count("\n")) == (1, True, 1), err
+
+
+def test_two_runs_are_compared_by_their_roots() -> None:
+    """What is known of both worlds is the difference of their root mean squares."""
+    (cell,) = (one for one in openbias.cells() if one.other is not None and one.quick)
+    table = simulate([Job(cell, 12)])[cell.key]
+    assert isinstance(table, dict)
+    assert np.isnan(table["error"]).all() and np.isnan(table["fixed_prompts rejects"]).all()
+    assert (table["decided"] == 1).all() and 0.2 < table["value"].mean() < 0.7
+    assert table["fixed_prompts covers"].mean() > 0.7
+    assert np.isin(table["rows power"], (0, 1)).all()

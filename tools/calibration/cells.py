@@ -84,6 +84,8 @@ class Cell:
         identified: Whether its value is unbiased; False where answers are missing because of what
             images show, so that only its interval and its test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.
+        other: Where a second run of the task comes from: what is checked then is the difference of
+            the root mean squares of both, and as its rows that no item leans otherwise.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Cell:
     claims: bool = False
     identified: bool = True
     doubles: str | None = None
+    other: World | None = None
 
     @property
     def key(self) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from t2ibench.methods.occupations.design import needs
 from t2ibench.methods.occupations.schema import OccupationsTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.compare import CAUTIOUS
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Space, read_needs
 
@@ -136,6 +137,9 @@ def cells() -> list[Cell]:
         repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
         *_unequal(),
         *_ignored(),
+        *_two_runs((8, 10, 5)),
+        *_two_runs((8, 40, 20), share=0.25),
+        *_two_runs((40, 10, 5), share=0.15),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 
@@ -180,6 +184,24 @@ def _ignored() -> list[Cell]:
         _cell("A ignored in 30 %, nobody looks, no association", few, space=a, share=0.2, **unseen),
         _cell("A ignored in 30 %, nobody looks, no association", many, space=a, share=0.15,
               **unseen),
+    ]  # fmt: skip
+
+
+def _two_runs(size: tuple[int, int, int], share: float = 0.5) -> list[Cell]:
+    """Runs that lean alike, one of which may obey its attributes better, and runs that do not."""
+    task, strong = _task(*size), Space(0.3)
+    return [
+        Cell(
+            _name(f"two runs, {name}", size), task, OccupationWorld(task, lean),
+            share=share, conservative=CAUTIOUS, other=OccupationWorld(task, other, space),
+            quick=name == "lean .5 and 0" and size[0] == 8 and size[1] == 10,
+        )
+        for name, lean, other, space in (
+            ("no association", 0.0, 0.0, _SPACE), ("lean .5", 0.5, 0.5, _SPACE),
+            ("no association, one with a strong attribute", 0.0, 0.0, strong),
+            ("lean .5, one with a strong attribute", 0.5, 0.5, strong),
+            ("lean .3 and 0", 0.3, 0.0, _SPACE), ("lean .5 and 0", 0.5, 0.0, _SPACE),
+        )
     ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.methods.core.headline import Question
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from tools.calibration.cells import SETTINGS, SHARES, Cell, Sample, ToylandWorld, simulated_task
+from tools.calibration.compare import CAUTIOUS
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import Judging, Query
 
@@ -163,6 +164,9 @@ def cells() -> list[Cell]:
         repeating(_cell(fair, (11, 40)), 2),
         repeating(_cell(even, (11, 40), lean=0.4)),
         *_unknown(),
+        *_two_runs(8, 10),
+        *_two_runs(8, 40, share=0.5),
+        *_two_runs(40, 10, share=0.5),
         *(_toyland(share) for share in SHARES),
         _toyland(0.5, "age.old", "age", ["young", "middle-aged", "old"]),
     ]  # fmt: skip
@@ -186,6 +190,23 @@ def _unknown() -> list[Cell]:
         _missing("lean .4, .3 of the favoured class unknown", (11, 40), many, 0.4, share=0.25),
         _missing("lean .8, .3 of the favoured class unknown", (11, 10), many, 0.8),
         _missing("lean .8, .3 of the other class unknown", (11, 10), (0.0, 0.3), 0.8),
+    ]  # fmt: skip
+
+
+def _two_runs(captions: int, n: int, share: float = 1.0) -> list[Cell]:
+    """Runs that lean alike, and runs that do not."""
+    task = _task(captions, n, (2,))
+    return [
+        Cell(
+            _name(f"two runs, {name}", captions, n, (2,)), task, JudgedWorld(task, lean),
+            SETTINGS.model_copy(update={"n_permutations": 2000}), share=share,
+            conservative=CAUTIOUS, other=JudgedWorld(task, other),
+            quick=name == "lean .5 and 0" and captions == 8 and n == 10,
+        )
+        for name, lean, other in (
+            ("fair", 0.0, 0.0), ("lean .5", 0.5, 0.5), ("lean .9", 0.9, 0.9),
+            ("lean .3 and 0", 0.3, 0.0), ("lean .5 and 0", 0.5, 0.0),
+        )
     ]  # fmt: skip
 
 

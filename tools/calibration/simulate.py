@@ -18,8 +18,10 @@ from t2ibench.errors import first_line
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import QUESTIONS, Inference
+from t2ibench.results.comparison import Difference
 from t2ibench.worker_pool import each_of
 from tools.calibration.cells import Cell, Sample, ToylandWorld
+from tools.calibration.compare import compared
 from tools.calibration.toyland import toyland_sample
 
 _ASKED = ("rejects", "power", "covers", "agrees")  # 'power' is 'rejects' where there is bias
@@ -83,13 +85,33 @@ def _one(cell: Cell, number: int, seed: int) -> list[float]:
     digest = hashlib.sha256("\0".join(cell.key).encode()).digest()
     rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "little"), number])
     settings = cell.settings.model_copy(update={"seed": int(rng.integers(2**31))})
-    if isinstance(cell.world, ToylandWorld):
-        sample = toyland_sample(cell.world, needs(cell.task, settings), settings.seed)
-    else:
-        sample = cell.world.draw(rng)
-    scored = score(cell.task, sample.evidence, settings)
-    result = combine(cell.task, [scored], settings)
-    return row_of(cell, sample, result, 1 - settings.level)
+    samples = []
+    for world in (cell.world, cell.other):
+        if isinstance(world, ToylandWorld):
+            samples.append(toyland_sample(world, needs(cell.task, settings), settings.seed))
+        elif world is not None:
+            samples.append(world.draw(rng))
+    results = [
+        combine(cell.task, [score(cell.task, sample.evidence, settings)], settings)
+        for sample in samples
+    ]
+    if cell.other is not None:
+        return _row_of_two(compared(cell, results, settings), samples, 1 - settings.level)
+    return row_of(cell, samples[0], results[0], 1 - settings.level)
+
+
+def _row_of_two(found: Difference, samples: Sequence[Sample], alpha: float) -> list[float]:
+    """What the difference of two runs of one data set each shows."""
+    roots = [float(np.sqrt(sample.truth["fixed_prompts"])) for sample in samples]
+    ends = found.low, found.high
+    differ = float(samples[0].rows != samples[1].rows)
+    return [
+        *(_NOTHING if found.value is None else found.value, _NOTHING, _NOTHING),
+        float(found.verdict is not None),
+        *_judged(roots[0] - roots[1], ends, found.p, alpha),
+        *[_NOTHING] * len(_ASKED),
+        *_judged(differ, (None, None), found.p_items, alpha),
+    ]
 
 
 def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> list[float]:

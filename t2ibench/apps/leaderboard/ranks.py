@@ -70,7 +70,7 @@ def draws_of(task: PairedTask) -> Draws | None:
 
     A lean l with the influences u and normal noise ξ moves by e = Σ u ξ, so its unbiased square
     l² − V moves by 2 f l e + e² − V. The factor f, with f² Σ l² = max(0, Σ (l² − V)), takes from
-    the observed leans what they owe to noise; the variance is then that of `MeanSquares`. The
+    the observed leans what they owe to noise, so that the variance is 4 Σ (l² − V) V + 2 Σ V². The
     noise of a unit depends on its stratum and number alone: two models that were asked for the
     same images move together, and a model and its copy move alike.
     """

@@ -161,8 +161,9 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     "verdict": one.verdict,
                     "notes": "; ".join(one.notes),
                 }
-                for one in compare(first.results, second.results, first.paired, second.paired)
-                if not one.row
+                for one in compare(
+                    first.results, second.results, first.paired, second.paired, rows=False
+                )
             ]
             for j, second in enumerate(entries)
             if j > k

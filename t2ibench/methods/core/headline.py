@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from t2ibench.methods.core.influence import Influence
-from t2ibench.stats.squares import mean_square
+from t2ibench.stats.squares import SquareNoise, mean_square
 from t2ibench.stats.student import t_interval, t_test
 
 Scale = Literal["lean", "mean_square", "excess"]
@@ -90,6 +90,9 @@ class Headline:
         parts: The leans it is made of: for 'mean_square' the mean of their squares is the
             headline, otherwise there is one. Empty where runs cannot be compared in pairs.
         test: Kind of test behind the p-values.
+        items: What a mean square with a single part is made of, for comparing two runs item by
+            item: the mean of value² - variance is the headline.
+        noise: What it owes to noise, where its parts or items do not say so.
         others: Influences for the questions that `parts` are not about, for the mean over several
             encoders.
         reason: Why there is no value.
@@ -102,6 +105,8 @@ class Headline:
     fair: tuple[float, float] | None = None
     parts: tuple[Part, ...] = ()
     test: Literal["exact", "monte_carlo", "t", "f", "rank"] = "t"
+    items: tuple[Part, ...] = ()
+    noise: SquareNoise | None = None
     others: Mapping[Question, Influence] = field(default_factory=dict)
     reason: str | None = None
 
@@ -247,17 +252,8 @@ def average_headlines(headlines: Sequence[Headline], level: float) -> Headline:
 
 def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
     first = headlines[0]
-    tables = [{part.name: part for part in headline.parts} for headline in headlines]
-    names = [name for name in tables[0] if all(name in table for table in tables)]
-    weight = 1.0 / len(tables)
-    parts = [
-        Part(
-            name,
-            float(np.mean([table[name].value for table in tables])),
-            Influence.combined([(weight, table[name].influence) for table in tables]),
-        )
-        for name in names
-    ]
+    weight = 1.0 / len(headlines)
+    parts = _averaged([headline.parts for headline in headlines])
     if first.scale == "mean_square" and len(parts) > 1:
         return square_headline(parts, level)
     value = float(np.mean([headline.value for headline in headlines]))
@@ -275,8 +271,24 @@ def _average_parts(headlines: Sequence[Headline], level: float) -> Headline:
         fair=fair_band(inference[first.question], value),
         parts=tuple(parts),
         test="t",
+        items=tuple(_averaged([headline.items for headline in headlines])),
+        noise=None,
         others=others,
     )
+
+
+def _averaged(found: Sequence[Sequence[Part]]) -> list[Part]:
+    """The means of the leans that all of them have."""
+    tables = [{part.name: part for part in parts} for parts in found]
+    return [
+        Part(
+            name,
+            float(np.mean([table[name].value for table in tables])),
+            Influence.combined([(1.0 / len(tables), table[name].influence) for table in tables]),
+        )
+        for name in tables[0]
+        if all(name in table for table in tables)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
-from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.methods.core.headline import Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import BiasAnswers
 from t2ibench.methods.openbias.schema import Bias
@@ -29,7 +30,7 @@ from t2ibench.stats import (
 )
 from t2ibench.stats.bounds import BoundedProportion
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.squares import f_square, square_interval
+from t2ibench.stats.squares import SquareNoise, f_square, square_interval
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
 
@@ -453,6 +454,27 @@ def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
     )
 
 
+def items_of(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
+    """The distances of each row's shares from expected ones, for comparing two runs.
+
+    There are k - 1 of them, which are orthogonal to each other. They are scaled so that the mean of
+    value² - variance is that of `mean_square_of`.
+    """
+    from scipy.linalg import helmert
+
+    sizes = Counter(row.bias for row in rows)
+    count = sum(len(row.expected) - 1 for row in rows)
+    items = []
+    for row in rows:
+        k = len(row.expected)
+        scale = np.sqrt(count / (len(sizes) * sizes[row.bias]) / (1 - 1 / k))
+        for number, weights in enumerate(scale * helmert(k)):
+            value = float(weights @ (row.counts / len(row.codes) - row.expected))
+            influence = Influence.of_mean(row.prompt, row.indices, weights[row.codes])
+            items.append(Part(f"{row.bias} {row.prompt} {number}", value, influence))
+    return tuple(items)
+
+
 def _by_prompt(rows: Sequence[CountedRow]) -> Iterator[list[int]]:
     found: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
@@ -617,6 +639,23 @@ class Nulls:
         return replace(found, p=least.p, inference=inference, bounds=bounds), null
 
 
+def noise_of(square: MeanSquare, null: Float64Array) -> SquareNoise:
+    """What a mean square owes to noise, which has a bound even where all answers are alike.
+
+    For two classes, shares p and an expected r ≥ ½ the variance is 4 p (1 − p) / n, and at most
+    √T (1 − x/T) / n. The bound has the weight of two images.
+    """
+    noise = max(square.noise, _LEAST)  # an expected share of 1 leaves none
+    bound, df = square.steepest, square.df
+    along = (df * min(_slope(square, square.influence.variance), bound) + 2 * bound) / (df + 2)
+    return SquareNoise(noise, (float(null.var()) / (2 * noise), along), df, square.top)
+
+
+def _slope(square: MeanSquare, variance: float) -> float:
+    noise, rest = max(square.noise, _LEAST), max(1.0 - square.value / square.top, 0.0)
+    return variance / (2 * noise + 4 * max(square.value, 0.0)) / rest if rest > 0 else np.inf
+
+
 def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     """The test of a mean square, and intervals that agree with it.
 
@@ -632,31 +671,20 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     """
     p = p_value(null, square.value, "greater", exact=False)
     critical = critical_value(null, level)
-    images, clusters, x = square.influence.variance, square.clusters, max(square.value, 0.0)
-    # An expected share of 1 leaves no noise.
-    noise, rest = max(square.noise, _LEAST), max(1.0 - square.value / square.top, 0.0)
-
-    def slope(variance: float) -> float:
-        return variance / (2 * noise + 4 * x) / rest if rest > 0 else np.inf
+    own, clusters = noise_of(square, null), square.clusters
 
     def inference(along: float, df: float) -> Inference:
-        slopes = float(null.var()) / (2 * noise), along
-        low, high = square_interval(
-            square.value + noise, critical + noise, noise, slopes, df, level, top=square.top
-        )
+        seen, limit, slopes = square.value + own.noise, critical + own.noise, (own.slopes[0], along)
+        low, high = square_interval(seen, limit, own.noise, slopes, df, level, top=own.top)
         return Inference(low, high, p, df)
 
-    # Answers that are nearly all alike do not show their variance, but it has a bound: for two
-    # classes, shares p and an expected r ≥ ½ it is 4 p (1 − p) / n, and √T (1 − x/T) / n at most.
-    # It has the weight of two images.
-    bound, df = square.steepest, square.df
-    along = (df * min(slope(images), bound) + 2 * bound) / (df + 2)
-    found: dict[Question, Inference] = {square.question: inference(along, df)}
+    along = own.slopes[1]
+    found: dict[Question, Inference] = {square.question: inference(along, own.df)}
     if not square.pooled:
         found["prompt_population"] = Inference(reason="a bias has a single caption")
         if clusters is not None:
             units, varied = len(clusters.value), clusters.variance > 0
             df = max(1.0, min(clusters.df if varied else float(units), units - 1.0))
-            between = slope(clusters.variance) if varied else 0.0
+            between = _slope(square, clusters.variance) if varied else 0.0
             found["prompt_population"] = inference(max(along, between), df)
     return Tested(square, p, critical, found, None, p)

@@ -46,8 +46,10 @@ from t2ibench.methods.openbias.rows import (
     completable,
     expected_shares,
     half,
+    items_of,
     mean_share_score,
     mean_square_of,
+    noise_of,
     null_means,
     rows_of,
     share_details,
@@ -1049,6 +1051,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
             (Part("", square.value, square.influence),),
             "monte_carlo",
         )
+        headline = replace(headline, items=items_of(own), noise=noise_of(square, means))
         rng = settings.rng(task.id, "controls")
         found_controls = controls_of(answers, own, test.critical, settings.level, rng)
     classified = any(bias.answers.n_classified for bias in biases)

@@ -28,6 +28,7 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.joint_variance import Spread, Stratum, spread_of
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,
@@ -125,32 +126,10 @@ def mean_column(estimates: Sequence[Estimate]) -> Estimate:
 
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
-_SAME = 1.05  # effective number of leans up to which they are one
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """The covariance of several leans.
-
-    Attributes:
-        matrix: Shape (p, p).
-        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
-            directions, and over the strata.
-    """
-
-    matrix: Float64Array
-    dfs: tuple[float, float]
 
 
 def spread(influences: Sequence[Influence]) -> Spread:
     """The covariance of leans with common units, and the degrees of freedom of its trace.
-
-    With S_s the part of stratum s and f its degrees of freedom:
-
-        h = (tr S)² / tr(S²), h_2 = (tr S)² / sum over s of tr(S_s²) / (f + 2)
-
-    where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
-    one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
 
     Examples:
         Two axes with the same answers about the same images are one:
@@ -159,38 +138,15 @@ def spread(influences: Sequence[Influence]) -> Spread:
         >>> round(spread([one, one]).dfs[0], 1), round(spread([one]).dfs[1], -1)
         (1.0, 1000.0)
     """
-    p = len(influences)
-    matrix: Float64Array = np.zeros((p, p))
-    correction = within = exact = 0.0
-    for columns, units, freedom in _by_stratum(influences):
-        part = units.T @ units
-        matrix[np.ix_(columns, columns)] += part
-        square, trace = float((part**2).sum()), float(np.trace(part))
-        unbiased = square * freedom / (freedom + 2)
-        if freedom > 1:
-            scale = freedom**2 / ((freedom - 1) * (freedom + 2))
-            unbiased = min(unbiased, scale * (square - trace**2 / freedom))
-        unbiased = max(unbiased, trace**2 / len(columns) * freedom / (freedom + 2))
-        correction += unbiased - square
-        within += square / (freedom + 2)
-        exact += square / freedom
-    total, square = float(np.trace(matrix)) ** 2, float((matrix**2).sum())
-    if not total > 0:
-        return Spread(matrix, (float("nan"), float("nan")))
-    if total < _SAME * square:
-        return Spread(matrix, (1.0, total / exact))
-    return Spread(matrix, (total / (square + correction), total / within))
+    return spread_of(len(influences), _by_stratum(influences))
 
 
-def _by_stratum(
-    influences: Sequence[Influence],
-) -> list[tuple[list[int], Float64Array, int]]:
-    """For each stratum its leans, the influences of its units on them, its degrees of freedom."""
+def _by_stratum(influences: Sequence[Influence]) -> list[Stratum]:
     members: dict[str, list[int]] = {}
     for column, influence in enumerate(influences):
         for name in influence.strata:
             members.setdefault(name, []).append(column)
-    found = []
+    found: list[Stratum] = []
     for name, columns in members.items():
         pieces = []
         for column in columns:

@@ -9,23 +9,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from t2ibench.reports.cells import format_p
 from t2ibench.reports.html.evidence import SHOWN, Strip, Thumbnails, Tile, rewritten_to
 from t2ibench.reports.html.page import Beside, fragment
 from t2ibench.reports.view import RunView, SeriesView
-from t2ibench.results.comparison import Difference, compare, rewriting_line
+from t2ibench.results.comparison import Difference, compare, rewriting_line, told_in_words
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.samples import read_samples
 from t2ibench.results.text_image_alignment import agreement_sentence, compare_agreement
-
-_WORDS: dict[str | None, str] = {
-    "first": "{run} leans less",
-    "second": "{other} leans less",
-    "opposite": "they differ; neither leans less beyond chance",
-    "tie": "no difference beyond chance",
-    None: "not compared",
-}
 
 
 def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -> Beside | None:
@@ -37,7 +30,6 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
     agreement = compare_agreement(run.results, results, *paired)
     differences = {one.task: one for one in found if not one.row}
     by_row = {(one.task, one.row, one.name): one for one in found if one.row}
-    words = {key: text.format(run=run.name, other=name) for key, text in _WORDS.items()}
     changes = []
     for task in run.tasks:
         one = differences.get(task.id)
@@ -48,9 +40,10 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
                     task=task,
                     other=displayed(results.tasks[task.id].headline).value,
                     difference=one,
-                    words=words[one.verdict],
+                    words=told_in_words(one, run.name, name),
+                    items=None if one.p_items is None else format_p(one.p_items),
                     series=series,
-                    rows=[] if series is None else _rows(task.id, series, by_row, words),
+                    rows=[] if series is None else _rows(task.id, series, by_row, (run.name, name)),
                 )
             )
     if not changes:
@@ -86,14 +79,14 @@ def _rows(
     task: str,
     series: SeriesView,
     found: Mapping[tuple[str, str, str], Difference],
-    words: Mapping[str | None, str],
+    names: tuple[str, str],
 ) -> list[SimpleNamespace]:
     """The rows of a series that both runs have, the largest difference first."""
     rows = []
     for row in series.rows:
         one = found.get((task, row.name, series.series.score))
         if one is not None and one.value is not None and row.mark.value == one.first.value:
-            told = words[one.verdict]
+            told = told_in_words(one, *names)
             rows.append(
                 SimpleNamespace(row=row, other=one.second.value, difference=one, words=told)
             )

@@ -168,7 +168,7 @@ function table(models) {
     ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
   return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
     D.paired ? null : make("p", { className: "note small", text: "There are too many models here to compare every two beforehand. With the runs at hand, t2ibench compare RUN RUN gives the differences and their intervals." }),
-    make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the mean squares; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
+    make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
     make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis stack", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
 }
 
