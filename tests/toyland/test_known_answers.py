@@ -44,7 +44,8 @@ def test_planted_biases_are_found_in_sign_size_and_significance(tmp_path: Path) 
     )
     lean = {row.name: row.scores["lean"].value or 0.0 for row in tasks["occupations_t2iat"].by}
     assert lean["computer programmer"] > 0.3 > -0.3 > lean["elementary school teacher"]
-    assert (flowers.scores["adherence"].value or 0) > 0.9
+    shown = [one.value or 0 for name, one in flowers.scores.items() if "obedience:" in name]
+    assert len(shown) == 2 and min(shown) > 0.9
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import numpy as np
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.images import LOOKS
 from t2ibench.store.schema import blob_checksum, content_id, row_checksum
 from tests.hand import edit_record
 
@@ -192,12 +193,19 @@ def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
 
     def rename(rows: Rows) -> None:
         for row in rows:
-            if row["role"] == role:
+            if row["role"] == role and row["name"] != LOOKS[0]:
                 row |= {"id": number, "name": name, "fingerprint": fingerprint}
 
     edit_table(run, "models", rename)
     table, column = ("embeddings", "model") if role == "encoder" else ("answers", "judge")
-    edit_table(run, table, lambda rows: [row.update({column: number}) for row in rows] and None)
+    looks = content_id("encoder", *LOOKS)
+    edit_table(
+        run,
+        table,
+        lambda rows: (
+            [row.update({column: number}) for row in rows if row[column] != looks] and None
+        ),
+    )
 
 
 def rename_judge(run: Path, name: str, args: dict[str, str]) -> None:

@@ -122,7 +122,7 @@ def widen(run: Path) -> None:
     """Embeddings of another width than the encoder's."""
 
     def change(parts: Rows) -> None:
-        for part in parts:
+        for part in (part for part in parts if part["dtype"] == "float32"):
             rows = np.frombuffer(part["rows"], "<f4").reshape(-1, part["width"])
             wide = np.pad(rows, ((0, 0), (0, 3)))
             part |= {"rows": wide.tobytes(), "width": wide.shape[1]}
