@@ -69,7 +69,7 @@ def simulated(
     return squares - noise, SquareNoise(noise, (noise / h, along), h2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("roots", "variances", "rejects"),
     [
