@@ -13,9 +13,9 @@ from t2ibench.methods import METHODS
 from t2ibench.reports import overview
 from t2ibench.reports.cells import (
     PUBLISHED,
+    ends,
     excluded,
     format_p,
-    interval,
     level_name,
     level_of,
     main_score,
@@ -27,7 +27,7 @@ from t2ibench.reports.cells import (
 from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import in_two
+from t2ibench.results.display import cut, in_two
 from t2ibench.results.schema import Results, Row, Score, TaskResult
 
 COLUMNS = (
@@ -229,7 +229,8 @@ def _rows_table(task: TaskResult) -> str | None:
         cells += [_shares(row)] if shares else []
         for name in names:
             score = row.scores.get(name, Score())
-            cells += [signed(score.value), interval(score), format_p(score.p_holm)]
+            interval = ends(cut(score.ci_low), cut(score.ci_high))
+            cells += [signed(cut(score.value)), interval, format_p(score.p_holm)]
         if _shares(row) or any(name in row.scores for name in names):
             rows.append(cells)
     return github(heads, rows)

@@ -86,12 +86,22 @@ def within(mark: IntervalMark, square: bool) -> IntervalMark:
     """
     ends = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
     numbers = [root(end) if square else end for end in ends]
-    inside = [None if x is None else min(max(x, -1.0), 1.0) for x in numbers]
+    inside = list(map(cut, numbers))
     value, low, high, fair_low, fair_high = inside
     return replace(
         mark, value=value, low=low, high=high, fair_low=fair_low, fair_high=fair_high,
         cut=inside[:3] != numbers[:3],
     )  # fmt: skip
+
+
+def cut(value: float | None) -> float | None:
+    """A lean, or a share, within its range.
+
+    Examples:
+        >>> cut(1.07), cut(-0.3), cut(None)
+        (1.0, -0.3, None)
+    """
+    return None if value is None else min(max(value, -1.0), 1.0)
 
 
 def root(value: float | None) -> float | None:

@@ -7,6 +7,7 @@ from t2ibench.reports.figures.axes import Scale, draw_lean_axis, draw_poles
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
 from t2ibench.reports.view import TaskView
+from t2ibench.results.display import cut
 
 _RIGHT = 16.0
 _ROWS = 40
@@ -17,9 +18,11 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     found: list[tuple[str, float, float, float | None, float | None]] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
-        if tail is None or tip is None or tail.value is None or tip.value is None:
+        if tail is None or tip is None:
             continue
-        found.append((row.name, tail.value, tip.value, tip.ci_low, tip.ci_high))
+        start, end = cut(tail.value), cut(tip.value)
+        if start is not None and end is not None:
+            found.append((row.name, start, end, tip.ci_low, tip.ci_high))
     if len(found) < 2:
         return None
     found.sort(key=lambda one: (one[2], one[0]))
@@ -29,9 +32,8 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     if len(shown) < len(found):
         caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
     height, left = 82.0 + 16 * len(shown), 150.0
-    span = max(1.0, *(abs(value) for one in found for value in one[1:3]))
     canvas = Canvas(WIDTH, height, described(figure))
-    across = Scale(-span, span, left, WIDTH - _RIGHT)
+    across = Scale(-1.0, 1.0, left, WIDTH - _RIGHT)
     for x, kind, radius, text in (
         (left, "hollow", 2.5, "words"),
         (left + 70, "plain", 4, "images"),
@@ -47,7 +49,7 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
         side = "high" if end > start else "low"
         canvas.text(left - 8, y + 4, shortened(name), "end")
         if lowest is not None and highest is not None:
-            low, high = max(lowest, -span), min(highest, span)
+            low, high = max(lowest, -1.0), min(highest, 1.0)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")
             if low != lowest:
                 canvas.text(across(low), y + 8, "‹", "end")
