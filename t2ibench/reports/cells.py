@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from t2ibench.methods import METHODS
 from t2ibench.results.display import displayed
-from t2ibench.results.schema import Headline, Results, Score, TaskResult
+from t2ibench.results.schema import Headline, Results, TaskResult
 
 PUBLISHED = "†"  # marks a score whose uncertainty is that of its paper
 _ABOUT = {"fixed_prompts": "these", "prompt_population": "like these", None: "–"}
@@ -35,11 +35,6 @@ def format_p(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
-
-
-def interval(score: Score) -> str:
-    """A confidence interval for a table, or a dash."""
-    return ends(score.ci_low, score.ci_high)
 
 
 def ends(low: float | None, high: float | None) -> str:
