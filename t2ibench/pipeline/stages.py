@@ -33,7 +33,9 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     with reporter.stage(title, sum(left.values()), unit) as ticker, stop_request.between_batches():
         try:
             for part in parts:
-                ticker.advance(job.store(part))
+                with stop_request.held():
+                    stored = job.store(part)
+                ticker.advance(stored)
         except KeyboardInterrupt:
             with stop_request.asked_meanwhile():
                 for part in parts:

@@ -52,6 +52,22 @@ def between_batches() -> Iterator[None]:
 
 
 @contextmanager
+def held() -> Iterator[None]:
+    """Inside, Ctrl-C waits for the end: what is begun to be stored is stored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
+
+
+@contextmanager
 def on_sigterm() -> Iterator[None]:
     """Inside, the first SIGTERM asks a run to stop after its batch; the second ends it at once."""
     if threading.current_thread() is not threading.main_thread():
