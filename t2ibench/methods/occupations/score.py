@@ -32,6 +32,7 @@ from t2ibench.methods.core.obedience import (
     obedience_control,
     obedience_scores,
     obedience_warnings,
+    over_stimuli,
 )
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.wording_report import Cells, wording_report
@@ -527,7 +528,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     warnings = left_out_warnings([images.name for images in collected if not images.complete])
     if len(task.prompts.wordings) == 1:
         warnings.append(_ONE_WORDING)
-    shown, judged = _obedient(task, complete, evidence, settings)
+    shown, judged = over_stimuli(
+        complete, [obeying(task, one, evidence, settings) for one in complete]
+    )
     thin = [one.name for one, kept in zip(complete, shown, strict=True) if not kept.complete]
     warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
     complete = [one for one, kept in zip(complete, shown, strict=True) if kept.complete]
@@ -623,22 +626,6 @@ def _rows(
         count = len(one.images.all_neutral)
         rows.append(Item(one.images.name, scores | one.scores, task.concept.name, count))
     return rows
-
-
-def _obedient(
-    task: OccupationsTask,
-    stimuli: Sequence[StimulusImages],
-    evidence: Evidence,
-    settings: Settings,
-) -> tuple[list[StimulusImages], dict[str, Seen]]:
-    """The images that show their group, and how many do; all, and nothing, where nobody looked."""
-    found = [obeying(task, images, evidence, settings) for images in stimuli]
-    totals = {
-        group.name: sum((seen[group.name] for _, seen in found), Seen()) for group in task.groups
-    }
-    if not all(seen.asked for seen in totals.values()):
-        return list(stimuli), {}
-    return [images for images, _ in found], totals
 
 
 def _adherence(

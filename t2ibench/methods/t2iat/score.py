@@ -34,6 +34,7 @@ from t2ibench.methods.core.obedience import (
     obedience_control,
     obedience_scores,
     obedience_warnings,
+    over_stimuli,
 )
 from t2ibench.methods.core.wording_report import (
     Cells,
@@ -498,7 +499,9 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "out with them."
         )
     names = (task.attributes.A.name, task.attributes.B.name)
-    shown, judged = _obedient(task, complete, evidence, settings)
+    shown, judged = over_stimuli(
+        complete, [obeying(task, one, evidence, settings) for one in complete]
+    )
     thin = [one.stimulus.word for one in shown if not one.complete]
     warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
     shown = balanced(task, shown)
@@ -549,18 +552,6 @@ def _nothing_left(collected: Sequence[StimulusImages]) -> str:
         if not any(one.complete for one in mine):
             return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
     return "no two stimuli of the same attribute words have all of their images"
-
-
-def _obedient(
-    task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
-) -> tuple[list[StimulusImages], dict[str, Seen]]:
-    """The images that show their attribute, and how many do; all where nobody looked."""
-    found = [obeying(task, one, evidence, settings) for one in images]
-    names = (task.attributes.A.name, task.attributes.B.name)
-    totals = {name: sum((seen[name] for _, seen in found), Seen()) for name in names}
-    if not all(seen.asked for seen in totals.values()):
-        return list(images), {}
-    return [one for one, _ in found], totals
 
 
 def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[Seen, Seen]:
