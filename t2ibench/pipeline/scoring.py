@@ -23,7 +23,7 @@ from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
 from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.results.repeats import repeated_prompts, repeats_line, too_few
+from t2ibench.results.repeats import RepeatedPrompt, repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import LABELS_BY, AnswerStore
@@ -241,6 +241,7 @@ def _scored_or_kept(
 def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
     needs = plan.needs[task.id]
     evidence, settings = _evidence(plan, task, images, stores)
+    repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.get)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         combined, by_encoder = score_task(task, evidence, plan.settings)
@@ -254,8 +255,7 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
             combined, by_encoder = with_untrained_control(
                 task.spec, (combined, by_encoder), blind, plan.settings
             )
-            repeated = images and repeated_prompts(needs.images_by_prompt, images.get)
-            why = too_few(repeated or (), needs.groups)
+            why = too_few(repeated, needs.groups)
             if why:
                 combined = _inconclusive(combined, why)
                 by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
@@ -265,10 +265,10 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
         combined, by_encoder = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
     try:
-        written = _written(plan, task, combined, by_encoder, settings, images, lacking)
+        written = _written(plan, task, combined, by_encoder, settings, images, repeated, lacking)
     except Exception as error:  # results that cannot be written down are a defect, too
         undefined = _undefined(_defect(task, error))
-        written = _written(plan, task, *undefined, settings, images, lacking)
+        written = _written(plan, task, *undefined, settings, images, repeated, lacking)
     return _with_agreement(plan, task, written, images, stores)
 
 
@@ -299,6 +299,7 @@ def _written(
     by_encoder: Mapping[str, MethodResult],
     settings: TaskSettings,
     images: Images | None,
+    repeated: list[RepeatedPrompt],
     lacking: bool,
 ) -> TaskScored:
     """One task's scores as they are stored."""
@@ -309,7 +310,6 @@ def _written(
         treated = prompt_outcomes(
             needs.images_by_prompt, needs.groups, images.get, plan.settings.level
         )
-        repeated = repeated_prompts(needs.images_by_prompt, images.get)
         lines = [revised_line(treated), repeats_line(repeated, needs.images_by_prompt)]
         record = record.model_copy(
             update={

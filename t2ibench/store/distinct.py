@@ -49,10 +49,11 @@ class DistinctImages:
 
     def _repeats(self, attempt: Attempt, known: _Prompt) -> bool:
         """Whether an image repeats one of those before it; else it is one of them."""
-        sha256, looks = attempt.sha256 or "", self._images.looks
-        row = looks.get("images", sha256) if looks.has("images", sha256) else None
+        sha256 = attempt.sha256 or ""
         if sha256 in known.files:
             return True
+        looks = self._images.looks
+        row = looks.get("images", sha256) if looks.has("images", sha256) else None
         if row is not None and known.looks and looks_like_one(row, np.stack(known.looks)):
             return True
         known.files.add(sha256)
