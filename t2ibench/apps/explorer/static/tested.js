@@ -4,8 +4,8 @@ import { byId, el, many, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
+import { WORDS } from "./words.js";
 
-const WORDS = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
 const images = [new Row("plain"), new Row("plain")];
 let turn = 0, shown = "";
 

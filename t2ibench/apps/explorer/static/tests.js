@@ -5,8 +5,8 @@ import * as link from "./link.js";
 import { makeCard } from "./card.js";
 import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
+import { WORDS } from "./words.js";
 
-const WORDS = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
 const SIDES = { low: "left", high: "right" };
 const MOST_ROWS = 8;
 const rows = new Map();

@@ -3,6 +3,8 @@ import { S, axial, sideOf } from "./store.js";
 import { ordinal, percent, probability, share, signed } from "./dom.js";
 import { roundUp } from "./geometry.js";
 
+// What a test shows, as reports say it.
+export const WORDS = { clear: "clear", not_clear: "not clear", none_above: "none above 0.24", cannot_tell: "cannot tell", no_score: "no score" };
 const STATES = { leans: "clear", inconclusive: "cannot_tell", no_lean: "not_clear" };
 
 export const nameOf = (index) => S.state.anchors[index]?.name ?? "an anchor";
