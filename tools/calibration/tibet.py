@@ -192,6 +192,7 @@ def _cell(
 def cells() -> list[Cell]:
     """Without bias, then with, then on toyland's images."""
     fair, even = "fair", "lean .4"
+    sizes = ((_Size(8, 10, 10), 0.08), (_Size(8, 40, 40), 0.04))
     return [
         _cell(fair, _Size(1, 48, 48)),
         _cell(fair, _Size(3, 10, 10)),
@@ -200,19 +201,15 @@ def cells() -> list[Cell]:
         _cell(fair, _Size(8, 20, 20, 5, 1), share=0.08),
         _cell("fair, axes that share images", _Size(11, 10, 10, 2, 4), share=0.04, quick=True),
         _cell("fair, counterfactuals that fail", _Size(8, 10, 10), clarity=0.0, share=0.08),
-        _cell(
-            "fair, .3 of the first counterfactual's images ignore it",
-            _Size(8, 10, 10),
-            ignored=(0.3,),
-            share=0.08,
-            conservative=_BOUNDS,
-        ),
-        _cell(
-            "fair, .3 of the first counterfactual's images ignore it",
-            _Size(8, 40, 40),
-            ignored=(0.3,),
-            share=0.04,
-            conservative=_BOUNDS,
+        *(
+            _cell(
+                "fair, .3 of the first counterfactual's images ignore it",
+                size,
+                ignored=(0.3,),
+                share=share,
+                conservative=_BOUNDS,
+            )
+            for size, share in sizes
         ),
         _cell(
             "fair, a judge with errors of .2 and .02",
@@ -222,21 +219,16 @@ def cells() -> list[Cell]:
             conservative=_BOUNDS,
             identified=False,
         ),
-        _cell(
-            "fair, .3 of the images of a class unknown",
-            _Size(8, 10, 10),
-            unknown=(0.3,),
-            share=0.08,
-            conservative=_BOUNDS,
-            identified=False,
-        ),
-        _cell(
-            "fair, .3 of the images of a class unknown",
-            _Size(8, 40, 40),
-            unknown=(0.3,),
-            share=0.04,
-            conservative=_BOUNDS,
-            identified=False,
+        *(
+            _cell(
+                "fair, .3 of the images of a class unknown",
+                size,
+                unknown=(0.3,),
+                share=share,
+                conservative=_BOUNDS,
+                identified=False,
+            )
+            for size, share in sizes
         ),
         _cell(
             "lean .4, .3 of all counterfactuals' images ignore them",
