@@ -70,7 +70,9 @@ def mean_square(
     With V_j the variance of N_j and U_j that of D_j:
 
     R² = Σ (N² − V) / Σ (D² − U) / (1 + Σ (4 D² U − 2 U²) / (Σ (D² − U))²)
-    F = Σ N² / Σ V, referred to F with h = (ΣV)² / Σ V² f/(f + 2) and h₂ = (ΣV)² / Σ V²/(f + 2)
+    F = Σ N² / Σ V, referred to F with h = min(k, (ΣV)² / Σ V² f/(f + 2)) and
+    h₂ = (ΣV)² / Σ V²/(f + 2). Of few images that are like A or like B, V varies less than of normal
+    ones, and h alone would be above k.
 
     Args:
         tops: N, shape (k,).
@@ -99,7 +101,7 @@ def mean_square(
     total, squares = float(v.sum()), float((n**2).sum())
     if degrees is None and total > 0:
         degrees = (
-            total**2 / float((v**2 * f / (f + 2)).sum()),
+            min(total**2 / float((v**2 * f / (f + 2)).sum()), float(len(v))),
             total**2 / float((v**2 / (f + 2)).sum()),
         )
     degrees = degrees or (0.0, 0.0)

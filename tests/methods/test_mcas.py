@@ -475,7 +475,8 @@ def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
         },
     )
     fewer = score(seven, evidence, SETTINGS)
-    assert result.headline.value == pytest.approx(fewer.headline.value)
+    # The partner's images still tell how much prompts of its side vary.
+    assert result.headline.value == pytest.approx(fewer.headline.value, rel=1e-3)
 
 
 def test_a_single_image_borrows_the_spread_of_the_others() -> None:

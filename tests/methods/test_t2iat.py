@@ -501,4 +501,5 @@ def test_neutral_alternatives_are_prompts_of_one_wording() -> None:
     same = {small: evidence.images(big, 5).embeddings for small, big in pairs.items()}
     evidence = evidence.with_images(same)
     values = [score(task, evidence, SETTINGS).headline.value for task in (both, plain)]
-    assert values[0] == pytest.approx(values[1])
+    # But for noise: twice as many prompts tell how much prompts vary.
+    assert values[0] == pytest.approx(values[1], rel=1e-3)

@@ -25,7 +25,7 @@ def test_given_degrees_of_freedom_replace_those_of_independent_effects() -> None
     """One effect that is counted four times is tested as one."""
     four = mean_square([2.0] * 4, [1.0] * 4, [10] * 4)
     one = mean_square([2.0], [1.0], [10])
-    as_one = mean_square([2.0] * 4, [1.0] * 4, [10] * 4, degrees=(1.2, 12.0))
+    as_one = mean_square([2.0] * 4, [1.0] * 4, [10] * 4, degrees=(1.0, 12.0))
     assert four.value == one.value == as_one.value == 3.0
     assert four.p < as_one.p == pytest.approx(one.p)
 

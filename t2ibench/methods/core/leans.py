@@ -18,7 +18,7 @@ from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Inference
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
+from t2ibench.methods.core.spread import common_squares, equal_spread
 from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import Ratio, fieller, ratio
 
@@ -315,7 +315,7 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
 
     directions = held_out(differences(scaled()))
     along = [v for wordings, v in zip(images, directions, strict=True) for _ in wordings]
-    squares = [with_mixture(kind, old, along) for kind, old in zip(kinds, squares, strict=True)]
+    squares = [common_squares(kind, along) for kind in kinds]
     return scaled()
 
 

@@ -13,7 +13,9 @@ from t2ibench.methods.core.evidence import PromptImages
 _CLEAR = 4.0  # standard errors, as of the gate of leans
 
 
-def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
+def common_squares(
+    images: Sequence[PromptImages], directions: Sequence[Float64Array] | None = None
+) -> list[Float64Array]:
     """What the images of each prompt have in common, as a squared length.
 
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
@@ -21,8 +23,16 @@ def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
     is not 4 standard errors above 0, has the mean U of its kind. The standard error is that of
     products of unrelated images, whose variance is pooled over prompts.
 
+    A mixture of images like A and like B has less in common than images of A alone, though each of
+    them shows as much of its scene. What it lacks is the variance along the direction from B to A,
+    which is added to U where directions are given.
+
+    Each U is shrunk to the mean of its kind as far as noise tells them apart: by the share
+    T / (T + s²/n), with T their true variance and s² what one of n images adds to U's noise.
+
     Args:
         images: Of several prompts each, all with the same kind of prompt.
+        directions: From B to A, of any length, one of shape (d,) for each entry.
 
     Returns:
         For each entry an array of shape (prompts,): U; 0 for all prompts where not even its mean is
@@ -36,33 +46,63 @@ def common_squares(images: Sequence[PromptImages]) -> list[Float64Array]:
         >>> [square.round(3).tolist() for square in common_squares([two])]
         [[0.5]]
     """
-    means, pairs, rest = [], [], 0.0
-    for one in images:
-        mean, count = np.zeros(len(one.prompts)), np.zeros(len(one.prompts))
-        for number in np.unique(one.clusters):
-            rows = one.embeddings[one.clusters == number]
-            n = len(rows)
-            if n > 1:
-                gram = rows @ rows.T
-                products = gram[np.triu_indices(n, 1)]
-                count[number], mean[number] = len(products), products.mean()
-                rest += float(((products - mean[number]) ** 2).sum())
-        means.append(mean)
-        pairs.append(count)
-    known = np.concatenate(pairs) > 0
+    along = [None] * len(images) if directions is None else directions
+    parts = [
+        _prompt_square(one.embeddings[one.clusters == number], direction)
+        for one, direction in zip(images, along, strict=True)
+        for number in range(len(one.prompts))
+    ]
+    found = np.array(parts)
+    ends = np.cumsum([len(one.prompts) for one in images])[:-1]
+    known = found[:, 0] > 1
     if not known.any():
-        return [np.ones(len(mean)) for mean in means]
-    counts, every = np.concatenate(pairs)[known], np.concatenate(means)[known]
-    df = float((counts - 1).sum())
-    error = _CLEAR * np.sqrt(rest / df) if df > 0 else 0.0
-    usual = float(every.mean())
-    if not usual > error * np.sqrt((1 / counts).sum()) / len(counts):
-        return [np.zeros(len(mean)) for mean in means]
-    with np.errstate(divide="ignore"):
-        return [
-            np.where((count > 0) & (mean > error / np.sqrt(count)), mean, usual)
-            for mean, count in zip(means, pairs, strict=True)
-        ]
+        return np.split(np.ones(len(found)), ends)
+    n, mean, rest, mixture, moved = found[known].T
+    products = n * (n - 1) / 2
+    df = float((products - 1).sum())
+    error = _CLEAR * np.sqrt(rest.sum() / df) if df > 0 else 0.0
+    usual = float(mean.mean())
+    if not usual > error * np.sqrt((1 / products).sum()) / len(n):
+        return np.split(np.zeros(len(found)), ends)
+    clear = mean > error / np.sqrt(products)
+    squares = np.where(clear, mean, usual) + mixture
+    whole = np.full(len(found), squares.mean())
+    whole[known] = _shrunk(squares, n, moved)
+    return np.split(whole, ends)
+
+
+def _prompt_square(
+    rows: Float64Array, direction: Float64Array | None
+) -> tuple[float, float, float, float, float]:
+    """n, U, squared residuals of its products, the mixture, and the images' squared influences."""
+    n = len(rows)
+    if n < 2:
+        return float(n), 0.0, 0.0, 0.0, 0.0
+    gram = rows @ rows.T
+    products = gram[np.triu_indices(n, 1)]
+    mean = float(products.mean())
+    moved = 2 * ((gram.sum(axis=1) - np.diag(gram)) / (n - 1) - mean)
+    mixture = 0.0
+    if direction is not None and direction.any():
+        places = rows @ direction / np.linalg.norm(direction)
+        squares = (places - places.mean()) ** 2 * n / (n - 1)
+        mixture = float(squares.mean())
+        moved = moved + squares - mixture
+    return float(n), mean, float(((products - mean) ** 2).sum()), mixture, float(moved @ moved)
+
+
+def _shrunk(squares: Float64Array, n: Float64Array, moved: Float64Array) -> Float64Array:
+    """Squares shrunk to their mean; two images alone do not show what is noise."""
+    several = n > 2
+    df = float((n[several] - 1).sum())
+    if len(squares) < 2 or not df > 0:
+        return np.full(len(squares), squares.mean())
+    noise = moved[several].sum() / df / n
+    true = max(float(squares.var(ddof=1) - noise.mean()), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(noise > 0, true / (true + noise), 1.0)
+    shrunk: Float64Array = squares.mean() + own * (squares - squares.mean())
+    return shrunk
 
 
 def equal_spread(
@@ -92,35 +132,6 @@ def equal_spread(
         else one
         for one, square in zip(images, squares, strict=True)
     ]
-
-
-def with_mixture(
-    images: Sequence[PromptImages],
-    squares: Sequence[Float64Array],
-    directions: Sequence[Float64Array],
-) -> list[Float64Array]:
-    """What images have in common, and the variance of what they differ in along a direction.
-
-    A mixture of images like A and like B has less in common than images of A alone, though each of
-    them shows as much of its scene. What it lacks is the variance along the direction from B to A.
-
-    Args:
-        images: Of several prompts each.
-        squares: What the images of each prompt have in common.
-        directions: Of any length, one of shape (d,) for each entry.
-
-    Returns:
-        The sum, where the first part is above 0.
-    """
-    found = []
-    for one, square, direction in zip(images, squares, directions, strict=True):
-        length = np.linalg.norm(direction)
-        places = one.embeddings @ direction / (length if length > 0 else 1.0)
-        sizes = np.bincount(one.clusters, minlength=len(one.prompts))
-        means = np.bincount(one.clusters, places, len(one.prompts)) / np.maximum(sizes, 1)
-        rest = np.bincount(one.clusters, (places - means[one.clusters]) ** 2, len(one.prompts))
-        found.append(np.where(square > 0, square + rest / np.maximum(sizes - 1, 1), square))
-    return found
 
 
 def trace(images: Sequence[PromptImages]) -> float:

@@ -41,7 +41,7 @@ from t2ibench.methods.core.obedience import (
     obedience_scores,
     obedience_warnings,
 )
-from t2ibench.methods.core.spread import common_squares, equal_spread, with_mixture
+from t2ibench.methods.core.spread import common_squares, equal_spread
 from t2ibench.methods.mcas.axis import (
     ATTRIBUTE_UNITS,
     Axis,
@@ -601,10 +601,7 @@ class Equal:
             poles = image_poles(a, b, targets[0].by_image)
             axis = Axis.between(poles)
             if step == 0:
-                squares = [
-                    with_mixture(kind, square, [axis.direction] * len(kind))
-                    for kind, square in zip(kinds, squares, strict=True)
-                ]
+                squares = [common_squares(kind, [axis.direction] * len(kind)) for kind in kinds]
         scaled = [replace(one, images=images) for one, images in zip(targets, own, strict=True)]
         return cls((a, b), poles, axis, scaled)
 

@@ -433,7 +433,8 @@ def _degrees(
     v = variances.reshape(len(pairs), -1).sum(axis=0)
     f = dfs.reshape(len(pairs), -1).min(axis=0)
     total = float(v.sum()) ** 2
-    return total / float((v**2 * f / (f + 2)).sum()), total / float((v**2 / (f + 2)).sum())
+    h = min(total / float((v**2 * f / (f + 2)).sum()), float(len(v)))
+    return h, total / float((v**2 / (f + 2)).sum())
 
 
 def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
