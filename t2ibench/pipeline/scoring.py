@@ -321,7 +321,7 @@ def _written(
             }
         )
     rows = _sample_rows(combined.samples, images)
-    return TaskScored(record, rows, paired_task(combined), lacking)
+    return TaskScored(record, rows, paired_task(combined, by_encoder), lacking)
 
 
 def _evidence(

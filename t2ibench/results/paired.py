@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ class PairedTask:
         noise: What it owes to noise; None where its parts or items say so.
         rows: (row, score) to its value and influence.
         agreement: Encoder to the cosines of its images and their prompts; empty in older runs.
+        readers: Of several encoders or judges each one's own `rows`; empty in older runs.
     """
 
     scale: Scale
@@ -44,22 +45,33 @@ class PairedTask:
     items: tuple[Part, ...] = ()
     noise: SquareNoise | None = None
     agreement: Mapping[str, tuple[PromptCosines, ...]] = field(default_factory=dict)
+    readers: Mapping[str, Mapping[tuple[str, str], Part]] = field(default_factory=dict)
 
 
-def paired_task(result: MethodResult) -> PairedTask:
-    """The influences of a result."""
-    rows = {
+def paired_task(
+    result: MethodResult, by_reader: Mapping[str, MethodResult] | None = None
+) -> PairedTask:
+    """The influences of a result, and of what each of several encoders or judges found."""
+    headline, several = result.headline, by_reader or {}
+    found = PairedTask(
+        headline.scale,
+        headline.question,
+        (),
+        _rows(result),
+        readers={name: _rows(one) for name, one in several.items()} if len(several) > 1 else {},
+    )
+    if headline.value is None:
+        return found
+    return replace(found, headline=headline.parts, items=headline.items, noise=headline.noise)
+
+
+def _rows(result: MethodResult) -> dict[tuple[str, str], Part]:
+    return {
         (item.name, name): Part(item.name, estimate.value, estimate.influence)
         for item in result.by
         for name, estimate in item.scores.items()
         if estimate.value is not None and estimate.influence is not None
     }
-    headline = result.headline
-    if headline.value is None:
-        return PairedTask(headline.scale, headline.question, (), rows)
-    return PairedTask(
-        headline.scale, headline.question, headline.parts, rows, headline.items, headline.noise
-    )
 
 
 def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
@@ -100,6 +112,11 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
             table[task_id]["agreement"] = {
                 encoder: [cosines(one) for one in found]
                 for encoder, found in task.agreement.items()
+            }
+        if task.readers:
+            table[task_id]["readers"] = {
+                reader: [entry(row, score, part) for (row, score), part in rows.items()]
+                for reader, rows in task.readers.items()
             }
     text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
     tensors = {
@@ -184,6 +201,10 @@ class _Reader:
                 {
                     encoder: tuple(self._cosines(*entry) for entry in found)
                     for encoder, found in task.get("agreement", {}).items()
+                },
+                {
+                    reader: dict(self._part(*entry) for entry in rows)
+                    for reader, rows in task.get("readers", {}).items()
                 },
             )
             for name, task in table.items()

@@ -22,6 +22,9 @@ from t2ibench.stats.clusters import sampled_proportion as sampled_proportion
 from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
 from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
 from t2ibench.stats.effects import cliffs_delta as cliffs_delta
+from t2ibench.stats.method_agreement import Correlation as Correlation
+from t2ibench.stats.method_agreement import MethodAgreement as MethodAgreement
+from t2ibench.stats.method_agreement import method_agreement as method_agreement
 from t2ibench.stats.permutation import Answers as Answers
 from t2ibench.stats.permutation import PermutationResult as PermutationResult
 from t2ibench.stats.permutation import benjamini_hochberg as benjamini_hochberg

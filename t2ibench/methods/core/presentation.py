@@ -306,6 +306,7 @@ class Presentation:
         formula: The headline's formula, in one or two lines of plain text.
         source: Publication and equation that it goes back to.
         figures: The method's figures, over rows and images.
+        leans: Further rows with two poles, which pages do not draw but compare with other methods.
     """
 
     name: str
@@ -315,3 +316,4 @@ class Presentation:
     formula: str = ""
     source: str = ""
     figures: tuple[Figure, ...] = ()
+    leans: tuple[RowSeries, ...] = ()

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.methods.core.describe import clear_rows, no_score, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.presentation import Axis as PageAxis
 from t2ibench.methods.core.presentation import (
     Bars,
     ImageGroups,
@@ -243,5 +244,13 @@ def present(task: TibetTask) -> Presentation:
                 "Chinchure et al. (2024), figure 4",
             ),
             *concept_figures(),
+        ),
+        leans=tuple(
+            RowSeries("lean", "prompt", PageAxis(second, first), groups=frozenset({name}))
+            for name, first, second in sorted(
+                (axis.name, *(other.name for other in axis.counterfactuals))
+                for axis in {axis.name: axis for p in task.prompts for axis in p.axes}.values()
+                if len(axis.counterfactuals) == 2
+            )
         ),
     )

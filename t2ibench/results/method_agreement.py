@@ -1,0 +1,290 @@
+"""Do the methods agree? Leans of the same items, as several methods, encoders or judges see them.
+
+A multi-trait multi-method matrix (Campbell and Fiske 1959): an attribute is a trait, such as female
+or male; a family of tasks with what reads its images is a method.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.presentation import RowSeries
+from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.registry import presentation
+from t2ibench.results.comparison import Aligned
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import Results, Row, TaskResult
+from t2ibench.settings import Settings
+from t2ibench.stats import MethodAgreement, method_agreement
+from t2ibench.stats.rounding import settled
+
+_FEWEST = 5  # items in common, to say anything
+_NAMED = 3  # items that two methods see most differently, and images of each
+_SAME = {"man": "male", "men": "male", "woman": "female", "women": "female"}
+_NOUNS = (" person", " people", " skin", " words")
+NOTHING = (
+    "No attribute is seen by two methods. That takes tasks of two families, encoders or judges "
+    f"with the same two poles and {_FEWEST} items in common: a second run of the same images with "
+    "another --encoder or --judge, or occupations by gender both seen by an encoder and asked of a "
+    "judge."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lean:
+    """The lean of an item, as a method sees it.
+
+    Attributes:
+        name: The item's own name.
+        value: The lean; above 0 to the first pole.
+        influence: How each image moves it; None where that is not known.
+    """
+
+    name: str
+    value: float
+    influence: Influence | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One attribute of some items, as one method sees it.
+
+    Attributes:
+        task: Id of the task.
+        method: Name of its family.
+        reader: The encoders and judges that read the images.
+        attribute: The two poles, in alphabetical order; leans above 0 are to the first.
+        leans: Item in lower case to its lean.
+        settings: How the task was measured.
+    """
+
+    task: str
+    method: str
+    reader: str
+    attribute: tuple[str, str]
+    leans: Mapping[str, Lean]
+    settings: Settings
+
+    @property
+    def label(self) -> str:
+        """What tables call it."""
+        return f"{self.task}, {self.reader}"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemApart:
+    """An item that two methods see differently.
+
+    Attributes:
+        name: The item.
+        leans: As either sees it.
+        images: Prompt and index of the images that both read most differently; none where they
+            read different images, or where that is not known.
+    """
+
+    name: str
+    leans: tuple[float, float]
+    images: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPair:
+    """Two measures of the same items.
+
+    Attributes:
+        first: One.
+        second: The other.
+        found: How they agree.
+        apart: The items whose standardised leans are farthest apart, the farthest first.
+        others: Other attributes of these items, each beside one of the two (discriminant); of a
+            pair that is itself discriminant, none.
+    """
+
+    first: Measure
+    second: Measure
+    found: MethodAgreement
+    apart: tuple[ItemApart, ...] = ()
+    others: tuple[MeasuredPair, ...] = ()
+
+    @property
+    def nearest_other(self) -> MeasuredPair | None:
+        """The other attribute that goes along most."""
+        known = [one for one in self.others if math.isfinite(one.found.linear.value)]
+        return max(known, key=lambda one: abs(one.found.linear.value), default=None)
+
+
+def measures(
+    results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
+) -> list[Measure]:
+    """Every attribute that a task of a run sees in its items, by what read the images.
+
+    Args:
+        results: The run's results.
+        specs: Task id to its file; a task without one has no poles and is left out.
+        paired: The influences of its images; empty where there are none.
+    """
+    found = []
+    for name, task in results.tasks.items():
+        if name not in specs:
+            continue
+        shown = presentation(specs[name])
+        for series in (*shown.rows, *shown.leans):
+            if series.axis is None or series.square:
+                continue
+            poles = _pole(series.axis.high), _pole(series.axis.low)
+            sign = 1.0 if poles == tuple(sorted(poles)) else -1.0
+            attribute = min(poles), max(poles)
+            settings = Settings.of(task.settings)
+            for reader, rows, known in _readings(task, paired.get(name)):
+                leans = _leans(series, rows, known, sign)
+                if len(leans) >= _FEWEST:
+                    found.append(Measure(name, task.method, reader, attribute, leans, settings))
+    return found
+
+
+def _pole(name: str) -> str:
+    """A pole by one name, whatever a task calls it."""
+    for noun in _NOUNS:
+        name = name.removesuffix(noun)
+    return _SAME.get(name, name)
+
+
+def _readings(
+    task: TaskResult, paired: PairedTask | None
+) -> Iterator[tuple[str, Sequence[Row], Mapping[tuple[str, str], Part]]]:
+    """What read the images, its rows and the influences on them."""
+    if len(task.by_encoder) < 2:
+        names = [*task.settings.encoders, *task.settings.judges]
+        yield ", ".join(names), task.by, {} if paired is None else paired.rows
+        return
+    for name, own in task.by_encoder.items():
+        yield name, own.by, {} if paired is None else paired.readers.get(name, {})
+
+
+def _leans(
+    series: RowSeries, rows: Sequence[Row], known: Mapping[tuple[str, str], Part], sign: float
+) -> dict[str, Lean]:
+    found: dict[str, Lean] = {}
+    for row in rows:
+        score = row.scores.get(series.score)
+        wanted = series.groups is None or row.group in series.groups
+        if not wanted or score is None or score.value is None:
+            continue
+        name = row.name.removesuffix(f" | {row.group}").removesuffix(f" ({row.group})")
+        part, influence = known.get((row.name, series.score)), None
+        if part is not None and np.isclose(part.value, score.value, rtol=0, atol=1e-6):
+            influence = part.influence.scaled(sign)
+        if influence is not None and not math.isfinite(influence.variance):
+            influence = None  # one image shows no noise
+        found.setdefault(name.casefold(), Lean(name, sign * score.value, influence))
+    return found
+
+
+def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
+    """The convergent pairs: one attribute, seen by two methods in the same items.
+
+    Each holds the discriminant pairs beside it. Two tasks of one family that one encoder reads are
+    one method, and no pair.
+    """
+    pairs = []
+    for first, second in combinations(found, 2):
+        methods = (first.method, first.reader), (second.method, second.reader)
+        if first.attribute != second.attribute or methods[0] == methods[1]:
+            continue
+        pair = _pair(first, second)
+        if pair is None:
+            continue
+        others = (
+            _pair(one, other)
+            for one in (first, second)
+            for other in found
+            if other.attribute != one.attribute
+        )
+        pairs.append(
+            MeasuredPair(
+                pair.first,
+                pair.second,
+                pair.found,
+                _apart(first, second),
+                tuple(other for other in others if other is not None),
+            )
+        )
+    return pairs
+
+
+def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
+    """The leans of the items that both have, in order."""
+    return [
+        (first.leans[name], second.leans[name])
+        for name in sorted(first.leans.keys() & second.leans.keys())
+    ]
+
+
+def _pair(first: Measure, second: Measure) -> MeasuredPair | None:
+    shared = _shared(first, second)
+    if len(shared) < _FEWEST:
+        return None
+    values = np.array([[one.value, other.value] for one, other in shared])
+    rng = first.settings.rng(first.label, f"agreement with {second.label}")
+    level = first.settings.level
+    noise = _noise(shared)
+    return MeasuredPair(
+        first, second, method_agreement(values[:, 0], values[:, 1], noise, level=level, rng=rng)
+    )
+
+
+def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
+    """Covariances of the errors of each item, shape (items, 2, 2); None where one is not known."""
+    influences = [lean.influence for both in shared for lean in both]
+    known = [influence for influence in influences if influence is not None]
+    if len(known) < len(influences):
+        return None
+    aligned = Aligned(known)
+    rows = aligned.rows[:, np.flatnonzero(aligned.known)]
+    first, second = rows[0::2], rows[1::2]
+    covariances = [
+        np.asarray(one.multiply(other).sum(axis=1)).ravel()
+        for one in (first, second)
+        for other in (first, second)
+    ]
+    return np.stack(covariances, axis=1).reshape(-1, 2, 2)
+
+
+def _apart(first: Measure, second: Measure) -> tuple[ItemApart, ...]:
+    """The items whose standardised leans differ most."""
+    shared = _shared(first, second)
+    values = np.array([[one.value, other.value] for one, other in shared])
+    spread = values.std(axis=0, ddof=1)
+    if not spread.all():
+        return ()
+    standard = (values - values.mean(axis=0)) / spread
+    order = np.argsort(settled(-np.abs(standard[:, 0] - standard[:, 1])), kind="stable")
+    return tuple(
+        ItemApart(one.name, (one.value, other.value), _images(one.influence, other.influence))
+        for one, other in (shared[k] for k in order[:_NAMED])
+    )
+
+
+def _images(first: Influence | None, second: Influence | None) -> tuple[tuple[str, int], ...]:
+    """The images that two methods read most differently, by what they add to either lean."""
+    if first is None or second is None or not (first.variance and second.variance):
+        return ()
+    added = [
+        {
+            (one.strata[stratum], int(unit)): float(value) / math.sqrt(one.variance)
+            for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True)
+            if unit != FLOOR
+        }
+        for one in (first, second)
+    ]
+    both = {key: added[0][key] - added[1][key] for key in added[0].keys() & added[1].keys()}
+    order = sorted(both, key=lambda key: (-float(settled(abs(both[key]))), key))
+    return tuple(order[:_NAMED])

@@ -1,0 +1,112 @@
+"""Two methods' leans of the same items: hand cases, planted worlds, what cannot be told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from t2ibench.stats import MethodAgreement, method_agreement
+
+
+def found(
+    x: object, y: object, noise: object = None, level: float = 0.95, seed: int = 0
+) -> MethodAgreement:
+    rng = np.random.default_rng(seed)
+    return method_agreement(x, y, noise, level=level, rng=rng)  # type: ignore[arg-type]
+
+
+def test_measured_correlations_are_those_of_the_field() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 15))
+    one = found(x, y)
+    assert one.linear.value == pytest.approx(stats.pearsonr(x, y).statistic)
+    assert one.rank.value == pytest.approx(stats.spearmanr(x, y).statistic)
+    interval = stats.pearsonr(x, y).confidence_interval()
+    assert (one.linear.low, one.linear.high) == pytest.approx((interval.low, interval.high))
+    assert one.reliability is None and "not known" in str(one.reason)
+
+
+def test_noise_is_removed_as_spearman_did() -> None:
+    """Variances 10 and 10 with 2 and 5 of noise: reliabilities .8 and .5."""
+    x = np.array([1, 1, 1, 1, -1, -1, -1, -1]) * np.sqrt(10 * 7 / 8)
+    y = np.array([1, 1, 1, -1, 1, -1, -1, -1]) * np.sqrt(10 * 7 / 8)
+    one = found(x, y, np.tile(np.diag([2.0, 5.0]), (8, 1, 1)), level=0.5)
+    assert one.linear.value == pytest.approx(0.5)
+    assert one.reliability == pytest.approx((0.8, 0.5))
+    assert one.true.value == pytest.approx(0.5 / np.sqrt(0.8 * 0.5))
+    assert one.true.low < one.true.value < one.true.high <= 1
+
+
+def test_errors_of_the_same_images_are_no_agreement() -> None:
+    """Items that do not differ, seen by two readers in the same images."""
+    rng = np.random.default_rng(2)
+    errors = rng.normal(size=20)
+    noise = np.tile(np.ones((2, 2)), (20, 1, 1))
+    one = found(errors, errors + 1e-3 * rng.normal(size=20), noise)
+    assert one.linear.value > 0.99
+    assert np.isnan(one.true.value) and "too noisy" in str(one.reason)
+
+
+def test_neither_scale_nor_place_counts_and_a_turned_sign_turns_it() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=20)
+    y = x + 0.3 * rng.normal(size=20)
+    noise = np.tile(np.diag([0.1, 0.1]), (20, 1, 1))
+    one = found(x, y, noise)
+    scaled = np.diag([1, 0.4]) @ noise @ np.diag([1, 0.4])
+    other = found(x, 0.4 * y + 2, scaled)
+    assert other.true.value == pytest.approx(one.true.value)
+    assert other.true.low == pytest.approx(one.true.low, abs=1e-6)
+    turned = found(x, -y, noise)
+    assert turned.true.value == pytest.approx(-one.true.value)
+    assert turned.true.high == pytest.approx(-one.true.low, abs=0.05)
+
+
+def test_the_order_of_methods_does_not_count() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 12))
+    one, other = found(x, y, np.zeros((12, 2, 2))), found(y, x, np.zeros((12, 2, 2)))
+    assert other.true.value == pytest.approx(one.true.value)
+    assert (other.true.low, other.true.high) == pytest.approx(
+        (one.true.low, one.true.high), abs=0.05
+    )
+    fisher = one.linear
+    assert (one.true.low, one.true.high) == pytest.approx((fisher.low, fisher.high), abs=0.06)
+
+
+def test_what_cannot_be_told_says_why() -> None:
+    few = found([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], np.zeros((5, 2, 2)))
+    assert "5 items" in str(few.reason) and few.linear.value == pytest.approx(0.8)
+    alike = found([1.0] * 9, range(9), np.zeros((9, 2, 2)))
+    assert np.isnan(alike.linear.value) and "the same" in str(alike.reason)
+    with pytest.raises(ValueError, match="shape"):
+        found([1, 2, 3], [1, 2, 3], np.zeros((3, 2)))
+    with pytest.raises(ValueError, match="pairs"):
+        found([1], [1])
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(("n", "images"), [(10, 40), (20, 10), (40, 10)])
+def test_intervals_hold_what_was_planted(rho: float, n: int, images: int) -> None:
+    """Shares, binomial images; three standard errors of the simulation are allowed for."""
+    rng = np.random.default_rng([n, images, int(10 * rho)])
+    sets, held, values, none = 200, 0, [], 0
+    for _ in range(sets):
+        z = rng.standard_normal((2, n))
+        z[1] = rho * z[0] + np.sqrt(1 - rho**2) * z[1]
+        lean = np.clip(0.4 * z, -1, 1)
+        seen = 2 * rng.binomial(images, (1 + lean) / 2) / images - 1
+        variance = (1 - seen**2) / (images - 1)
+        noise = np.zeros((n, 2, 2))
+        noise[:, 0, 0], noise[:, 1, 1] = variance
+        one = method_agreement(*seen, noise, rng=rng)
+        if one.reason:
+            none += 1
+            continue
+        values.append(one.true.value)
+        held += one.true.low - 1e-9 <= rho <= one.true.high + 1e-9
+    assert none < 0.4 * sets
+    assert held / len(values) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / len(values))
+    error = np.std(values) / np.sqrt(len(values))
+    assert abs(np.mean(values) - rho) < 0.03 + 3 * error
