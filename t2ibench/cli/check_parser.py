@@ -12,12 +12,26 @@ def add_check(verbs: Any, handler: Callable[..., Any]) -> None:
     """Add the verb `check`."""
     check = verbs.add_parser(
         "check",
-        help="test an adapter of your own, or how often a judge is right",
+        help="test an adapter of your own, how often a judge is right, or whether methods agree",
         description="Test what a run will rely on, before it spends hours on it.",
     )
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
     _add_adapter(actions, handler("check_adapter"))
     _add_judge(actions, handler("check_judge"))
+    agreement = actions.add_parser(
+        "agreement",
+        help="whether methods, encoders, judges and people agree on the same items",
+        description="How far two methods agree on an attribute of the same items, such as the "
+        "gender of occupations: rank and linear correlations with intervals, without noise, beside "
+        "those of other attributes, and the items that they see most differently.",
+    )
+    agreement.add_argument(
+        "runs", metavar="RUN", nargs="+", help="runs of one model, read in several ways"
+    )
+    agreement.add_argument(
+        "--format", metavar="F", default="md", help="md, latex, csv or a plug-in's"
+    )
+    agreement.set_defaults(handler=handler("check_agreement"))
 
 
 def _add_adapter(actions: Any, handler: Any) -> None:

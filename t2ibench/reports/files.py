@@ -15,7 +15,8 @@ from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
 from t2ibench.reports.view import RunView, named, run_view
 from t2ibench.results.files import read_results
-from t2ibench.results.paired import read_paired
+from t2ibench.results.method_agreement import MeasuredPair, agreements, measures
+from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
@@ -36,8 +37,21 @@ def write_reports(results: Results, folder: Path) -> None:
         except T2IBenchError:
             latest = results
         run = run_view(latest, task_files(latest, folder))
-        write_text(folder / "results.md", results_markdown(latest, run))
+        write_text(folder / "results.md", results_markdown(latest, run, _agreements(run, folder)))
         write_page(run, folder)
+
+
+def _paired(folder: Path) -> dict[str, PairedTask]:
+    """The influences of a run; none of results of an older version."""
+    try:
+        return read_paired(folder)
+    except T2IBenchError:
+        return {}
+
+
+def _agreements(run: RunView, folder: Path) -> list[MeasuredPair]:
+    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
+    return agreements(measures(run.results, specs, _paired(folder)))
 
 
 def digest(results: Results) -> str:
@@ -69,7 +83,7 @@ def write_page(
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
     from t2ibench.reports.html.baseline import beside
-    from t2ibench.reports.html.evidence import Thumbnails, each_stimulus, evidence
+    from t2ibench.reports.html.evidence import Thumbnails, apart_strips, each_stimulus, evidence
     from t2ibench.reports.html.page import fragment, report_html
 
     images, each, figures = {}, {}, {}
@@ -83,16 +97,15 @@ def write_page(
         if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
             break
         each[task.id] = each_stimulus(task, read_samples(folder, task.id), thumbnails)
-    paired = {}
-    with contextlib.suppress(T2IBenchError):  # results of an older version
-        paired = read_paired(folder)
+    paired, pairs = _paired(folder), _agreements(run, folder)
+    apart = [apart_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs]
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
     notes = read_notes(folder / NOTES).notes
     found = [
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
-        ("agreement", "Agreement", sections.agreement_section(run)),
+        ("agreement", "Agreement", sections.agreement_section(run, pairs, apart)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),

@@ -24,10 +24,12 @@ from t2ibench.reports.cells import (
     task_cells,
     three_digits,
 )
+from t2ibench.reports.method_agreement import TITLE, agreement_table
 from t2ibench.reports.view import RunView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import cut, in_two
+from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.schema import Results, Row, Score, TaskResult
 
 COLUMNS = (
@@ -141,7 +143,9 @@ def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return tabulate(cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True)
 
 
-def results_markdown(results: Results, run: RunView | None = None) -> str:
+def results_markdown(
+    results: Results, run: RunView | None = None, pairs: Sequence[MeasuredPair] = ()
+) -> str:
     """The text of results.md."""
     run = run or run_view(results)
     parts = _opening(results, run)
@@ -158,6 +162,9 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
+    if pairs:
+        found = agreement_table(pairs)
+        parts += [f"## {TITLE}", "", *found.notes, "", github(found.headers, found.rows), ""]
     parts += _wordings(results)
     parts += _diversity(results)
     told = overview.earlier(run)

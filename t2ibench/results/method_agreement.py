@@ -23,7 +23,7 @@ from t2ibench.results.comparison import Aligned
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, Row, TaskResult
 from t2ibench.settings import Settings
-from t2ibench.stats import MethodAgreement, method_agreement
+from t2ibench.stats import MethodAgreement, correlate_methods
 from t2ibench.stats.rounding import settled
 
 _FEWEST = 5  # items in common, to say anything
@@ -63,6 +63,7 @@ class Measure:
         reader: The encoders and judges that read the images.
         attribute: The two poles, in alphabetical order; leans above 0 are to the first.
         leans: Item in lower case to its lean.
+        prompts: Prompt in lower case to the one item whose images it gave, where that is known.
         settings: How the task was measured.
     """
 
@@ -71,12 +72,17 @@ class Measure:
     reader: str
     attribute: tuple[str, str]
     leans: Mapping[str, Lean]
+    prompts: Mapping[str, str]
     settings: Settings
 
     @property
     def label(self) -> str:
         """What tables call it."""
         return f"{self.task}, {self.reader}"
+
+    def find(self, name: str) -> Lean | None:
+        """The lean of an item by its name in lower case, or by a prompt of its own images."""
+        return self.leans.get(name) or self.leans.get(self.prompts.get(name, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +152,21 @@ def measures(
             for reader, rows, known in _readings(task, paired.get(name)):
                 leans = _leans(series, rows, known, sign)
                 if len(leans) >= _FEWEST:
-                    found.append(Measure(name, task.method, reader, attribute, leans, settings))
+                    found.append(
+                        Measure(
+                            name, task.method, reader, attribute, leans, _prompts(leans), settings
+                        )
+                    )
     return found
+
+
+def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
+    """The item of each prompt; prompts that several share are of none."""
+    items: dict[str, set[str]] = {}
+    for item, lean in leans.items():
+        for prompt in lean.influence.strata if lean.influence else ():
+            items.setdefault(prompt.casefold(), set()).add(item)
+    return {prompt: min(those) for prompt, those in items.items() if len(those) == 1}
 
 
 def _pole(name: str) -> str:
@@ -163,7 +182,7 @@ def _readings(
     """What read the images, its rows and the influences on them."""
     if len(task.by_encoder) < 2:
         names = [*task.settings.encoders, *task.settings.judges]
-        yield ", ".join(names), task.by, {} if paired is None else paired.rows
+        yield ", ".join(dict.fromkeys(names)), task.by, {} if paired is None else paired.rows
         return
     for name, own in task.by_encoder.items():
         yield name, own.by, {} if paired is None else paired.readers.get(name, {})
@@ -222,10 +241,13 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
 
 def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
     """The leans of the items that both have, in order."""
-    return [
-        (first.leans[name], second.leans[name])
-        for name in sorted(first.leans.keys() & second.leans.keys())
-    ]
+    pairs = [(first.find(name), second.find(name)) for name in {**first.leans, **second.leans}]
+    found = {
+        (one.name.casefold(), other.name.casefold()): (one, other)
+        for one, other in pairs
+        if one is not None and other is not None
+    }
+    return [found[names] for names in sorted(found)]
 
 
 def _pair(first: Measure, second: Measure) -> MeasuredPair | None:
@@ -237,7 +259,7 @@ def _pair(first: Measure, second: Measure) -> MeasuredPair | None:
     level = first.settings.level
     noise = _noise(shared)
     return MeasuredPair(
-        first, second, method_agreement(values[:, 0], values[:, 1], noise, level=level, rng=rng)
+        first, second, correlate_methods(values[:, 0], values[:, 1], noise, level=level, rng=rng)
     )
 
 

@@ -24,7 +24,7 @@ from t2ibench.stats.correlation import correlation_permutation as correlation_pe
 from t2ibench.stats.effects import cliffs_delta as cliffs_delta
 from t2ibench.stats.method_agreement import Correlation as Correlation
 from t2ibench.stats.method_agreement import MethodAgreement as MethodAgreement
-from t2ibench.stats.method_agreement import method_agreement as method_agreement
+from t2ibench.stats.method_agreement import correlate_methods as correlate_methods
 from t2ibench.stats.permutation import Answers as Answers
 from t2ibench.stats.permutation import PermutationResult as PermutationResult
 from t2ibench.stats.permutation import benjamini_hochberg as benjamini_hochberg

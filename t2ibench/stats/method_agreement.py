@@ -56,7 +56,7 @@ class MethodAgreement:
     reason: str | None = None
 
 
-def method_agreement(
+def correlate_methods(
     x: npt.ArrayLike,
     y: npt.ArrayLike,
     noise: npt.ArrayLike | None = None,
@@ -104,7 +104,7 @@ def method_agreement(
         Without noise it is Pearson's correlation:
 
         >>> x, y = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 5, 8, 7]
-        >>> found = method_agreement(x, y, np.zeros((8, 2, 2)), rng=np.random.default_rng(0))
+        >>> found = correlate_methods(x, y, np.zeros((8, 2, 2)), rng=np.random.default_rng(0))
         >>> round(found.true.value, 4), found.true.value == found.linear.value
         (0.9048, True)
     """
@@ -157,7 +157,7 @@ def _without_noise(
     value = float(_correlations((s - mean)[None])[0])
     tail = (1 - level) / 2
     if not np.isfinite(value) or np.isnan(draws).mean() > tail:
-        reason = "too noisy to tell: the items may differ by no more than noise"
+        reason = "too noisy, as the items may differ by no more than noise"
         return Correlation(math.nan), reason
     low, high = np.quantile(draws[np.isfinite(draws)], [tail, 1 - tail])
     low, high = (float(np.clip(settled(end), -1.0, 1.0)) for end in (low, high))

@@ -44,6 +44,19 @@ def test_it_round_trips(tmp_path: Path) -> None:
     assert read_paired(tmp_path / "results.json").keys() == found.keys()
 
 
+def test_those_of_several_readers_round_trip() -> None:
+    whole, half = hand.mean_lean(IMAGES), hand.mean_lean({"a chef": IMAGES["a chef"]})
+    assert paired_task(whole, {"one": whole}).readers == {}
+    task = paired_task(whole, {"one": whole, "another": half})
+    read = load_paired(dump_paired({"it": task}))["it"].readers
+    assert {name: rows.keys() for name, rows in read.items()} == {
+        name: rows.keys() for name, rows in task.readers.items()
+    }
+    for name, rows in task.readers.items():
+        for key, part in rows.items():
+            assert read[name][key].influence.same(part.influence)
+
+
 def test_floors_and_unknown_variances_are_kept() -> None:
     floored = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
     single = Influence.of_mean("a", [3], [1.0])

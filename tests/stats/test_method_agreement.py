@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from t2ibench.stats import MethodAgreement, method_agreement
+from t2ibench.stats import MethodAgreement, correlate_methods
 
 
 def found(
     x: object, y: object, noise: object = None, level: float = 0.95, seed: int = 0
 ) -> MethodAgreement:
     rng = np.random.default_rng(seed)
-    return method_agreement(x, y, noise, level=level, rng=rng)  # type: ignore[arg-type]
+    return correlate_methods(x, y, noise, level=level, rng=rng)  # type: ignore[arg-type]
 
 
 def test_measured_correlations_are_those_of_the_field() -> None:
@@ -100,7 +100,7 @@ def test_intervals_hold_what_was_planted(rho: float, n: int, images: int) -> Non
         variance = (1 - seen**2) / (images - 1)
         noise = np.zeros((n, 2, 2))
         noise[:, 0, 0], noise[:, 1, 1] = variance
-        one = method_agreement(*seen, noise, rng=rng)
+        one = correlate_methods(*seen, noise, rng=rng)
         if one.reason:
             none += 1
             continue

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from types import SimpleNamespace
 
-import scipy
 from markupsafe import Markup
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.text_image_alignment import mean_cosine
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
+from t2ibench.reports import method_agreement
 from t2ibench.reports.cells import format_p, three_digits
 from t2ibench.reports.exclusions import (
     PromptExclusions,
@@ -22,15 +22,16 @@ from t2ibench.reports.exclusions import (
     reasons_said,
     worst_first,
 )
+from t2ibench.reports.html.evidence import Strip
 from t2ibench.reports.html.page import fragment
-from t2ibench.reports.view import RowView, RunView, TaskView
+from t2ibench.reports.view import RunView, TaskView
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.results.display import ALPHA, displayed
+from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.text_image_alignment import every_prompt
 
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
-_FEWEST = 5  # stimuli in common, to say how they agree
 _GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of the run
 
 
@@ -79,8 +80,10 @@ def diversity_section(run: RunView) -> Markup | None:
     )
 
 
-def agreement_section(run: RunView) -> Markup | None:
-    """Where encoders and judges agree and where they do not."""
+def agreement_section(
+    run: RunView, pairs: Sequence[MeasuredPair] = (), strips: Sequence[Sequence[Strip]] = ()
+) -> Markup | None:
+    """Where methods, encoders and judges agree and where they do not."""
     readings = []
     for task in run.tasks:
         own = task.result.by_encoder
@@ -91,11 +94,17 @@ def agreement_section(run: RunView) -> Markup | None:
             readings.append(
                 SimpleNamespace(task=task, names=list(own), values=values, flips=len(signs) > 1)
             )
-    shared = list(_shared(run))
     questions = [question for task in run.tasks for question in questions_of(task)]
-    if not readings and not shared and not questions:
+    if not readings and not pairs and not questions:
         return None
-    return fragment("agreement.html", readings=readings, shared=shared, questions=questions)
+    return fragment(
+        "agreement.html",
+        readings=readings,
+        pairs=zip_longest(pairs, strips, fillvalue=()),
+        any_pair=bool(pairs),
+        questions=questions,
+        words=method_agreement,
+    )
 
 
 def questions_of(task: TaskView) -> list[SimpleNamespace]:
@@ -113,39 +122,6 @@ def questions_of(task: TaskView) -> list[SimpleNamespace]:
         for row in task.result.details.get("rater_agreement") or ()
         if max(row["judges"]) < len(names)
     ]
-
-
-def _shared(run: RunView) -> Iterator[SimpleNamespace]:
-    """Pairs of tests of different families with the same poles and stimuli in common."""
-    series = [
-        (task, (axis.low, axis.high), {row.name: row for row in one.rows})
-        for task in run.tasks
-        for one in task.series
-        if (axis := one.series.axis) is not None and not one.series.square
-    ]
-    for (first, poles, left), (second, others, right) in combinations(series, 2):
-        if first.result.method == second.result.method or {*poles} != {*others}:
-            continue
-        sign = 1 if poles == others else -1
-        names = sorted(left.keys() & right.keys())
-        if len(names) < _FEWEST:
-            continue
-        xs = [left[name].mark.value or 0.0 for name in names]
-        ys = [sign * (right[name].mark.value or 0.0) for name in names]
-        if len(set(xs)) < 2 or len(set(ys)) < 2:
-            continue
-        yield SimpleNamespace(
-            first=first,
-            second=second,
-            count=len(names),
-            correlation=float(scipy.stats.spearmanr(xs, ys).statistic),
-            flips=[name for name in names if _opposite(left[name], right[name], sign)],
-        )
-
-
-def _opposite(first: RowView, second: RowView, sign: int) -> bool:
-    clear = first.mark.state == second.mark.state == "clear"
-    return clear and (first.mark.value or 0.0) * sign * (second.mark.value or 0.0) < 0
 
 
 def wordings_section(run: RunView) -> Markup | None:

@@ -1,0 +1,141 @@
+"""Do the methods agree? As a table and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from t2ibench.reports.cells import level_name, signed
+from t2ibench.reports.writers import Table
+from t2ibench.results.method_agreement import MeasuredPair
+from t2ibench.stats import Correlation
+
+TITLE = "Do the methods agree?"
+NOTE = (
+    "One attribute of the same items, seen by two methods. Rank and linear correlations are of the "
+    "leans as measured: where both methods read the same images, they share the chance of which "
+    "images were drawn. Without noise is the linear correlation of the leans with that chance and "
+    "each method's own noise removed; its value may lie beyond 1 by chance. Reliability is the "
+    "share of the differences between items that is not noise. Another attribute of the same "
+    "items should go along less."
+)
+_FULL = 1.0
+
+
+def correlation(found: Correlation) -> str:
+    """A correlation with its interval, for a table.
+
+    Examples:
+        >>> correlation(Correlation(0.5, 0.25, 0.75)), correlation(Correlation(float("nan")))
+        ('+0.50 [+0.25, +0.75]', '–')
+    """
+    if not math.isfinite(found.value):
+        return "–"
+    interval = f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
+    return f"{signed(found.value, 2)}{interval}"
+
+
+def attribute(pair: MeasuredPair) -> str:
+    """The poles of what both methods see; the first is above 0."""
+    return " / ".join(pair.first.attribute)
+
+
+def in_words(pair: MeasuredPair) -> str:
+    """Whether two methods agree, as a sentence or two."""
+    true = pair.found.true
+    if pair.found.reason is not None:
+        said = f"Cannot tell: {pair.found.reason}."
+    elif true.high < 0:
+        said = "They see opposite leans."
+    elif true.low <= 0:
+        said = "Cannot tell whether they agree: the interval holds 0."
+    elif true.high < _FULL:
+        said = f"They agree, but not fully: at most {true.high:.2f}."
+    else:
+        said = "They agree; no difference beyond noise is shown."
+    other = pair.nearest_other
+    if other is not None and abs(other.found.linear.value) >= pair.found.linear.value:
+        poles = " / ".join(other.second.attribute)
+        said += f" Another attribute ({poles}) goes along as much."
+    return said
+
+
+def seen_apart(pair: MeasuredPair) -> str:
+    """The items that both see most differently, with either lean."""
+    return ", ".join(
+        f"{one.name} ({signed(one.leans[0], 2)} and {signed(one.leans[1], 2)})"
+        for one in pair.apart
+    )
+
+
+def attribute_of(other: MeasuredPair) -> str:
+    """What another attribute is, and who sees it beside whom."""
+    return f"{' / '.join(other.second.attribute)} ({other.second.label}) beside {other.first.label}"
+
+
+def reliability(pair: MeasuredPair) -> str:
+    """That of either method, or a dash."""
+    return " and ".join(signed(one, 2) for one in pair.found.reliability or ()) or "–"
+
+
+def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
+    """The convergent pairs as a table; for programs the discriminant ones, too."""
+    rows = []
+    for pair in pairs:
+        found, other, most = pair.found, pair.nearest_other, "–"
+        if other is not None:
+            most = f"{correlation(other.found.linear)} {attribute_of(other)}"
+        rows.append(
+            [
+                attribute(pair),
+                pair.first.label,
+                pair.second.label,
+                str(found.n),
+                correlation(found.rank),
+                correlation(found.linear),
+                correlation(found.true),
+                reliability(pair),
+                most,
+                seen_apart(pair),
+                in_words(pair),
+            ]
+        )
+    level = level_name(pair.first.settings.level for pair in pairs)
+    heads = [
+        *("Attribute (+ / −)", "One method", "Other method", "Items"),
+        *(f"{name}, {level}" for name in ("Rank", "Linear", "Without noise")),
+        *("Reliability", "Most of another attribute", "Seen most differently", "In words"),
+    ]
+    records = [
+        _record(one, kind)
+        for pair in pairs
+        for kind, some in (("convergent", [pair]), ("discriminant", pair.others))
+        for one in some
+    ]
+    return Table(heads, rows, [NOTE], records)
+
+
+def _record(pair: MeasuredPair, kind: str) -> Mapping[str, object]:
+    found = pair.found
+    first, second = found.reliability or (None, None)
+    return {
+        "kind": kind,
+        "task": pair.first.task,
+        "reader": pair.first.reader,
+        "attribute": attribute(pair),
+        "other_task": pair.second.task,
+        "other_reader": pair.second.reader,
+        "other_attribute": " / ".join(pair.second.attribute),
+        "items": found.n,
+        **_ends("rank", found.rank),
+        **_ends("linear", found.linear),
+        **_ends("without_noise", found.true),
+        "reliability": first,
+        "other_reliability": second,
+        "reason": found.reason,
+    }
+
+
+def _ends(name: str, found: Correlation) -> dict[str, float | None]:
+    numbers = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return {key: value if math.isfinite(value) else None for key, value in numbers.items()}

@@ -1,0 +1,200 @@
+"""Which leans are held beside each other, with which sign, noise and images."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from t2ibench.cli import main
+from t2ibench.methods.core.headline import Part
+from t2ibench.methods.core.influence import Influence
+from t2ibench.results.files import read_results
+from t2ibench.results.method_agreement import agreements, measures
+from t2ibench.results.paired import PairedTask
+from t2ibench.results.schema import (
+    EncoderScores,
+    GeneratorInfo,
+    Headline,
+    Results,
+    Row,
+    Score,
+    TaskResult,
+    TaskSettings,
+)
+from t2ibench.tasks.index import build_index
+from tests.conftest import Cli
+
+SPECS = {name: task.spec for name, task in build_index([])[0].tasks.items()}
+NAMES = ("chef", "nurse", "cook", "clerk", "guard", "baker", "judge", "tailor", "writer")
+LEANS = np.array([-0.9, 0.8, -0.5, 0.3, -0.7, 0.1, -0.2, 0.6, 0.4])
+
+
+def rows(leans: Sequence[float], group: str = "occupations", template: str = "{}") -> list[Row]:
+    return [
+        Row(name=template.format(name), group=group, scores={"lean": Score(value=float(lean))})
+        for name, lean in zip(NAMES, leans, strict=True)
+    ]
+
+
+def task(
+    method: str,
+    by: list[Row],
+    readers: Mapping[str, list[Row]] | None = None,
+    encoder: str = "clip",
+) -> TaskResult:
+    return TaskResult(
+        version=1,
+        method=method,
+        task_hash="0" * 64,
+        family=method,
+        title="by hand",
+        headline=Headline(),
+        by=by,
+        by_encoder={
+            name: EncoderScores(headline=Headline(), by=own)
+            for name, own in (readers or {}).items()
+        },
+        settings=TaskSettings(encoders={encoder: "1" * 64}),
+    )
+
+
+def results(**tasks: TaskResult) -> Results:
+    return Results(
+        t2ibench="0",
+        model=GeneratorInfo(name="toy"),
+        command=[],
+        environment={},
+        limited=False,
+        tasks=tasks,
+    )
+
+
+def influences(leans: Sequence[float], noise: float, seed: int) -> dict[tuple[str, str], Part]:
+    """Ten images of each item, whose mean has some noise."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for name, lean in zip(NAMES, leans, strict=True):
+        images = rng.standard_normal(10)
+        scaled = noise * np.sqrt(10) * (images - images.mean()) / images.std(ddof=1)
+        influence = Influence.of_mean(f"A photo of a {name}", np.arange(10), scaled)
+        found[name, "lean"] = Part(name, float(lean), influence)
+    return found
+
+
+def paired(
+    own: Mapping[tuple[str, str], Part],
+    readers: Mapping[str, Mapping[tuple[str, str], Part]] | None = None,
+) -> PairedTask:
+    return PairedTask("mean_square", "fixed_prompts", (), own, readers=readers or {})
+
+
+def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
+    """The same influences: what both saw of the images' chance is taken out of the covariance."""
+    run = results(
+        core_occupations_gender=task(
+            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS)}
+        )
+    )
+    own = influences(LEANS, 0.2, 1)
+    known = {"core_occupations_gender": paired(own, {"a": own, "b": own})}
+    (pair,) = agreements(measures(run, SPECS, known))
+    assert (pair.first.reader, pair.second.reader) == ("a", "b")
+    assert pair.first.attribute == ("female", "male") and pair.found.n == len(NAMES)
+    assert pair.found.true.value == pytest.approx(1.0)
+    assert pair.found.reliability == pytest.approx([1 - 0.04 / LEANS.var(ddof=1)] * 2)
+    # Tasks name male as the pole above 0; here the first pole of the alphabet is.
+    assert pair.first.leans["chef"].value == pytest.approx(0.9)
+
+
+def test_one_method_is_no_pair_and_another_family_is() -> None:
+    gender = task("occupations", rows(LEANS))
+    same = {"core_occupations_gender": gender, "occupations_tibet": gender}
+    assert agreements(measures(results(**same), SPECS, {})) == []
+    other = task("tibet", rows(-LEANS, "gender", "A photo of a {} | gender"))
+    run = results(occupations_tibet=gender, tibet_occupations=other)
+    assert agreements(measures(run, SPECS, {})) == []  # no item has the other's name
+    known = {"occupations_tibet": paired(influences(LEANS, 0.1, 2))}
+    (pair,) = agreements(measures(run, SPECS, known))
+    assert pair.found.n == len(NAMES) and pair.found.linear.value == pytest.approx(-1.0)
+    assert "not known" in str(pair.found.reason)
+
+
+def test_another_attribute_is_beside_it_and_not_among_it() -> None:
+    rng = np.random.default_rng(3)
+    run = results(
+        core_occupations_gender=task(
+            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS + 0.01)}
+        ),
+        core_occupations_skin=task("occupations", rows(rng.normal(size=9))),
+    )
+    (pair,) = agreements(measures(run, SPECS, {}))
+    assert [one.second.attribute for one in pair.others] == [("dark", "light")] * 2
+    assert pair.nearest_other is not None
+    assert abs(pair.nearest_other.found.linear.value) < pair.found.linear.value
+
+
+def test_the_items_and_images_that_two_see_differently_are_named() -> None:
+    moved = LEANS.copy()
+    moved[3] = -0.8  # the clerk
+    first, second = influences(LEANS, 0.2, 4), influences(moved, 0.2, 4)
+    value = second["clerk", "lean"].influence.value
+    value[7] = -4 * np.abs(value).max() * np.sign(value[7])
+    run = results(
+        core_occupations_gender=task(
+            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(moved)}
+        )
+    )
+    known = {"core_occupations_gender": paired(first, {"a": first, "b": second})}
+    (pair,) = agreements(measures(run, SPECS, known))
+    clerk = pair.apart[0]
+    assert clerk.name == "clerk" and clerk.leans == pytest.approx((-0.3, 0.8))
+    assert clerk.images[0] == ("A photo of a clerk", 7)
+
+
+@pytest.fixture(scope="module")
+def two_encoders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of toyland, its images read by two encoders."""
+    folder = tmp_path_factory.mktemp("runs")
+    words = ["--model", "toyland", "--tasks", "occupations_t2iat", "--control-encoder", "none"]
+    words += ["--encoder", "toyland,toy-clip", "--images-per-prompt", "4"]
+    words += ["--guided-images-per-prompt", "2", "--permutations", "300", "--bootstrap", "100"]
+    assert main([*words, "--output-dir", str(folder)]) == 0
+    return folder / "toyland"
+
+
+@pytest.mark.slow
+def test_a_run_says_how_its_encoders_agree(two_encoders: Path, cli: Cli) -> None:
+    """What is planted in the images, both see: with the noise gone, nothing is between them."""
+    status, out, _ = cli("check", "agreement", two_encoders)
+    assert status == 0 and "occupations_t2iat, toy-clip" in out and "female / male" in out
+    status, out, _ = cli("check", "agreement", two_encoders, "--format", "csv")
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert status == 0 and (row["kind"], row["items"]) == ("convergent", "8")
+    assert float(row["without_noise_low"]) > 0.7 and float(row["without_noise_high"]) == 1
+    assert min(float(row["reliability"]), float(row["other_reliability"])) > 0.7
+    page = (two_encoders / "report.html").read_text(encoding="utf-8")
+    text = (two_encoders / "results.md").read_text(encoding="utf-8")
+    assert page.count("Do the methods agree?") == 1 and "read most differently" in page
+    assert text.count("## Do the methods agree?") == 1
+
+
+@pytest.mark.slow
+def test_what_cannot_be_compared_is_said_in_a_line(
+    two_encoders: Path, cli: Cli, tmp_path: Path
+) -> None:
+    found = read_results(two_encoders)
+    model = found.model.model_copy(update={"fingerprint": "0" * 64})
+    other, alone = tmp_path / "other.json", tmp_path / "alone.json"
+    other.write_text(found.model_copy(update={"model": model}).to_json(), encoding="utf-8")
+    status, _, error = cli("check", "agreement", two_encoders, other)
+    assert status == 1 and "are of different images" in error
+    one = {name: task.model_copy(update={"by_encoder": {}}) for name, task in found.tasks.items()}
+    alone.write_text(found.model_copy(update={"tasks": one}).to_json(), encoding="utf-8")
+    status, out, _ = cli("check", "agreement", alone)
+    assert status == 0 and out.startswith("No attribute is seen by two methods.")
+    assert out.count("\n") == 1
