@@ -14,6 +14,7 @@ import numpy as np
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.shown import KEY, mean_counts
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
@@ -73,7 +74,12 @@ def combine(
     return replace(
         mean,
         by=[_untested_shares(item) for item in mean.by],
-        details={**mean.details, "rater_agreement": pairs, "krippendorff_alpha": alphas},
+        details={
+            **mean.details,
+            KEY: mean_counts([result.details for result in results]),
+            "rater_agreement": pairs,
+            "krippendorff_alpha": alphas,
+        },
     )
 
 

@@ -26,6 +26,7 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
     CaptionAnswers,
@@ -1074,7 +1075,10 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings) | more_details | known.details,
+        details=_details(task, biases, counted, settings)
+        | {KEY: [asdict(_shown(bias, evidence, settings, task)) for bias in biases]}
+        | more_details
+        | known.details,
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
@@ -1272,6 +1276,34 @@ def _named(
             of = " ".join(part for part in (bias.answers.name if several else "", group) if part)
             named[f"{score}:{of}" if of else score] = estimate
     return named
+
+
+def _shown(
+    bias: _ScoredBias, evidence: Evidence, settings: Settings, task: OpenBiasTask
+) -> CountedAttribute:
+    """The answers to one bias, stimulus by stimulus or caption by caption."""
+    answers, classes = bias.answers, bias.answers.bias.classes
+    labels = _labels(answers, evidence, settings.images(task.images_per_prompt))
+    pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
+    sums: dict[str, tuple[IntArray, IntArray]] = {}  # classes and unanswered, and people's classes
+    for caption, own in zip(answers.captions, answers.counts, strict=True):
+        name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
+        given = np.bincount([*labels.get(caption.prompt, {}).values()], minlength=len(classes))
+        counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
+        sums[name] = counts + [*own, len(caption.unanswered)], people + given
+    rows = tuple(
+        CountedPrompt(
+            name,
+            dict(zip(classes, counts.tolist(), strict=False)),
+            int(counts[-1]),
+            {one.group: one.shares[name] for one in answers.bias.known if name in one.shares},
+            dict(zip(classes, people.tolist(), strict=True)) if people.any() else {},
+        )
+        for name, (counts, people) in sums.items()
+    )
+    known = answers.bias.known[0].name if answers.bias.known else None
+    noun = "prompt" if answers.bias.captions is not None else "stimulus"
+    return CountedAttribute(answers.name, classes, rows, known, noun)
 
 
 def _details(
