@@ -274,6 +274,30 @@ def people_or_class(name: str | None) -> str:
     return noun if noun != name else f"'{name}'"
 
 
+def counts_text(row: ShownRow) -> str:
+    """How many images of a row show what, most first, such as '7 women, 3 men'."""
+    ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    told = [f"{_number(count)} {_counted(name, count)}" for name, count in ordered if count]
+    lost = row.counted.unanswered
+    told += [f"{_number(lost)} without an answer"] if lost else []
+    return ", ".join(told) or "no image"
+
+
+def _counted(name: str, count: float) -> str:
+    noun = people(name)
+    return {"men": "man", "women": "woman"}.get(noun, noun) if count == 1 else noun
+
+
+def sorted_rows(one: ShownAttribute) -> list[ShownRow]:
+    """The rows by the share of the first class, so that sides stand together."""
+    first = one.counted.classes[0]
+
+    def place(row: ShownRow) -> tuple[float, str]:
+        return -round(row.counted.counts.get(first, 0) / max(row.images, 1), 9), row.short
+
+    return sorted(one.rows, key=place)
+
+
 def _unclear(rows: Sequence[ShownRow]) -> str:
     if len(rows) > _NAMED_UNCLEAR:
         return f"{len(rows)} others"

@@ -23,6 +23,7 @@ from t2ibench.methods.core.presentation import (
     Scatter,
     short_name,
 )
+from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.shown import (
     ShownAttribute,
     people_or_class,
@@ -103,8 +104,8 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
         between = f" ({low} to {high})"
     labels = item.scores["n_labels"].value or 0.0
     return (
-        f"corrected by {labels:.0f} labels of people, {percent(share.value or 0.0)}{between} of all "
-        f"images show {people_or_class(name)}; as judged, {told}"
+        f"corrected by {labels:.0f} labels of people, {percent(share.value or 0.0)}{between} of "
+        f"all images show {people_or_class(name)}; as judged, {told}"
     )
 
 
@@ -115,7 +116,7 @@ def _room(result: MethodResult) -> str:
         return ""
     least, most = (max(unanswered[end], 0.0) ** 0.5 for end in ("least", "most"))
     return (
-        f"; whatever the {percent(unanswered['share'])} of the images without an answer show, the "
+        f". Whatever the {percent(unanswered['share'])} of the images without an answer show, the "
         f"root mean square of all is from {least:.2f} to {most:.2f}"
     )
 
@@ -233,7 +234,17 @@ def present(task: OpenBiasTask) -> Presentation:
     return Presentation(
         name=short_name(task.title),
         rows=tuple(rows),
-        images=ImageGroups(_answer, "answered “{group}”", "squared_lean"),
+        images=ImageGroups(
+            _answer,
+            "answered “{group}”",
+            "squared_lean",
+            stimuli={
+                fill(template, stimulus=word): word
+                for bias in task.biases
+                for template in bias.templates
+                for word in bias.stimuli or ()
+            },
+        ),
         formula=(
             "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
             "of a question; headline = mean over questions of the mean over captions, shown as "

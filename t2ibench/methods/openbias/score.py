@@ -1290,7 +1290,7 @@ def _shown(
         name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
         given = np.bincount([*labels.get(caption.prompt, {}).values()], minlength=len(classes))
         counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
-        sums[name] = counts + [*own, len(caption.unanswered)], people + given
+        sums[name] = counts + np.append(own, len(caption.unanswered)), people + given
     rows = tuple(
         CountedPrompt(
             name,
