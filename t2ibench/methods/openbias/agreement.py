@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results, bounded_mean
+from t2ibench.methods.core.averages import average_results, bounded_mean, varied
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.shown import KEY, mean_counts
@@ -71,9 +71,10 @@ def combine(
             bounded_mean(mean, results, settings.level),
             details={**mean.details, "unanswered": _unanswered(results)},
         )
+    tables = [{(item.name, item.group): item for item in result.by} for result in results]
     return replace(
         mean,
-        by=[_untested_shares(item) for item in mean.by],
+        by=[_untested_shares(varied(item, tables)) for item in mean.by],
         details={
             **mean.details,
             KEY: mean_counts([result.details for result in results]),
