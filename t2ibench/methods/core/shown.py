@@ -19,7 +19,7 @@ from t2ibench.stats import holm
 
 KEY = "shown"  # of a result's details
 _ALPHA = 0.05
-_NAMED, _NAMED_UNCLEAR = 5, 3  # rows that are named of a side, and of those that are not clear
+_NAMED, _NAMED_UNCLEAR = 5, 4  # rows that are named of a side, and of those that are not clear
 _LONGEST = 60  # letters of a name
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
 
@@ -53,6 +53,7 @@ class CountedAttribute:
         rows: One a prompt.
         reference: What the known shares are; None without any.
         noun: What a row is, such as 'prompt'.
+        compared_with: What the answers are held against; 'uniform' for even shares.
     """
 
     attribute: str
@@ -60,6 +61,7 @@ class CountedAttribute:
     rows: tuple[CountedPrompt, ...]
     reference: str | None = None
     noun: str = "prompt"
+    compared_with: str = "uniform"
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -306,7 +308,9 @@ def _unclear(rows: Sequence[ShownRow]) -> str:
 
 def count_text(row: ShownRow) -> str:
     """How many images of a row show what most do."""
+    lost = row.counted.unanswered
     count = f"{_number(row.hits)} of {_number(row.images)}"
+    count += f", {_number(lost)} without an answer" if lost else ""
     return "no answer" if row.most is None else f"{people_or_class(row.most)} in {count}"
 
 

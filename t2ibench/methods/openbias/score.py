@@ -31,6 +31,7 @@ from t2ibench.methods.openbias.answers import (
     BiasAnswers,
     CaptionAnswers,
     captions_of,
+    compared_with,
     count_images,
     full_name,
     gather,
@@ -1155,6 +1156,8 @@ def _score_bias(
             name: Estimate.undefined(reason) for name in ("squared_lean", "squared_lean_of_means")
         }
     scores |= _published(task, answers)
+    if nulls is not None:
+        scores |= _reference_distances(task, answers, rows, nulls, settings)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
     shared = {
         text
@@ -1173,6 +1176,46 @@ def _score_bias(
         *caption_rows(answers, rows, settings.level, shared),
     )
     return _ScoredBias(answers, item, stimuli, rows, square)
+
+
+def _reference_distances(
+    task: OpenBiasTask,
+    answers: BiasAnswers,
+    rows: Sequence[CountedRow],
+    nulls: Nulls,
+    settings: Settings,
+) -> dict[str, Estimate]:
+    """The mean over prompts of (share - known share)², unbiased, for each class that has some."""
+    scores = {}
+    lacking = [row for row in nulls.complete if rows and row.bias == rows[0].bias]
+    for reference in answers.bias.known:
+        column = answers.bias.classes.index(reference.group)
+
+        def against(row: CountedRow, share: float, column: int = column) -> CountedRow:
+            codes = (row.codes != column).astype(np.int64)
+            return replace(row, codes=codes, expected=np.array([share, 1 - share]))
+
+        known = reference.shares
+        own, complete = (
+            [against(row, known[row.cluster]) for row in some if row.cluster in known]
+            for some in (rows, lacking)
+        )
+        if own:
+            rng = settings.rng(task.id, f"distance of {answers.name}: {reference.group}")
+            test, _ = Nulls(own, complete, _DISTANCE_DRAWS, rng).tested(own, settings.level)
+            interval = test.inference[test.square.question].interval
+            # The squared lean of two classes is four times the squared distance of one's share.
+            scores[f"squared_distance:{reference.group}"] = Estimate(
+                test.square.value / 4,
+                p=test.p,
+                test="monte_carlo",
+                interval=None if interval is None else (interval[0] / 4, interval[1] / 4),
+                influence=test.square.influence.scaled(0.25),
+            )
+    return scores
+
+
+_DISTANCE_DRAWS = 4_000  # without a distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -1303,7 +1346,8 @@ def _shown(
     )
     known = answers.bias.known[0].name if answers.bias.known else None
     noun = "prompt" if answers.bias.captions is not None else "stimulus"
-    return CountedAttribute(answers.name, classes, rows, known, noun)
+    compared = compared_with(answers.bias)
+    return CountedAttribute(answers.name, classes, rows, known, noun, compared)
 
 
 def _details(

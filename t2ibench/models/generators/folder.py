@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -208,7 +207,11 @@ def _request(prompts: Sequence[str]) -> str:
         ''
     """
     texts = {prompt.strip() for prompt in prompts}
-    shared = os.path.commonprefix([text[::-1] for text in texts])[::-1]
+    shared = ""
+    for letters in zip(*(reversed(text) for text in texts), strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared = letters[0] + shared
     found = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
     return found[0] if found is not None and len(texts) > 1 else ""
 
