@@ -169,10 +169,9 @@ def prompts_table(
     for name, results in zip(names, both, strict=True):
         if (request := request_of(results)) is not None:
             notes.append(f"Added to every prompt of {name}: {request}.")
-    references = dict.fromkeys(one.reference for one in changes if one.reference)
     headers = [
         *("Task", "Prompt", *names, "Change, points", level_of(both[0]), "p (Holm)"),
-        *("Points from even", f"From {', '.join(references) or 'known shares'}", "In words"),
+        *("Points from even", "From known share", "In words"),
     ]
     return Table(headers, rows, notes)
 

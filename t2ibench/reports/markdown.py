@@ -209,7 +209,7 @@ def _prompts(task: TaskView) -> list[str]:
         labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
         heads = [one.counted.noun.capitalize(), "Images", *map(people, classes), "No answer"]
         heads += ["Most", level, "Clear", *labels]
-        heads += [f"{one.counted.reference}: {people(name)}" for name in known]
+        heads += [f"{one.counted.references.get(name)}: {people(name)}" for name in known]
         rows = []
         for row in sorted_rows(one):
             counts = [row.counted.counts.get(name, 0) for name in classes]

@@ -120,7 +120,6 @@ class AttributeChange:
         task: The task.
         attribute: The question's name.
         classes: What could be answered.
-        reference: What known shares are; None without any.
         prompts: The prompts of both runs.
         distances: How far all of them are from even, and from known shares.
         alone: Prompts that only one of the runs has.
@@ -131,7 +130,6 @@ class AttributeChange:
     task: str
     attribute: str
     classes: tuple[str, ...]
-    reference: str | None
     prompts: tuple[PromptChange, ...]
     distances: tuple[DistanceChange, ...]
     alone: int
@@ -200,9 +198,8 @@ def _compared(
     alone = len(rows[0].keys() ^ rows[1].keys())
     distances = tuple(_distances(tasks, both))
     counted = both[0].counted
-    reference = counted.reference if any(one.known is not None for one in corrected) else None
     return AttributeChange(
-        *(name, counted.attribute, tuple(classes), reference, tuple(corrected)),
+        *(name, counted.attribute, tuple(classes), tuple(corrected)),
         *(distances, alone, tuple(who), False),
     )
 
@@ -273,9 +270,11 @@ def _distances(
     keys = [("squared_lean", "even shares", counted.classes[0], 2.0)]
     if len(counted.classes) != 2 or counted.compared_with != "uniform":
         keys = []
-    reference = counted.reference or ""
     groups = dict.fromkeys(group for row in counted.rows for group in row.known)
-    keys += [(f"squared_distance:{group}", reference, group, 1.0) for group in groups]
+    keys += [
+        (f"squared_distance:{group}", f"'{counted.references.get(group)}'", group, 1.0)
+        for group in groups
+    ]
     for key, name, group, scale in keys:
         scores = [_combined(task, counted.attribute).get(key) for task in tasks]
         shown = [_root(score, scale) for score in scores if score is not None]

@@ -51,7 +51,7 @@ class CountedAttribute:
         attribute: The group of its rows.
         classes: What could be answered.
         rows: One a prompt.
-        reference: What the known shares are; None without any.
+        references: Class to what its known shares are.
         noun: What a row is, such as 'prompt'.
         compared_with: What the answers are held against; 'uniform' for even shares.
     """
@@ -59,7 +59,7 @@ class CountedAttribute:
     attribute: str
     classes: tuple[str, ...]
     rows: tuple[CountedPrompt, ...]
-    reference: str | None = None
+    references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"
     compared_with: str = "uniform"
 

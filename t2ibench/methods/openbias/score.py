@@ -1344,7 +1344,7 @@ def _shown(
         )
         for name, (counts, people) in sums.items()
     )
-    known = answers.bias.known[0].name if answers.bias.known else None
+    known = {one.group: one.name for one in answers.bias.known}
     noun = "prompt" if answers.bias.captions is not None else "stimulus"
     compared = compared_with(answers.bias)
     return CountedAttribute(answers.name, classes, rows, known, noun, compared)
