@@ -163,6 +163,8 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
         theirs = {one.counted.attribute: one for one in shown_rows(other)}
         for one in shown_rows(task):
             match = theirs.get(one.counted.attribute)
+            if one.counted.estimated:
+                continue
             change = None if match is None else _compared(name, (task, other), (one, match))
             found += [replace(change, asked=asked)] if change is not None else []
     return found
@@ -172,7 +174,7 @@ def request_of(results: Results) -> str | None:
     """What was added to every prompt on its way to the model, in words; None for nothing."""
     request = results.model.settings.get("request")
     if request:
-        return f"'{str(request).lstrip('.,;: ')}'"
+        return f"'{str(request).strip('.,;: ')}'"
     rewriter = results.model.rewriter
     return None if rewriter is None else f"what the rewriter {rewriter.name} makes of them"
 
