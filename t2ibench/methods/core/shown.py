@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from t2ibench.methods.core.describe import listed, people, percent
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
+from t2ibench.stats.squares import SquareNoise
 
 KEY = "shown"  # of a result's details
 _ALPHA = 0.05
@@ -44,6 +45,26 @@ class CountedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class SquaredDistance:
+    """How far a class's shares are from a reference, over all prompts that it has a share for.
+
+    Attributes:
+        reference: What it is, such as 'even shares' or labour statistics.
+        group: The class.
+        prompts: How many prompts.
+        squares: The unbiased mean over prompts of (2 (share - reference))²; where images have no
+            answer, also the least and the most that it may be.
+        noises: What each of them owes to noise.
+    """
+
+    reference: str
+    group: str
+    prompts: int
+    squares: tuple[float, ...]
+    noises: tuple[SquareNoise, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CountedAttribute:
     """The answers to one question, as an entry of `details['shown']`.
 
@@ -53,8 +74,8 @@ class CountedAttribute:
         rows: One a prompt.
         references: Class to what its known shares are.
         noun: What a row is, such as 'prompt'.
-        compared_with: What the answers are held against; 'uniform' for even shares.
         estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
+        distances: How far all prompts are from references.
     """
 
     attribute: str
@@ -62,8 +83,8 @@ class CountedAttribute:
     rows: tuple[CountedPrompt, ...]
     references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"
-    compared_with: str = "uniform"
     estimated: bool = False
+    distances: tuple[SquaredDistance, ...] = ()
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -88,7 +109,7 @@ def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
             CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
         )
     classes = dict.fromkeys(group for one in same for group in one.classes)
-    return replace(same[0], classes=tuple(classes), rows=tuple(rows))
+    return replace(same[0], classes=tuple(classes), rows=tuple(rows), distances=())
 
 
 _READ = TypeAdapter(tuple[CountedAttribute, ...])
@@ -217,7 +238,8 @@ def short_names(names: Sequence[str]) -> list[str]:
         >>> short_names(["nurse"])
         ['nurse']
     """
-    words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in names]
+    bare = [_ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name for name in names]
+    words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in bare]
     start = end = 0
     if len(names) > 1:
         shortest = min(map(len, words)) - 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from t2ibench.methods.core.describe import clear_rows, no_score, undecided, unproven
+from t2ibench.methods.core.describe import no_score, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
     Bars,
@@ -185,16 +185,14 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     rows = "prompts" if len(axes) == 1 else "prompts and axes"
     axis = min(str(name) for name in axes) if len(axes) == 1 else "counterfactual"
     like = f"one {axis}"
-    clear = clear_rows(result.by, "squared_lean")
-    if not clear:
-        told = f"Together the {rows} look like {like} even when none is asked for"
-        return f"{told}; no single one is clear."
     clauses = []
     for one in shown_of(result):
         if any(row.clear for row in one.rows):
-            clauses.append(
-                f"when no {one.counted.attribute} is asked for, {shown_sentence(one.rows)}"
-            )
+            who = shown_sentence(one.rows)
+            clauses.append(f"when no {one.counted.attribute} is asked for, {who}")
+    if not clauses:
+        told = f"Together the {rows} look like {like} even when none is asked for"
+        return f"{told}; no single one is clear."
     rest = len(clauses) - _TOLD
     clauses = clauses[:_TOLD] + ([f"{rest} more axes are clear"] if rest > 0 else [])
     return ". ".join(f"{one[:1].upper()}{one[1:]}" for one in clauses) + "."
