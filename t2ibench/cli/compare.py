@@ -141,8 +141,8 @@ def prompts_table(
     changes: Sequence[AttributeChange], names: Sequence[str], both: tuple[Results, Results]
 ) -> Table:
     """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
+    from t2ibench.methods.core.answer_counts import counts_text
     from t2ibench.methods.core.describe import people
-    from t2ibench.methods.core.shown import counts_text
     from t2ibench.reports.cells import format_p, level_of
     from t2ibench.reports.writers import Table
     from t2ibench.results.prompt_changes import request_of

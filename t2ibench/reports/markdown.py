@@ -10,8 +10,8 @@ from tabulate import tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
 from t2ibench.methods.core.describe import people
-from t2ibench.methods.core.shown import counts_text, sorted_rows
 from t2ibench.reports import overview
 from t2ibench.reports.cells import (
     PUBLISHED,

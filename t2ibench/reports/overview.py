@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from t2ibench.methods.core.answer_counts import ShownRow, counts_text, sorted_rows
 from t2ibench.methods.core.describe import people
-from t2ibench.methods.core.shown import ShownRow, counts_text, sorted_rows
 from t2ibench.reports.cells import signed
 from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.view import RunView, TaskView, possible, verdict

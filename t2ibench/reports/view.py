@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.methods.core.shown import ShownAttribute
 from t2ibench.methods.registry import presentation
 from t2ibench.results.display import (
     ALPHA,

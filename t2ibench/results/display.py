@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
 from t2ibench.methods.core.headline import Inference, Question
 from t2ibench.methods.core.schema import ImageTask
-from t2ibench.methods.core.shown import RowShare, ShownAttribute, shown_attributes
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
 State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import fisher_exact
 
-from t2ibench.methods.core.describe import listed, people
-from t2ibench.methods.core.shown import (
+from t2ibench.methods.core.answer_counts import (
     CountedAttribute,
     ShownAttribute,
     ShownRow,
@@ -19,6 +18,7 @@ from t2ibench.methods.core.shown import (
     short_names,
     sorted_rows,
 )
+from t2ibench.methods.core.describe import listed, people
 from t2ibench.results.comparison import Contrast, difference_interval
 from t2ibench.results.display import root, shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult

@@ -6,8 +6,13 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    SquaredDistance,
+)
 from t2ibench.methods.core.estimate import Estimate, Item
-from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt, SquaredDistance
 from t2ibench.results.prompt_changes import AttributeChange, compare_prompts, request_of
 from t2ibench.results.schema import Results, Row, Score
 from t2ibench.stats.squares import SquareNoise

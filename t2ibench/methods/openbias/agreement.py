@@ -11,10 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
+from t2ibench.methods.core.answer_counts import KEY, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean, varied
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.core.shown import KEY, mean_counts
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from t2ibench.methods.core.answer_counts import (
+    ShownAttribute,
+    people_or_class,
+    shown_of,
+    shown_sentence,
+)
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
@@ -24,12 +30,6 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.shown import (
-    ShownAttribute,
-    people_or_class,
-    shown_of,
-    shown_sentence,
-)
 from t2ibench.methods.openbias.answers import BiasDetail, full_name
 from t2ibench.methods.openbias.rows import expected_shares
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_name

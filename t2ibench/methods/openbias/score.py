@@ -12,6 +12,12 @@ from scipy.special import betaincinv, logit
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    SquaredDistance,
+)
 from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -26,7 +32,6 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.schema import Reference
-from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt, SquaredDistance
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
     CaptionAnswers,

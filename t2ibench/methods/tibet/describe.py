@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from t2ibench.methods.core.answer_counts import shown_of, shown_sentence
 from t2ibench.methods.core.describe import no_score, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import (
@@ -18,7 +19,6 @@ from t2ibench.methods.core.presentation import (
     Presentation,
     RowSeries,
 )
-from t2ibench.methods.core.shown import shown_of, shown_sentence
 from t2ibench.methods.tibet.image_sets import TOP_CROSSED, TOP_K
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.stats.rounding import settled

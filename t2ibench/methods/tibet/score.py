@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
@@ -29,7 +30,6 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.joint_variance import Spread, Stratum, spread_of
-from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt, mean_counts
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,

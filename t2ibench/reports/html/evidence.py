@@ -19,8 +19,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from t2ibench.methods.core.answer_counts import sorted_rows
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
-from t2ibench.methods.core.shown import sorted_rows
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import TaskView

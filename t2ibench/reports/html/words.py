@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from markupsafe import Markup, escape
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
 from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import Axis
-from t2ibench.methods.core.shown import counts_text, sorted_rows
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.html.numbers import at, plain, signed

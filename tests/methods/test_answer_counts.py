@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from t2ibench.methods.core.shown import (
+from t2ibench.methods.core.answer_counts import (
     KEY,
     CountedAttribute,
     CountedPrompt,
@@ -104,6 +104,8 @@ def test_rows_are_clear_where_their_own_test_is_and_only_above_an_equal_part() -
     assert shares(0.01) == [True, True] and shares(0.2) == [False, False]
     assert shown_attributes({KEY: "?"}, lambda *_: None) == ()
     assert shown_attributes({}, lambda *_: None) == ()
+    never = CountedAttribute("age", ("old", "young"), (CountedPrompt("x", {"old": 0, "young": 0}),))
+    assert shown_attributes({KEY: [asdict(never)]}, lambda *_: None) == ()
     (unknown,) = shown_attributes(details, lambda *_: None)
     assert not unknown.rows[0].clear and unknown.rows[0].interval is None
 

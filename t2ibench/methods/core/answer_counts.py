@@ -1,6 +1,6 @@
 """Who is shown as what: answers about images, counted prompt by prompt, and said in a sentence.
 
-A family whose judge, or people, answer with classes puts its counts into `details['shown']`; every
+A family whose judge, or people, answer with classes puts its counts into `details['answers_by_prompt']`; every
 page shows these rows and this sentence before any measure that combines them.
 """
 
@@ -18,7 +18,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
 from t2ibench.stats.squares import SquareNoise
 
-KEY = "shown"  # of a result's details
+KEY = "answers_by_prompt"  # of a result's details
 _ALPHA = 0.05
 _NAMED, _NAMED_UNCLEAR = 5, 4  # rows that are named of a side, and of those that are not clear
 _LONGEST = 60  # letters of a name
@@ -66,7 +66,7 @@ class SquaredDistance:
 
 @dataclass(frozen=True, slots=True)
 class CountedAttribute:
-    """The answers to one question, as an entry of `details['shown']`.
+    """The answers to one question, as an entry of `details['answers_by_prompt']`.
 
     Attributes:
         attribute: The group of its rows.
@@ -184,7 +184,8 @@ def shown_attributes(details: Mapping[str, Any], tested: Lookup) -> tuple[ShownA
         found = _READ.validate_python(details.get(KEY, ()))
     except ValidationError:
         return ()
-    return tuple(ShownAttribute(one, _rows(one, tested)) for one in found)
+    shown = [ShownAttribute(one, _rows(one, tested)) for one in found]
+    return tuple(one for one in shown if any(row.images for row in one.rows))
 
 
 def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
