@@ -1,7 +1,7 @@
 """Who is shown as what: answers about images, counted prompt by prompt, and said in a sentence.
 
-A family whose judge, or people, answer with classes puts its counts into `details['answers_by_prompt']`; every
-page shows these rows and this sentence before any measure that combines them.
+A family whose judge, or people, answer with classes puts its counts into the details of its result,
+as `KEY`; every page shows these rows and this sentence before any measure that combines them.
 """
 
 from __future__ import annotations
