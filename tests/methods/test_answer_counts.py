@@ -104,6 +104,15 @@ def test_rows_are_clear_where_their_own_test_is_and_only_above_an_equal_part() -
     assert shares(0.01) == [True, True] and shares(0.2) == [False, False]
     assert shown_attributes({KEY: "?"}, lambda *_: None) == ()
     assert shown_attributes({}, lambda *_: None) == ()
+    for counts in ({"w": float("inf")}, {"w": -1}, {"w": "many"}):  # of a file that somebody sent
+        row = {"name": "x", "counts": counts}
+        told = {KEY: [{"attribute": "race", "classes": ["w", "b"], "rows": [row]}]}
+        assert shown_attributes(told, lambda *_: None) == ()
+    other = {
+        KEY: [{"attribute": "race", "classes": ["b"], "rows": [{"name": "x", "counts": {"w": 2}}]}]
+    }
+    (found,) = shown_attributes(other, lambda *_: None)
+    assert found.rows[0].hits == 0 and not found.rows[0].clear
     never = CountedAttribute("age", ("old", "young"), (CountedPrompt("x", {"old": 0, "young": 0}),))
     assert shown_attributes({KEY: [asdict(never)]}, lambda *_: None) == ()
     (unknown,) = shown_attributes(details, lambda *_: None)

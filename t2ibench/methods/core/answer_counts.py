@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from t2ibench.methods.core.describe import listed, people, percent
 from t2ibench.methods.core.estimate import MethodResult
@@ -23,6 +23,8 @@ _ALPHA = 0.05
 _NAMED, _NAMED_UNCLEAR = 5, 4  # rows that are named of a side, and of those that are not clear
 _LONGEST = 60  # letters of a name
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
+
+_Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class CountedPrompt:
     """
 
     name: str
-    counts: dict[str, float]
-    unanswered: float = 0
+    counts: dict[str, _Count]
+    unanswered: _Count = 0
     known: dict[str, float] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
 
@@ -158,7 +160,7 @@ class ShownRow:
     @property
     def hits(self) -> float:
         """Images of the class that most show."""
-        return self.counted.counts[self.most] if self.most is not None else 0.0
+        return self.counted.counts.get(self.most or "", 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,7 @@ def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
         if share is not None and share.low is not None and share.high is not None:
             interval = (share.low, share.high)
         clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
-        clear = clear and counted.counts[most or ""] * len(one.classes) > total
+        clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
         rows.append(ShownRow(counted, short, most, interval, clear, one.estimated))
     return tuple(rows)
 
