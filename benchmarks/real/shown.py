@@ -83,7 +83,7 @@ def _task(images: Path) -> dict[str, object]:
     for name, classes in CLASSES.items():
         known = [
             {
-                "name": f"{group} people at work in the US, 2022",
+                "name": "labour statistics of the US, 2022",
                 "group": group,
                 "shares": dict(_at_work(prompts, tables["references"][table]["shares"])),
                 "source": SOURCE,

@@ -18,7 +18,7 @@ from t2ibench.methods.core.answer_counts import (
     short_names,
     sorted_rows,
 )
-from t2ibench.methods.core.describe import listed, people
+from t2ibench.methods.core.describe import listed
 from t2ibench.results.comparison import Contrast, difference_interval
 from t2ibench.results.display import root, shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
@@ -109,8 +109,9 @@ class DistanceChange:
         nearer = "neither is nearer beyond chance"
         if self.change.differs:
             nearer = f"{names[1] if high < 0 else names[0]} is nearer"
+        who = people_or_class(self.group)
         return (
-            f"From {self.reference} the share of {people(self.group)} is {100 * self.first:.0f} "
+            f"From {self.reference} the share of {who} is {100 * self.first:.0f} "
             f"points in {names[0]} and {100 * self.second:.0f} in {names[1]} (root mean square of "
             f"{self.prompts} prompts; {100 * self.change.value:+.0f}, {low:+.0f} to {high:+.0f}): "
             f"{nearer}."

@@ -80,7 +80,7 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     out = run(cli, write(tmp_path / "plain", PLAIN))
     told = (
         "CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: "
-        "chef (women in 5 of 10)."
+        "chef (5 women, 5 men)."
     )
     assert told in " ".join(out.split())
     # Rows stand before what combines them, here and in results.md.
@@ -103,7 +103,7 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     assert (
         "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
         "10 of 10, then women in 6 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
-        "change: chef (women in 5 of 10, then women in 5 of 10, 1 without an answer)."
+        "change: chef (5 women, 5 men, then women in 5 of 10, 1 without an answer)."
     ) in out
     assert "-50, then +10, other side" in out and "-30, then +30, other side" in out
     assert "From 'women at work' the share of women is" in out

@@ -71,7 +71,7 @@ def test_what_a_request_changed() -> None:
     assert found.sentences(("plain", "asked"))[0] == (
         "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
         "10 of 10, then women in 7 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
-        "change: chef (women in 5 of 10, then men in 6 of 10)."
+        "change: chef (5 women, 5 men, then men in 6 of 10)."
     )
     by_name = {one.short: one for one in found.prompts}
     assert by_name["athlete"].turned and by_name["athlete"].change.value == 1

@@ -352,6 +352,8 @@ def count_text(row: ShownRow) -> str:
     if row.estimated:
         return f"about {percent(row.hits / row.images)} like {people_or_class(row.most)}"
     lost = row.counted.unanswered
+    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
+        return counts_text(row)
     count = f"{_number(row.hits)} of {_number(row.images)}"
     count += f", {_number(lost)} without an answer" if lost else ""
     return "no answer" if row.most is None else f"{people_or_class(row.most)} in {count}"
