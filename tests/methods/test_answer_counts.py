@@ -115,6 +115,8 @@ def test_rows_are_clear_where_their_own_test_is_and_only_above_an_equal_part() -
     assert found.rows[0].hits == 0 and not found.rows[0].clear
     never = CountedAttribute("age", ("old", "young"), (CountedPrompt("x", {"old": 0, "young": 0}),))
     assert shown_attributes({KEY: [asdict(never)]}, lambda *_: None) == ()
+    (wide,) = shown_attributes(details, lambda *_: RowShare(-0.1, 1.01, 0.01))
+    assert wide.rows[0].interval == (0, 1)  # an estimate may lie beyond what it estimates
     (unknown,) = shown_attributes(details, lambda *_: None)
     assert not unknown.rows[0].clear and unknown.rows[0].interval is None
 

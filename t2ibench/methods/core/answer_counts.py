@@ -223,7 +223,7 @@ def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
             p = p or tested(name, group, test or f"share:{most}")
         interval = None
         if share is not None and share.low is not None and share.high is not None:
-            interval = (share.low, share.high)
+            interval = (max(share.low, 0.0), min(share.high, 1.0))
         clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
         clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
         rows.append(ShownRow(counted, short, most, interval, clear, one.estimated))
