@@ -33,8 +33,8 @@ _WARNING = (
 _FINDINGS = {
     "lighter": "Skin is shown lighter in '{first}', as it is in the images and corrected.",
     "darker": "Skin is shown darker in '{first}', as it is in the images and corrected.",
-    "cannot tell": "Cannot tell: the intervals of L*-b*, corrected and raw, do not both lie on one "
-    "side of 0.",
+    "cannot tell": "Cannot tell: the intervals of L*-b* and ITA, corrected and raw, do not all lie "
+    "on one side of 0.",
     "one prompt": "No interval and no claim: one side is a single prompt, which could be an odd "
     "one.",
     "nothing measured": "No difference: one side has no image with a tone.",

@@ -151,17 +151,17 @@ class Comparison:
     def finding(self) -> str:
         """'lighter', 'darker', 'cannot tell', 'one prompt' or 'nothing measured'.
 
-        Lighter or darker where the intervals of L* - b* agree, corrected and raw: what the
+        Lighter or darker where the intervals of L* - b* and ITA agree, corrected and raw: what the
         correction alone shows may be the scene's light.
         """
-        pair = [self.differences[name] for name in ("score", "raw_score")]
-        if isnan(pair[0].value):
+        found = [self.differences[name] for name in ("score", "raw_score", "ita", "raw_ita")]
+        if isnan(found[0].value):
             return "nothing measured"
-        if any(isnan(one.low) for one in pair):
+        if any(isnan(one.low) for one in found):
             return "one prompt"
-        if all(one.low > 0 for one in pair):
+        if all(one.low > 0 for one in found):
             return "lighter"
-        return "darker" if all(one.high < 0 for one in pair) else "cannot tell"
+        return "darker" if all(one.high < 0 for one in found) else "cannot tell"
 
 
 def read_tones(
