@@ -290,7 +290,7 @@ def _nothing(prepared: Prepared, total: int) -> str:
     return f"Nothing to do: all {total} images and all of their evidence are stored already."
 
 
-_OF_FILES = {"ok": "readable", "failed": "unreadable or missing", "filtered": "black"}
+_OF_FILES = {"ok": "readable", "failed": "unreadable", "filtered": "black"}
 
 
 def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
