@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -24,8 +24,7 @@ VALUES: dict[str, Callable[[SkinTone], float]] = {
 }
 
 
-@dataclass
-class Measured:
+class Measured(NamedTuple):
     """An image with its annotated race."""
 
     model: str
@@ -37,7 +36,8 @@ def report(folder: Path) -> str:
     """Figures of a folder of folders MODEL-baseline and MODEL-controlled with people.csv each."""
     images = read(folder)
     models = sorted({one.model for one in images})
-    lines = ["| share with a face, with a tone (images) | " + " | ".join(RACES) + " |"]
+    lines = ["## Skin tone in pixels", ""]
+    lines += ["| share with a face, with a tone (images) | " + " | ".join(RACES) + " |"]
     lines += ["| --- |" + " --- |" * len(RACES)]
     for model in (*models, "all"):
         cells = []

@@ -117,6 +117,7 @@ NOT_READ: list[tuple[str, Callable[[Path], object], str]] = [
     ("gone.png", lambda p: None, "there is no such file"),
     ("nowhere.png", lambda p: p.symlink_to("nothing.png"), "there is no such file"),
     ("loop.png", lambda p: p.symlink_to("loop.png"), "there is no such file"),
+    ("x" * 300 + ".png", lambda p: None, "there is no such file"),
     ("folder.png", lambda p: p.mkdir(), "there is no such file"),
     ("black.png", lambda p: Image.new("RGB", (9, 9)).save(p), "it is all black"),
 ]

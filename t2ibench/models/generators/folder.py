@@ -48,12 +48,12 @@ class ImageFolder:
             raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
 
-    def pictures(self) -> list[tuple[Path, str]]:
+    def existing(self) -> list[tuple[Path, str]]:
         """Every image that is there with its prompt, in the order of the folder."""
-        return [pair for pair in self.listed() if _is_there(pair[0])]
+        return [pair for pair in self.pictures() if _is_there(pair[0])]
 
-    def listed(self) -> list[tuple[Path, str]]:
-        """The same with files that are listed and missing, of which not all may be."""
+    def pictures(self) -> list[tuple[Path, str]]:
+        """The same with images that are listed and missing, which not all may be."""
         found = [(path, prompt) for prompt, path in self._read()]
         if any(_is_there(path) for path, _ in found):
             return found
@@ -87,7 +87,7 @@ class ImageFolder:
     def _inside(self, path: Path, where: str) -> Path:
         try:
             inside = path.resolve().is_relative_to(self._root)
-        except (RuntimeError, OSError):  # a loop of links, or a name too long: no file
+        except (RuntimeError, OSError, ValueError):  # a loop of links, or no name of a file
             return path
         if not inside:
             raise T2IBenchError(
@@ -122,14 +122,14 @@ class FolderGenerator(ImageFolder):
         model_args: It takes none.
 
     Raises:
-        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+        T2IBenchError: the folder is empty, of no known layout, or none of its files exists.
     """
 
     def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
         read_args(Arguments, model_args or {}, f"folder:{folder}")
         super().__init__(folder)
         self._files: dict[str, list[Path]] = {}
-        for path, prompt in self.listed():
+        for path, prompt in self.pictures():
             self._files.setdefault(normal(prompt), []).append(path)
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
@@ -211,7 +211,7 @@ def _is_there(path: Path) -> bool:
 def _hash(path: Path) -> str:
     try:
         return file_hash(path)
-    except OSError:
+    except (OSError, ValueError):
         return "missing"
 
 
