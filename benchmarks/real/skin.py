@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,81 +11,113 @@ import numpy as np
 from PIL import Image
 
 from t2ibench.models.faces import FaceMeshes
-from t2ibench.models.skin_tone import NO_FACE, SkinTone, measure
+from t2ibench.models.skin_tone import NO_FACE, SkinTone, linear, measure
 
-RACES = ("white", "black", "asian")
+RACES = {"white": "white", "black": "black", "asian": "asian", "mixed": "several people"}
 DRAWS = 4000
+ALL = "all"
 VALUES: dict[str, Callable[[SkinTone], float]] = {
     "L\\* − b\\*": lambda tone: tone.corrected.score,
     "ITA": lambda tone: tone.corrected.ita,
+    "L\\*": lambda tone: tone.corrected.lightness,
     "raw L\\* − b\\*": lambda tone: tone.raw.score,
     "raw ITA": lambda tone: tone.raw.ita,
-    "the scene's light alone": lambda tone: -tone.scene,
+    "darkness of the scene alone": lambda tone: -tone.scene,
+}
+LIGHTS = {  # linear light is multiplied by
+    "two stops less light": (0.25, 0.25, 0.25),
+    "a warm tint": (1.2, 1.0, 0.7),
+    "a cool tint": (0.8, 1.0, 1.3),
 }
 
 
 class Measured(NamedTuple):
-    """An image with its annotated race."""
+    """An image with its annotated race, and its tones in other lights."""
 
     model: str
     race: str
     tone: SkinTone
+    lit: dict[str, SkinTone]
 
 
 def report(folder: Path) -> str:
     """Figures of a folder of folders MODEL-baseline and MODEL-controlled with people.csv each."""
-    images = read(folder)
-    models = sorted({one.model for one in images})
+    images = list(read(folder))
+    models = [*sorted({one.model for one in images}), ALL]
+
+    def of(model: str, race: str) -> list[Measured]:
+        return [one for one in images if one.race == race and model in (one.model, ALL)]
+
+    def tones(model: str, race: str) -> list[SkinTone]:
+        return [one.tone for one in of(model, race) if one.tone.reason is None]
+
     lines = ["## Skin tone in pixels", ""]
-    lines += ["| share with a face, with a tone (images) | " + " | ".join(RACES) + " |"]
-    lines += ["| --- |" + " --- |" * len(RACES)]
-    for model in (*models, "all"):
+    lines += header("share with a face, with a tone (images)", RACES.values())
+    for model in models:
         cells = []
         for race in RACES:
-            mine = [one.tone for one in images if one.race == race and model in (one.model, "all")]
-            face = np.mean([tone.reason != NO_FACE for tone in mine])
-            given = np.mean([tone.reason is None for tone in mine])
-            cells.append(f"{face:.2f}, {given:.2f} ({len(mine)})")
-        lines.append(f"| {model} | " + " | ".join(cells) + " |")
-    lines += ["", "| AUC, white above black | " + " | ".join((*models, "all")) + " |"]
-    lines += ["| --- |" + " --- |" * (len(models) + 1)]
-    given_by = {
-        (model, race): [
-            one.tone for one in images
-            if one.race == race and one.tone.reason is None and model in (one.model, "all")
-        ]
-        for model in (*models, "all") for race in RACES
-    }  # fmt: skip
-    for name, value in VALUES.items():
-        cells = [
-            auc(*([value(tone) for tone in given_by[model, race]] for race in ("white", "black")))
-            for model in (*models, "all")
-        ]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    lines += ["", "| median (5th, 95th percentile) | " + " | ".join(RACES) + " |"]
-    lines += ["| --- |" + " --- |" * len(RACES)]
-    for name, value in list(VALUES.items())[:4]:
+            mine = [one.tone for one in of(model, race)]
+            found = sum(tone.reason != NO_FACE for tone in mine) / max(len(mine), 1)
+            given = sum(tone.reason is None for tone in mine) / max(len(mine), 1)
+            cells.append(f"{found:.2f}, {given:.2f} ({len(mine)})" if mine else "–")
+        lines.append(row(model, cells))
+    for above, below in (("white", "black"), ("asian", "black")):
+        lines += ["", *header(f"AUC, {above} above {below}", models)]
+        for name, value in VALUES.items():
+            pairs = [[list(map(value, tones(m, race))) for race in (above, below)] for m in models]
+            lines.append(row(name, [auc(*pair) for pair in pairs]))
+    lines += ["", *header("median (5th, 95th percentile)", list(RACES.values())[:3])]
+    for name, value in list(VALUES.items())[:-1]:
         cells = []
-        for race in RACES:
-            values = [value(tone) for tone in given_by["all", race]]
-            low, middle, high = np.percentile(values, [5, 50, 95])
+        for race in list(RACES)[:3]:
+            low, middle, high = np.percentile(list(map(value, tones(ALL, race))), [5, 50, 95])
             cells.append(f"{middle:.0f} ({low:.0f}, {high:.0f})")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    lines += ["", "Intervals of AUC: 95 %, bootstrap over images; no p-value is meant."]
+        lines.append(row(name, cells))
+    lines += ["", *header("median change of L\\* − b\\*, ITA, raw ITA", ["white", "black"])]
+    for light in LIGHTS:
+        cells = []
+        for race in ("white", "black"):
+            pairs = [
+                (one.tone, one.lit[light]) for one in of(ALL, race)
+                if one.tone.reason is None and one.lit[light].reason is None
+            ]  # fmt: skip
+            values = [VALUES[name] for name in ("L\\* − b\\*", "ITA", "raw ITA")]
+            moved = [np.median([value(b) - value(a) for a, b in pairs]) for value in values]
+            cells.append(", ".join(f"{change:+.0f}" for change in moved))
+        lines.append(row(light, cells))
+    lines += ["", "Intervals of AUC: 95 %, bootstrap over images."]
     return "\n".join(lines)
 
 
-def read(folder: Path) -> list[Measured]:
+def header(title: str, columns: Iterable[str]) -> list[str]:
+    """The first two lines of a table."""
+    columns = list(columns)
+    return [row(title, columns), row("---", ["---"] * len(columns))]
+
+
+def row(title: str, cells: Iterable[str]) -> str:
+    """A line of a table."""
+    return f"| {' | '.join([title, *cells])} |"
+
+
+def read(folder: Path) -> Iterable[Measured]:
     """Measure every image whose race is known."""
-    find, found = FaceMeshes(), []
+    find = FaceMeshes()
     for people in sorted(folder.glob("*/people.csv")):
         model = people.parent.name.rsplit("-", 1)[0]
         with people.open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                image = Image.open(people.parent / row["file"]).convert("RGB")
-                tone = measure(np.asarray(image), find(image))
-                found.append(Measured(model, row["race"], tone))
-    return found
+            for given in csv.DictReader(stream):
+                image = Image.open(people.parent / given["file"]).convert("RGB")
+                pixels, meshes = np.asarray(image), find(image)
+                lit = {name: measure(relit(pixels, gain), meshes) for name, gain in LIGHTS.items()}
+                yield Measured(model, given["race"], measure(pixels, meshes), lit)
+
+
+def relit(pixels: np.ndarray, gain: tuple[float, float, float]) -> np.ndarray:
+    """The same picture in another light."""
+    light = np.clip(linear(pixels) * gain, 0, 1)
+    out = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.round(255 * out).astype(np.uint8)
 
 
 def auc(above: list[float], below: list[float]) -> str:
@@ -100,9 +132,3 @@ def auc(above: list[float], below: list[float]) -> str:
     ]
     low, high = np.percentile(draws, [2.5, 97.5])
     return f"{wins.mean():.2f} [{low:.2f}, {high:.2f}] ({len(above)} v {len(below)})"
-
-
-if __name__ == "__main__":
-    import sys
-
-    print(report(Path(sys.argv[1])))
