@@ -57,6 +57,7 @@ class Outcome:
         scored: Task id to what this call scored, whatever others have written since.
         paired: Task id to how each image moves those scores.
         lost: Images that were tried now and not got, by status and reason.
+        remarks: What a reader of a file may not expect, with the file's name.
     """
 
     results: Results | None
@@ -69,6 +70,7 @@ class Outcome:
     scored: Mapping[str, TaskResult] = field(default_factory=dict)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -103,6 +105,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
                     list(dict.fromkeys(map(str, job.damaged))),
                     job.problems(),
                     lost=job.lost,
+                    remarks=job.remarks,
                 )
                 if observing and not settings.no_score:
                     _score(prepared, job, reporter, outcome)

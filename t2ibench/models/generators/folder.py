@@ -49,16 +49,28 @@ class ImageFolder:
             raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
 
+    def existing(self) -> list[tuple[Path, str]]:
+        """Every image that is there with its prompt, in the order of the folder."""
+        return [pair for pair in self.pictures() if _is_there(pair[0])]
+
     def pictures(self) -> list[tuple[Path, str]]:
-        """Every image with its prompt, in the order of the folder."""
+        """The same with images that are listed and missing, which not all may be."""
         found = [(path, prompt) for prompt, path in self._read()]
-        if not found:
+        if any(_is_there(path) for path, _ in found):
+            return found
+        if found:
+            names = [str(path.relative_to(self._root)) for path, _ in found]
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             raise T2IBenchError(
-                f"'{self._root}' holds no images with prompts.",
-                f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
-                "a prompt.",
+                f"'{self._root}' lists images of which none exists: "
+                f"{', '.join(names[:_SHOWN])}{more}.",
+                "Add the images, or remove their rows.",
             )
-        return found
+        raise T2IBenchError(
+            f"'{self._root}' holds no images with prompts.",
+            f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
+            "a prompt.",
+        )
 
     def _read(self) -> Iterator[tuple[str, Path]]:
         for name in _MANIFESTS:
@@ -71,13 +83,13 @@ class ImageFolder:
             return
         for folder in folders:
             for path in _images(folder):
-                yield folder.name.replace("_", " "), self._inside_file(path, folder.name)
+                yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
             inside = path.resolve().is_relative_to(self._root)
-        except RuntimeError:  # what pathlib raises for a loop of links
-            raise _nowhere(path, where) from None
+        except (RuntimeError, OSError, ValueError):  # a loop of links, or no name of a file
+            return path
         if not inside:
             raise T2IBenchError(
                 f"{where}: '{path}' is outside {self._root}.",
@@ -85,28 +97,11 @@ class ImageFolder:
             )
         return path
 
-    def _inside_file(self, path: Path, where: str) -> Path:
-        if not self._inside(path, where).is_file():
-            raise _nowhere(path, where)
-        return path
-
     def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
-        missing = []
         for line, row in _rows(manifest):
             where = f"{manifest}:{line}"
             name, prompt = (_cell(row, keys, where) for keys in (_FILE_KEYS, _PROMPT_KEYS))
-            path = self._inside(self._root / name, where)
-            if path.is_file():
-                yield prompt, path
-            else:
-                missing.append(f"{name} (line {line})")
-        if missing:
-            shown = ", ".join(missing[:_SHOWN])
-            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            raise T2IBenchError(
-                f"{manifest} lists images that do not exist: {shown}{more}.",
-                "Add the images, or remove their rows.",
-            )
+            yield prompt, self._inside(self._root / name, where)
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
         for folder in folders:
@@ -116,7 +111,7 @@ class ImageFolder:
             for line, row in _rows(metadata):
                 prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
                 for path in _images(folder / "samples"):
-                    yield prompt, self._inside_file(path, str(metadata))
+                    yield prompt, self._inside(path, str(metadata))
                 break
 
 
@@ -139,7 +134,7 @@ class FolderGenerator(ImageFolder):
         model_args: See `FolderArguments`.
 
     Raises:
-        T2IBenchError: the folder is empty, of no known layout, a file of it is missing, or its
+        T2IBenchError: the folder is empty, of no known layout, none of its files exists, or its
             prompts have no request in common.
     """
 
@@ -171,7 +166,7 @@ class FolderGenerator(ImageFolder):
         if request:
             self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:
-            hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
+            hashes = dict(zip(paths, pool.map(_hash, paths), strict=True))
         content = {
             prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
         }
@@ -186,10 +181,14 @@ class FolderGenerator(ImageFolder):
             if request.index < len(files):
                 path = files[request.index]
                 used = self._given[normal(request.prompt)] if self._asked else None
-                file = str(path.relative_to(self._root))
-                results.append(GeneratedImage("ok", path=path, file=file, revised_prompt=used))
+                name = str(path.relative_to(self._root))
+                if _is_there(path):
+                    found = GeneratedImage("ok", path=path, file=name, revised_prompt=used)
+                else:
+                    found = GeneratedImage("failed", reason=f"{name}: there is no such file")
             else:
-                results.append(GeneratedImage("failed", reason="the folder has no such image"))
+                found = GeneratedImage("failed", reason="the folder has no such image")
+            results.append(found)
         return results
 
     def available(self, prompt: str) -> int | None:
@@ -251,10 +250,19 @@ def _images(folder: Path) -> list[Path]:
     return sorted(paths, key=_natural)
 
 
-def _nowhere(path: Path, where: str) -> T2IBenchError:
-    return T2IBenchError(
-        f"{where}: '{path}' is a link that leads nowhere.", "Remove it, or put the image there."
-    )
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file; a link may lead nowhere, or to itself."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _hash(path: Path) -> str:
+    try:
+        return file_hash(path)
+    except (OSError, ValueError):
+        return "missing"
 
 
 def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
