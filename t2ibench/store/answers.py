@@ -19,8 +19,8 @@ def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
     """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
 
     Examples:
-        >>> who_judged({"answers by anna": "3f2a", "skin": "77e1"})
-        {'answers by anna': '', 'skin': '77e1'}
+        >>> who_judged({"answers by anna": "3f2a", "toyland": "77e1"})
+        {'answers by anna': '', 'toyland': '77e1'}
     """
     return {
         name: "" if name.startswith((ANSWERS_BY, LABELS_BY)) else fingerprint

@@ -43,7 +43,6 @@ JUDGES: Registry[Adapter[Judge]] = Registry(
         "clip": "t2ibench.models.judges.clip:ADAPTER",
         "answers": "t2ibench.models.judges.answers:ADAPTER",
         "toyland": "t2ibench.models.judges.toyland:ADAPTER",
-        "skin": "t2ibench.models.judges.skin:ADAPTER",
     },
 )
 _FLAG = "--judge-args"
