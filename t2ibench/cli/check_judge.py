@@ -71,6 +71,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
     from t2ibench.apps.labelling.trial import (
         labelled_questions,
         people_questions,
+        same_classes,
         toyland_questions,
     )
 
@@ -91,20 +92,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
         known, notes = [*known, *found], [*notes, *lines]
     if not known:
         raise T2IBenchError("None of these images has a label.", *notes[:1])
-    # One question has one set of classes, whichever folder shows them.
-    return _same_classes(known), [folder.name for folder in folders], notes
-
-
-def _same_classes(known: list[Known]) -> list[Known]:
-    from dataclasses import replace
-
-    classes: dict[str, set[str]] = {}
-    for one in known:
-        classes.setdefault(one.attribute, set()).update(one.query.classes)
-    return [
-        replace(one, query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))))
-        for one in known
-    ]
+    return same_classes(known), [folder.name for folder in folders], notes
 
 
 def _progress(done: int, total: int) -> None:
@@ -118,8 +106,9 @@ def check_lines(check: JudgeCheck, people: bool = True) -> list[str]:
     of = f"labelled images of {', '.join(check.source)}" if people else "drawn images"
     lines = textwrap.wrap(f"{check.judge} on {check.images} {of}", _WIDTH)
     for one in check.attributes:
-        lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH), *_table(one)]
-        lines += _by_group(one)
+        lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH)]
+        if any(found.sensitivity.images for found in one.classes):
+            lines += [*_table(one), *_by_group(one)]
         if people:
             verdict = f"Verdict: {one.verdict}. {one.reason[:1].upper()}{one.reason[1:]}."
             lines += textwrap.wrap(verdict, _WIDTH)

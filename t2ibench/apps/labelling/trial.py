@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from t2ibench.apps.labelling.sheet import CLASSES_BETWEEN, NO_CLASS, option_of, sheet_rows
@@ -192,9 +192,26 @@ def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]
             if row[name].strip():
                 question = f"What is the {name.replace('_', ' ')} of the person?"
                 groups = {by: one for by, one in said.items() if by != name and one != UNKNOWN}
+                groups["folder"] = folder.name
                 query = Query(image, prompt, line, sha256, question, options)
                 found.append(Known(query, said[name], name, f"{folder}\0{prompt}", groups))
     return found, notes
+
+
+def same_classes(known: Sequence[Known]) -> list[Known]:
+    """The questions of several folders: each has one set of classes, and folders are groups."""
+    classes: dict[str, set[str]] = {}
+    for one in known:
+        classes.setdefault(one.attribute, set()).update(one.query.classes)
+    several = len({one.groups["folder"] for one in known}) > 1
+    return [
+        replace(
+            one,
+            query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))),
+            groups={by: group for by, group in one.groups.items() if several or by != "folder"},
+        )
+        for one in known
+    ]
 
 
 def _attributes(table: Table, labels: Path) -> dict[str, tuple[str, ...]]:
