@@ -120,7 +120,8 @@ def _table(one: AttributeCheck) -> list[str]:
 
     rows = [
         [
-            textwrap.shorten(found.name, _CLASS_WIDTH, placeholder="…") or found.name[:_CLASS_WIDTH],
+            textwrap.shorten(found.name, _CLASS_WIDTH, placeholder="…")
+            or found.name[:_CLASS_WIDTH],
             found.images,
             *map(_interval, (found.answered, found.sensitivity, found.specificity)),
         ]

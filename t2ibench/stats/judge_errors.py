@@ -51,9 +51,7 @@ class ClassErrors:
     @property
     def youden(self) -> Rate:
         """Sensitivity + specificity - 1 (Youden 1950): 1 without errors, 0 for guesses."""
-        return _combined(
-            lambda se, sp: max(se + sp - 1, 0), [self.sensitivity, self.specificity]
-        )
+        return _combined(lambda se, sp: max(se + sp - 1, 0), [self.sensitivity, self.specificity])
 
     def read(self, share: float) -> Rate:
         """What the judge would read where a share of the images shows the class.
@@ -187,8 +185,8 @@ def errors_of(
 
     def rate(hits: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> Rate:
         number = int(c.max()) + 1 if len(c) else 0
-        sums = [np.bincount(c[one], minlength=number) for one in (hits & among, among)]
-        return clustered_rate(*sums, level)
+        right = np.bincount(c[hits & among], minlength=number)
+        return clustered_rate(right, np.bincount(c[among], minlength=number), level)
 
     own = t == code
     return ClassErrors(

@@ -291,7 +291,9 @@ def _again(judge: Judge, queries: Sequence[Query], answers: Sequence[Answer]) ->
     return len(numbers), same
 
 
-def _attribute_checks(known: Sequence[Known], answers: Sequence[Answer]) -> Iterator[AttributeCheck]:
+def _attribute_checks(
+    known: Sequence[Known], answers: Sequence[Answer]
+) -> Iterator[AttributeCheck]:
     """Question by question; what was not answered for an error is left out."""
     asked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = {}
     for one, answer in zip(known, answers, strict=True):
