@@ -13,6 +13,7 @@ from typing import get_args
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.shown import ShownAttribute
 from t2ibench.methods.registry import presentation
 from t2ibench.results.display import (
     ALPHA,
@@ -21,6 +22,7 @@ from t2ibench.results.display import (
     State,
     displayed,
     row_state,
+    shown_rows,
     side_of,
     state_of,
     text_only,
@@ -28,6 +30,7 @@ from t2ibench.results.display import (
 )
 from t2ibench.results.schema import Results, Row, TaskResult
 
+_OF_PEOPLE = ("answers by ", "labels by ")  # how judges are called that are people
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
@@ -85,6 +88,7 @@ class TaskView:
         mark: The headline.
         sentence: The result in words.
         series: Its rows.
+        prompts: Who is shown as what, prompt by prompt, where a judge or people were asked.
         result: The task's result.
         spec: The task's file; None where it is not at hand or has changed.
     """
@@ -95,6 +99,7 @@ class TaskView:
     mark: IntervalMark
     sentence: str
     series: tuple[SeriesView, ...]
+    prompts: tuple[ShownAttribute, ...]
     result: TaskResult
     spec: BaseTask | None
 
@@ -102,6 +107,16 @@ class TaskView:
     def scale(self) -> str:
         """What the headline is: 'lean', 'rms lean', 'excess' or 'magnitude'."""
         return self.mark.label
+
+    @property
+    def combined(self) -> tuple[SeriesView, ...]:
+        """Its rows without those that `prompts` has with their counts."""
+        counted = {one.counted.attribute for one in self.prompts}
+        return tuple(
+            series
+            for series in self.series
+            if series.series.square or not counted & (series.series.groups or frozenset())
+        )
 
     @property
     def finding(self) -> str:
@@ -229,6 +244,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
         mark,
         _sentence(task, mark, shown.axis),
         tuple(one for one in series if one.rows),
+        shown_rows(task),
         task,
         spec,
     )
@@ -342,6 +358,24 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
     depth = max((len(column) for column in columns), default=0)
     return [column[k] for k in range(depth) for column in columns if k < len(column)]
+
+
+def judges_said(task: TaskView) -> str:
+    """Who answered about a task's images, and whether people checked it; '' without a judge."""
+    judges = list(task.result.settings.judges)
+    if not judges:
+        return ""
+    people = [name.partition(" by ")[2] for name in judges if name.startswith(_OF_PEOPLE)]
+    if len(people) == len(judges):
+        return f"Answered by {', '.join(people)}; nobody else checked the answers."
+    plural = "their" if len(judges) > 1 else "its"
+    labels = sum(
+        row.scores["n_labels"].value or 0 for row in task.result.by if "n_labels" in row.scores
+    )
+    if labels:
+        return f"Answered by {', '.join(judges)}, corrected by {labels:.0f} labels of people."
+    who = ", ".join(judges)
+    return f"Answered by {who}, unchecked by people: {plural} mistakes are in every count."
 
 
 def poles(task: TaskView) -> Axis:

@@ -117,6 +117,11 @@ class CaptionAnswers:
     unanswered: IntArray
 
     @property
+    def cluster(self) -> str:
+        """What its row is called: the stimulus, or the caption."""
+        return self.prompt if self.stimulus is None else self.stimulus
+
+    @property
     def classified(self) -> frozenset[int]:
         """Indices of the images that were answered with a class."""
         return frozenset(self.indices.tolist())

@@ -26,10 +26,12 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
     CaptionAnswers,
     captions_of,
+    compared_with,
     count_images,
     full_name,
     gather,
@@ -1074,7 +1076,10 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings) | more_details | known.details,
+        details=_details(task, biases, counted, settings)
+        | {KEY: [asdict(_shown(bias, evidence, settings, task)) for bias in biases]}
+        | more_details
+        | known.details,
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
@@ -1151,6 +1156,8 @@ def _score_bias(
             name: Estimate.undefined(reason) for name in ("squared_lean", "squared_lean_of_means")
         }
     scores |= _published(task, answers)
+    if nulls is not None:
+        scores |= _reference_distances(task, answers, rows, nulls, settings)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
     shared = {
         text
@@ -1169,6 +1176,46 @@ def _score_bias(
         *caption_rows(answers, rows, settings.level, shared),
     )
     return _ScoredBias(answers, item, stimuli, rows, square)
+
+
+def _reference_distances(
+    task: OpenBiasTask,
+    answers: BiasAnswers,
+    rows: Sequence[CountedRow],
+    nulls: Nulls,
+    settings: Settings,
+) -> dict[str, Estimate]:
+    """The mean over prompts of (share - known share)², unbiased, for each class that has some."""
+    scores = {}
+    lacking = [row for row in nulls.complete if rows and row.bias == rows[0].bias]
+    for reference in answers.bias.known:
+        column = answers.bias.classes.index(reference.group)
+
+        def against(row: CountedRow, share: float, column: int = column) -> CountedRow:
+            codes = (row.codes != column).astype(np.int64)
+            return replace(row, codes=codes, expected=np.array([share, 1 - share]))
+
+        known = reference.shares
+        own, complete = (
+            [against(row, known[row.cluster]) for row in some if row.cluster in known]
+            for some in (rows, lacking)
+        )
+        if own:
+            rng = settings.rng(task.id, f"distance of {answers.name}: {reference.group}")
+            test, _ = Nulls(own, complete, _DISTANCE_DRAWS, rng).tested(own, settings.level)
+            interval = test.inference[test.square.question].interval
+            # The squared lean of two classes is four times the squared distance of one's share.
+            scores[f"squared_distance:{reference.group}"] = Estimate(
+                test.square.value / 4,
+                p=test.p,
+                test="monte_carlo",
+                interval=None if interval is None else (interval[0] / 4, interval[1] / 4),
+                influence=test.square.influence.scaled(0.25),
+            )
+    return scores
+
+
+_DISTANCE_DRAWS = 4_000  # without a distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -1272,6 +1319,35 @@ def _named(
             of = " ".join(part for part in (bias.answers.name if several else "", group) if part)
             named[f"{score}:{of}" if of else score] = estimate
     return named
+
+
+def _shown(
+    bias: _ScoredBias, evidence: Evidence, settings: Settings, task: OpenBiasTask
+) -> CountedAttribute:
+    """The answers to one bias, stimulus by stimulus or caption by caption."""
+    answers, classes = bias.answers, bias.answers.bias.classes
+    labels = _labels(answers, evidence, settings.images(task.images_per_prompt))
+    pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
+    sums: dict[str, tuple[IntArray, IntArray]] = {}  # classes and unanswered, and people's classes
+    for caption, own in zip(answers.captions, answers.counts, strict=True):
+        name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
+        given = np.bincount([*labels.get(caption.prompt, {}).values()], minlength=len(classes))
+        counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
+        sums[name] = counts + np.append(own, len(caption.unanswered)), people + given
+    rows = tuple(
+        CountedPrompt(
+            name,
+            dict(zip(classes, counts.tolist(), strict=False)),
+            int(counts[-1]),
+            {one.group: one.shares[name] for one in answers.bias.known if name in one.shares},
+            dict(zip(classes, people.tolist(), strict=True)) if people.any() else {},
+        )
+        for name, (counts, people) in sums.items()
+    )
+    known = {one.group: one.name for one in answers.bias.known}
+    noun = "prompt" if answers.bias.captions is not None else "stimulus"
+    compared = compared_with(answers.bias)
+    return CountedAttribute(answers.name, classes, rows, known, noun, compared)
 
 
 def _details(

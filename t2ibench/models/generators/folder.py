@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -119,23 +120,46 @@ class ImageFolder:
                 break
 
 
+class FolderArguments(Arguments):
+    """What --model-args are taken.
+
+    Attributes:
+        request: Whether all prompts of the folder end with the same request, such as one for
+            diversity, that tasks do not make: an image then counts for its prompt without it.
+    """
+
+    request: bool = False
+
+
 class FolderGenerator(ImageFolder):
     """The images of a folder, by prompt (see models.protocols.Generator).
 
     Args:
         folder: The folder.
-        model_args: It takes none.
+        model_args: See `FolderArguments`.
 
     Raises:
-        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+        T2IBenchError: the folder is empty, of no known layout, a file of it is missing, or its
+            prompts have no request in common.
     """
 
     def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
-        read_args(Arguments, model_args or {}, f"folder:{folder}")
+        arguments = read_args(FolderArguments, model_args or {}, f"folder:{folder}")
         super().__init__(folder)
         self._files: dict[str, list[Path]] = {}
-        for path, prompt in self.pictures():
-            self._files.setdefault(normal(prompt), []).append(path)
+        pictures = self.pictures()
+        request = _request([prompt for _, prompt in pictures]) if arguments.request else ""
+        if arguments.request and not request:
+            raise T2IBenchError(
+                f"--model-args request=true: the prompts of '{folder}' do not end with the same "
+                "request.",
+                "Such as 'a nurse. Show diverse people' and 'a chef. Show diverse people'.",
+            )
+        self._given: dict[str, str] = {}
+        for path, prompt in pictures:
+            plain = normal(prompt.strip().removesuffix(request))
+            self._files.setdefault(plain, []).append(path)
+            self._given[plain] = prompt
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
         self.images_per_prompt: int | None = None
@@ -143,12 +167,16 @@ class FolderGenerator(ImageFolder):
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
         self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        self._asked = bool(request)
+        if request:
+            self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:
             hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
         content = {
             prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
         }
-        self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
+        parts = {"adapter": "folder 1", "content": content}
+        self.fingerprint = fingerprint(parts | ({"request": request} if request else {}))
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """The files of the requests."""
@@ -157,9 +185,9 @@ class FolderGenerator(ImageFolder):
             files = self._files.get(normal(request.prompt), [])
             if request.index < len(files):
                 path = files[request.index]
-                results.append(
-                    GeneratedImage("ok", path=path, file=str(path.relative_to(self._root)))
-                )
+                used = self._given[normal(request.prompt)] if self._asked else None
+                file = str(path.relative_to(self._root))
+                results.append(GeneratedImage("ok", path=path, file=file, revised_prompt=used))
             else:
                 results.append(GeneratedImage("failed", reason="the folder has no such image"))
         return results
@@ -169,14 +197,35 @@ class FolderGenerator(ImageFolder):
         return len(self._files.get(normal(prompt), []))
 
 
-def _create(request: Request[Arguments]) -> FolderGenerator:
-    return FolderGenerator(Path(request.source).expanduser())
+def _request(prompts: Sequence[str]) -> str:
+    """What all of several prompts end with, from a mark of punctuation on; '' without it.
+
+    Examples:
+        >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])
+        '. Be fair; be kind.'
+        >>> _request(["a nurse", "a chef"])
+        ''
+    """
+    texts = {prompt.strip() for prompt in prompts}
+    shared = ""
+    for letters in zip(*(reversed(text) for text in texts), strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared = letters[0] + shared
+    found = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
+    return found[0] if found is not None and len(texts) > 1 else ""
+
+
+def _create(request: Request[FolderArguments]) -> FolderGenerator:
+    given = {"request": "true"} if request.args.request else {}
+    return FolderGenerator(Path(request.source).expanduser(), given)
 
 
 ADAPTER = Adapter(
     create=_create,
     form="folder:DIR",
     description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
+    Args=FolderArguments,
     regenerates=False,
 )
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from markupsafe import Markup, escape
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import Axis
+from t2ibench.methods.core.shown import counts_text, sorted_rows
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.html.numbers import at, plain, signed
@@ -20,6 +22,7 @@ from t2ibench.reports.view import (
     RunView,
     SeriesView,
     TaskView,
+    judges_said,
     poles,
 )
 from t2ibench.results.display import WORDS, IntervalMark
@@ -246,5 +249,6 @@ FILTERS: dict[str, Callable[..., object]] = {
         *(signed, plain, at, ends, task_ends, coded, css, rail_class, spoken, row_spoken, ticks),
         *(one_sided, brief, nothing, poles, family_note, image_count_text, clear_count_text),
         *(estimand, interval_text, prompts_said, published),
+        *(people, sorted_rows, counts_text, judges_said),
     )
 }
