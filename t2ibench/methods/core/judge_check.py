@@ -19,6 +19,7 @@ from t2ibench.stats.judge_errors import (
     group_test,
 )
 
+CHECKED = "judge_checks"  # in a result's details
 NEAR = 0.05  # what a share may move by where a judge is used as it is
 LEAST_YOUDEN = 0.5  # of the lower end of sensitivity + specificity - 1
 LEAST_ANSWERED = 0.5  # of the images of a class
