@@ -38,13 +38,16 @@ def people_checked(task: TaskResult) -> str:
     if not found:
         each = "their" if len(task.settings.judges) > 1 else "its"
         return f"unchecked by people: {each} mistakes are in every count"
-    told = [
-        f"{one['verdict']}{_named(one['bias']) if len(found) > 1 else ''}, {one['reason']}"
+    told = dict.fromkeys(
+        f"do not use ({one['reason']})"
+        if one["verdict"] == "do not use"
+        else "corrected by its errors there"
+        if one["verdict"] == "use corrected"
+        else "use"
         for one in found
-    ]
+    )
     images = max(one["images"] for one in found)
-    return f"checked by people on {images} labelled images ({'; '.join(told)})"
-
-
-def _named(bias: str) -> str:
-    return f" about {bias}"
+    checked = {one["bias"] for one in found}
+    others = [one["bias"] for one in task.details.get("biases", []) if one["bias"] not in checked]
+    rest = f"; unchecked about {listed(others)}" if others else ""
+    return f"checked by people on {images} labelled images: {'; '.join(told)}{rest}"
