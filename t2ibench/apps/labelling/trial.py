@@ -13,6 +13,7 @@ from t2ibench.apps.labelling.sheet import CLASSES_BETWEEN, NO_CLASS, option_of, 
 from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.judge_check import (
+    FOLDER,
     AttributeCheck,
     JudgeCheck,
     LabelledAnswer,
@@ -192,7 +193,7 @@ def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]
             if row[name].strip():
                 question = f"What is the {name.replace('_', ' ')} of the person?"
                 groups = {by: one for by, one in said.items() if by != name and one != UNKNOWN}
-                groups["folder"] = folder.name
+                groups[FOLDER] = folder.name
                 query = Query(image, prompt, line, sha256, question, options)
                 found.append(Known(query, said[name], name, f"{folder}\0{prompt}", groups))
     return found, notes
@@ -203,12 +204,12 @@ def same_classes(known: Sequence[Known]) -> list[Known]:
     classes: dict[str, set[str]] = {}
     for one in known:
         classes.setdefault(one.attribute, set()).update(one.query.classes)
-    several = len({one.groups["folder"] for one in known}) > 1
+    several = len({one.groups[FOLDER] for one in known}) > 1
     return [
         replace(
             one,
             query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))),
-            groups={by: group for by, group in one.groups.items() if several or by != "folder"},
+            groups={by: group for by, group in one.groups.items() if several or by != FOLDER},
         )
         for one in known
     ]
