@@ -84,7 +84,10 @@ def _transported(judge: Judge, known: Sequence[Known]) -> Iterator[str]:
     """Shares of women by folder: people's, the judge's, and corrected by other models' errors."""
     answers = judge.answer([one.query for one in known])
     rows = [
-        (one.groups["folder"], LabelledAnswer(one.truth, answer.answer or UNKNOWN, one.cluster, {}))
+        (
+            one.groups["folder"],
+            LabelledAnswer(one.truth, answer.answer or UNKNOWN, one.cluster, one.groups),
+        )
         for one, answer in zip(known, answers, strict=True)
     ]
     yield "Share of women; errors are those on the images of the other models."

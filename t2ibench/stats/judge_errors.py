@@ -121,16 +121,20 @@ def _combined(value: Callable[..., float], rates: Sequence[Rate]) -> Rate:
     return Rate(float(middle), *ends, min(rate.images for rate in rates))
 
 
-def clustered_rate(hits: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95) -> Rate:
+def clustered_rate(
+    hits: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.95, *, of_another: bool = False
+) -> Rate:
     """A share of all images of several prompts, images of one prompt alike.
 
-    p = sum x_c / sum n_c with the ratio estimator's variance over prompts, at least that of
-    independent images; Wilson's interval with the effective number of images and Student's t.
+    p = sum x_c / sum n_c with the ratio estimator's variance V over C prompts, at least that of
+    independent images; Wilson's interval with the effective number of images and Student's t. For
+    one more prompt, V grows by what prompts differ by, C V - p (1 - p) / n of n images a prompt.
 
     Args:
         hits: Images with the answer, shape (prompts,).
         totals: Images, shape (prompts,); prompts without any do not count.
         level: Confidence level, in (0, 1).
+        of_another: Whether the interval is of one more prompt, and not of the mean of such.
 
     Returns:
         The share; from 0 to 1 where there is no image.
@@ -152,6 +156,8 @@ def clustered_rate(hits: npt.ArrayLike, totals: npt.ArrayLike, level: float = 0.
         df = prompts - 1.0
         variance = prompts / df * float(((x - p * n) ** 2).sum()) / images**2
         spread = p * (1 - p)
+        if of_another:
+            variance += max(0.0, prompts * variance - spread * prompts / images)
         size = min(images, spread / variance) if spread > 0 and variance > 0 else images
     return Rate(p, *Proportion(p, size, max(df, 1.0)).interval(level), int(images))
 
@@ -162,6 +168,8 @@ def errors_of(
     code: int,
     clusters: npt.ArrayLike,
     level: float = 0.95,
+    *,
+    of_another: bool = False,
 ) -> ClassErrors:
     """A judge's errors about one class, from images that people labelled.
 
@@ -171,6 +179,7 @@ def errors_of(
         code: Number of the class.
         clusters: Number of the prompt of each image, from 0.
         level: Confidence level, in (0, 1).
+        of_another: See `clustered_rate`.
 
     Returns:
         The errors.
@@ -186,7 +195,8 @@ def errors_of(
     def rate(hits: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> Rate:
         number = int(c.max()) + 1 if len(c) else 0
         right = np.bincount(c[hits & among], minlength=number)
-        return clustered_rate(right, np.bincount(c[among], minlength=number), level)
+        totals = np.bincount(c[among], minlength=number)
+        return clustered_rate(right, totals, level, of_another=of_another)
 
     own = t == code
     return ClassErrors(

@@ -87,7 +87,7 @@ def test_a_judge_that_answers_nothing_has_no_errors_and_no_use() -> None:
     assert found.model_dump_json()  # no number that JSON does not have
 
 
-def test_five_folders_stand_for_others_and_their_differences_count() -> None:
+def test_four_folders_stand_for_others_and_their_differences_count() -> None:
     """A judge that is right in .99 of some models' images and .8 of another's."""
     rng = np.random.default_rng(6)
     rows = [
@@ -95,7 +95,7 @@ def test_five_folders_stand_for_others_and_their_differences_count() -> None:
         for number, right in enumerate([0.99, 0.99, 0.99, 0.99, 0.75])
         for row in answers(rng, right, prompts=12)
     ]
-    few = [row for row in rows if row.groups["folder"] != "model 0"]
+    few = [row for row in rows if row.groups["folder"] in {"model 0", "model 1", "model 4"}]
     found, of_these = (check_attribute("gender", "?", CLASSES, some) for some in (rows, few))
     wide, narrow = (one.classes[0].sensitivity for one in (found, of_these))
     assert wide.ci_high - wide.ci_low > 1.5 * (narrow.ci_high - narrow.ci_low)

@@ -26,7 +26,7 @@ LEAST_YOUDEN = 0.5  # of the lower end of sensitivity + specificity - 1
 LEAST_ANSWERED = 0.5  # of the images of a class
 WIDEST = 0.15  # half the interval of a corrected share, from the errors' uncertainty alone
 UNEQUAL = 0.1  # how far apart one share may be read in two groups
-FEWEST_FOLDERS = 5  # that stand for others: below, a check is about these folders alone
+FEWEST_FOLDERS = 4  # that stand for others: below, a check is about these folders alone
 FEWEST = 20  # images of a class that it answered for
 _FEWEST_OF_GROUP = 10
 _ALPHA = 0.05
@@ -233,8 +233,8 @@ def check_attribute(
 ) -> AttributeCheck:
     """A judge's errors about one attribute, and the verdict.
 
-    Images of one prompt are alike; from five folders on, images of one folder are, because errors
-    that differ between models would not hold for another.
+    Images of one prompt are alike; from four folders on, images of one folder are, and intervals
+    are about one more folder, because errors may differ between models.
 
     Args:
         attribute: What it is.
@@ -250,10 +250,12 @@ def check_attribute(
     number = {name: code for code, name in enumerate(classes)}
     known = [one for one in rows if one.truth in number]
     none = [one for one in rows if one.truth not in number]
-    coded = _coded(known, number, of_folders=True)
+    several = len({one.groups.get(FOLDER) for one in known}) >= FEWEST_FOLDERS
+    of = [replace(one, prompt=one.groups.get(FOLDER, "")) for one in known] if several else known
+    coded = _coded(of, number)
     found = []
     for code, name in enumerate(classes):
-        errors = errors_of(*coded[:2], code, coded[2])
+        errors = errors_of(*coded[:2], code, coded[2], of_another=several)
         of_class = [one.answer for one in known if one.truth == name]
         found.append(
             ClassFound(
@@ -357,13 +359,9 @@ def _half(one: ClassFound) -> float:
 _Coded = tuple[list[int], list[int], list[int]]
 
 
-def _coded(
-    rows: Sequence[LabelledAnswer], number: Mapping[str, int], *, of_folders: bool = False
-) -> _Coded:
-    """People's and the judge's classes, and what images are alike by, as numbers."""
+def _coded(rows: Sequence[LabelledAnswer], number: Mapping[str, int]) -> _Coded:
+    """People's and the judge's classes and the prompts, as numbers."""
     prompts: dict[str, int] = {}
-    if of_folders and len({one.groups.get(FOLDER) for one in rows}) >= FEWEST_FOLDERS:
-        rows = [replace(one, prompt=one.groups.get(FOLDER, "")) for one in rows]
     return (
         [number[one.truth] for one in rows],
         [number.get(one.answer, -1) for one in rows],
