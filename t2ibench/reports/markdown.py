@@ -26,10 +26,11 @@ from t2ibench.reports.cells import (
     task_cells,
     three_digits,
 )
-from t2ibench.reports.view import RunView, TaskView, controls_said, judges_said, run_view
+from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import cut, in_two, shown_rows
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.schema import Results, Score, TaskResult
 
 COLUMNS = (
@@ -191,6 +192,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
             "",
         ]
     told = [f"- `{name}`: {escape(text)}" for name, text in overview.findings(run)]
+    told += [f"- {escape(text)}" for text in overview.judged(run)]
     if told:
         parts += ["## In words", "", *told, ""]
     for task in run.tasks:
@@ -234,7 +236,7 @@ def _prompts(task: TaskView) -> list[str]:
                       for k in known]  # fmt: skip
             rows.append(cells)
         title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
-        parts += [title, "", github(heads, rows), "", escape(judges_said(task)), ""]
+        parts += [title, "", github(heads, rows), "", escape(judges_said(task.result)), ""]
     return parts
 
 

@@ -13,6 +13,7 @@ from t2ibench.reports.cells import signed
 from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.view import RunView, TaskView, possible, verdict
 from t2ibench.results.display import UNSURE, WORDS, State
+from t2ibench.results.judge_checks import judges_said
 
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
@@ -164,6 +165,19 @@ def _interval(task: TaskView) -> str:
     if low is None or high is None or task.mark.state == "no_score":
         return ""
     return f"{low:+.2f} to {high:+.2f}"
+
+
+def judged(run: RunView) -> list[str]:
+    """Who answered about the images of which tasks, and whether people checked it."""
+    tasks: dict[str, list[str]] = {}
+    for task in run.tasks:
+        if said := judges_said(task.result):
+            tasks.setdefault(said, []).append(task.id)
+    return [
+        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' * (len(names) > _NAMED)}: "
+        f"{said[:1].lower()}{said[1:]}"
+        for said, names in tasks.items()
+    ]
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:

@@ -30,7 +30,6 @@ from t2ibench.results.display import (
 )
 from t2ibench.results.schema import Results, Row, TaskResult
 
-_OF_PEOPLE = ("answers by ", "labels by ")  # how judges are called that are people
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
 CONTROLS = "controls"  # name of the group of positive controls
 UNTRAINED = "random_encoder"  # the control by a network of random weights
@@ -358,24 +357,6 @@ def _turns(run: RunView) -> list[TaskView]:
     ]
     depth = max((len(column) for column in columns), default=0)
     return [column[k] for k in range(depth) for column in columns if k < len(column)]
-
-
-def judges_said(task: TaskView) -> str:
-    """Who answered about a task's images, and whether people checked it; '' without a judge."""
-    judges = list(task.result.settings.judges)
-    if not judges:
-        return ""
-    people = [name.partition(" by ")[2] for name in judges if name.startswith(_OF_PEOPLE)]
-    if len(people) == len(judges):
-        return f"Answered by {', '.join(people)}; nobody else checked the answers."
-    plural = "their" if len(judges) > 1 else "its"
-    labels = sum(
-        row.scores["n_labels"].value or 0 for row in task.result.by if "n_labels" in row.scores
-    )
-    if labels:
-        return f"Answered by {', '.join(judges)}, corrected by {labels:.0f} labels of people."
-    who = ", ".join(judges)
-    return f"Answered by {who}, unchecked by people: {plural} mistakes are in every count."
 
 
 def poles(task: TaskView) -> Axis:

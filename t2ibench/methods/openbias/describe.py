@@ -102,9 +102,10 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
     if share.interval is not None:
         low, high = (percent(end) for end in share.interval)
         between = f" ({low} to {high})"
-    labels = item.scores["n_labels"].value or 0.0
+    labels = item.scores.get("n_labels")
+    by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
     return (
-        f"corrected by {labels:.0f} labels of people, {percent(share.value or 0.0)}{between} of "
+        f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
         f"all images show {people_or_class(name)}; as judged, {told}"
     )
 

@@ -31,6 +31,7 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.judge_check import AttributeCheck
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
@@ -42,6 +43,7 @@ from t2ibench.methods.openbias.answers import (
     labels_of,
     stimulus_counts,
 )
+from t2ibench.methods.openbias.judge_check import check_details, check_of, corrected_items
 from t2ibench.methods.openbias.rows import (
     POOLED,
     CountedRow,
@@ -63,7 +65,7 @@ from t2ibench.methods.openbias.rows import (
     share_influence,
     share_scores,
 )
-from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
+from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
 from t2ibench.stats import (
     Slope,
@@ -1065,10 +1067,16 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     stuck = headline.reason if classified and headline.value is None else None
     further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
     by: list[Item] = []
-    for bias in biases:  # scores are corrected where people labelled some of the images
+    checks: list[tuple[Bias, AttributeCheck]] = []
+    for bias in biases:  # corrected where people labelled some of the images, or others
         n = settings.images(task.images_per_prompt)
         corrected = corrected_scores(bias.answers, evidence, n, settings)
-        by += [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
+        items = [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
+        check = None if corrected else check_of(evidence, bias.answers.bias)
+        if check is not None:
+            checks.append((bias.answers.bias, check))
+            items = corrected_items(items, check)
+        by += items
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     known = _bounded(test, [row for row in complete if row.bias in counted], settings.level)
     scores |= known.scores
@@ -1084,7 +1092,8 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         details=_details(task, biases, counted, settings)
         | {KEY: [asdict(_shown(bias, complete, evidence, settings, task)) for bias in biases]}
         | more_details
-        | known.details,
+        | known.details
+        | check_details(checks),
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,

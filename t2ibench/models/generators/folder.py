@@ -24,7 +24,7 @@ _MANIFESTS = (
     "prompts.csv",
     "metadata.csv",
 )
-_FILE_KEYS = ("file", "file_name", "image", "path")
+FILE_KEYS = ("file", "file_name", "image", "path")
 _PROMPT_KEYS = ("prompt", "text", "caption")
 _SHOWN = 5
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
@@ -100,7 +100,7 @@ class ImageFolder:
     def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
         for line, row in _rows(manifest):
             where = f"{manifest}:{line}"
-            name, prompt = (_cell(row, keys, where) for keys in (_FILE_KEYS, _PROMPT_KEYS))
+            name, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
             yield prompt, self._inside(self._root / name, where)
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:

@@ -42,6 +42,7 @@ JUDGES: Registry[Adapter[Judge]] = Registry(
         "litellm": "t2ibench.models.judges.openai:LITELLM",
         "clip": "t2ibench.models.judges.clip:ADAPTER",
         "answers": "t2ibench.models.judges.answers:ADAPTER",
+        "face-gender": "t2ibench.models.judges.face_gender:ADAPTER",
         "toyland": "t2ibench.models.judges.toyland:ADAPTER",
     },
 )

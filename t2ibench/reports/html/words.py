@@ -22,10 +22,10 @@ from t2ibench.reports.view import (
     RunView,
     SeriesView,
     TaskView,
-    judges_said,
     poles,
 )
 from t2ibench.results.display import WORDS, IntervalMark
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.settings import Settings
 from t2ibench.store.distinct import REPEATED
 
@@ -202,9 +202,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     found = [instruments.get(len(run.encoders), several)]
     if run.judges:
         names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
-        checked = any("n_labels" in row.scores for task in run.tasks for row in task.result.by)
-        how = "checked by people" if checked else "unchecked by people"
-        found.append((f"{names}, {how}.", "Its mistakes are in every share."))
+        judged = [task.result for task in run.tasks if task.result.settings.judges]
+        told = list(dict.fromkeys(filter(None, map(judges_said, judged))))
+        found.append((f"{names}.", " ".join(told[:_MANY])))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
         images = "one image" if least == 1 else f"{least} images"
