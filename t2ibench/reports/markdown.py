@@ -212,7 +212,7 @@ def _prompts(task: TaskView) -> list[str]:
                      for row in sorted_rows(one)]  # fmt: skip
             heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
             title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
-            parts += [title, "", github(heads, brief), "", escape(judges_said(task)), ""]
+            parts += [title, "", github(heads, brief), "", escape(judges_said(task.result)), ""]
             continue
         known = sorted({name for row in one.rows for name in row.counted.known})
         labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
