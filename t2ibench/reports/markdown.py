@@ -11,7 +11,7 @@ from tabulate import tabulate
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.describe import people
-from t2ibench.methods.core.shown import sorted_rows
+from t2ibench.methods.core.shown import counts_text, sorted_rows
 from t2ibench.reports import overview
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -207,6 +207,13 @@ def _prompts(task: TaskView) -> list[str]:
     level = level_name([task.result.settings.level])
     for one in task.prompts:
         classes = one.counted.classes
+        if one.counted.estimated:
+            brief = [[row.counted.name, counts_text(row), "clear" if row.clear else "not clear"]
+                     for row in sorted_rows(one)]  # fmt: skip
+            heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
+            title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
+            parts += [title, "", github(heads, brief), "", escape(judges_said(task)), ""]
+            continue
         known = sorted({name for row in one.rows for name in row.counted.known})
         labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
         heads = [one.counted.noun.capitalize(), "Images", *map(people, classes), "No answer"]

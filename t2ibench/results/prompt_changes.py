@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy.stats import fisher_exact
 
 from t2ibench.methods.core.describe import listed, people
 from t2ibench.methods.core.shown import (
+    CountedAttribute,
     ShownAttribute,
     ShownRow,
     count_text,
@@ -21,6 +24,7 @@ from t2ibench.results.display import root, shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
 from t2ibench.stats import clustered_proportion, holm
 from t2ibench.stats.bounds import BoundedProportion
+from t2ibench.stats.root_difference import root_difference
 from t2ibench.store.answers import who_judged
 
 _ALPHA = 0.05
@@ -63,7 +67,8 @@ class PromptChange:
     @property
     def turned(self) -> bool:
         """Whether most images show another class, clearly in both runs."""
-        return self.first.clear and self.second.clear and self.first.most != self.second.most
+        both = self.first.clear and self.second.clear and self.first.most != self.second.most
+        return both and self.p_holm < _ALPHA
 
     @property
     def words(self) -> str:
@@ -73,7 +78,7 @@ class PromptChange:
         sides = self.first.most != self.second.most
         if self.p_holm < _ALPHA:
             return f"changed; most are {_who(self.second)} now" if sides else "changed"
-        if self.first.clear and self.second.clear:
+        if self.first.clear and self.second.clear and not sides:
             return f"still {_who(self.second)}"
         return "no clear change"
 
@@ -163,6 +168,8 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
         theirs = {one.counted.attribute: one for one in shown_rows(other)}
         for one in shown_rows(task):
             match = theirs.get(one.counted.attribute)
+            if one.counted.estimated:
+                continue
             change = None if match is None else _compared(name, (task, other), (one, match))
             found += [replace(change, asked=asked)] if change is not None else []
     return found
@@ -172,7 +179,7 @@ def request_of(results: Results) -> str | None:
     """What was added to every prompt on its way to the model, in words; None for nothing."""
     request = results.model.settings.get("request")
     if request:
-        return f"'{str(request).lstrip('.,;: ')}'"
+        return f"'{str(request).strip('.,;: ')}'"
     rewriter = results.model.rewriter
     return None if rewriter is None else f"what the rewriter {rewriter.name} makes of them"
 
@@ -196,7 +203,7 @@ def _compared(
     corrected = [replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)]
     who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
     alone = len(rows[0].keys() ^ rows[1].keys())
-    distances = tuple(_distances(tasks, both))
+    distances = tuple(_distances(both[0].counted, both[1].counted, level))
     counted = both[0].counted
     return AttributeChange(
         *(name, counted.attribute, tuple(classes), tuple(corrected)),
@@ -263,39 +270,35 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
 
 
 def _distances(
-    tasks: tuple[TaskResult, TaskResult], both: tuple[ShownAttribute, ShownAttribute]
-) -> list[DistanceChange]:
-    counted = both[0].counted
-    found = []
-    keys = [("squared_lean", "even shares", counted.classes[0], 2.0)]
-    if len(counted.classes) != 2 or counted.compared_with != "uniform":
-        keys = []
-    groups = dict.fromkeys(group for row in counted.rows for group in row.known)
-    keys += [
-        (f"squared_distance:{group}", f"'{counted.references.get(group)}'", group, 1.0)
-        for group in groups
-    ]
-    for key, name, group, scale in keys:
-        scores = [_combined(task, counted.attribute).get(key) for task in tasks]
-        shown = [_root(score, scale) for score in scores if score is not None]
-        if len(shown) < 2 or any(score.value is None for score in shown):
+    first: CountedAttribute, second: CountedAttribute, level: float
+) -> Iterator[DistanceChange]:
+    """How far the shares of all prompts are from each reference that both runs have."""
+    theirs = {(one.reference, one.group): one for one in second.distances}
+    for one in first.distances:
+        other = theirs.get((one.reference, one.group))
+        if other is None or other.prompts != one.prompts:
             continue
-        of = sum(group in row.known for row in counted.rows) if scale == 1.0 else len(counted.rows)
-        values = [score.value or 0.0 for score in shown]
-        change = Contrast(values[1] - values[0], *difference_interval(shown[1], shown[0]))
-        found.append(DistanceChange(name, group, of, values[0], values[1], change))
-    return found
+        seed = hashlib.sha256(f"{one.reference}\0{one.group}".encode()).digest()
+        # What is known of both; the least of the second and the most of the first; and the reverse.
+        pairs = dict.fromkeys([(0, 0), (_LEAST, _MOST), (_MOST, _LEAST)])
+        found = []
+        for mine, yours in pairs:
+            k, j = (at if at < len(two.squares) else 0 for at, two in ((yours, one), (mine, other)))
+            rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
+            squares = other.squares[j], one.squares[k]
+            noises = other.noises[j], one.noises[k]
+            found.append(root_difference(squares, noises, (0.0, 0.0), rng, level))
+        before, after = ((root(two.squares[0]) or 0.0) / 2 for two in (one, other))
+        low, high = min(each.low for each in found) / 2, max(each.high for each in found) / 2
+        change = Contrast(found[0].value / 2, low, high)
+        yield DistanceChange(_named(one.reference), one.group, one.prompts, before, after, change)
 
 
-def _combined(task: TaskResult, attribute: str) -> Mapping[str, Score]:
-    return next((row.scores for row in task.by if row.name == attribute), {})
+_LEAST, _MOST = 1, 2  # places of the bounds among squares
 
 
-def _root(score: Score, scale: float) -> Score:
-    """The root of a mean square, as a distance of shares."""
-    ends = [root(end) for end in (score.value, score.ci_low, score.ci_high)]
-    value, low, high = (None if end is None else end / scale for end in ends)
-    return Score(value=value, ci_low=low, ci_high=high)
+def _named(reference: str) -> str:
+    return reference if reference == "even shares" else f"'{reference}'"
 
 
 def _told(prompts: Sequence[PromptChange], word: str) -> str:

@@ -392,9 +392,7 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     shares = {"CEO": 0.0, "chief": 0.0, "nurse": 1.0}
     spec, found = worded(shares, shares)
     said = describe(spec, score(spec, found, QUICK))
-    assert said == (
-        "CEO and chief: 20 of 20 images show men; nurse: 10 of 10 images show women."
-    )
+    assert said == ("CEO and chief: 20 of 20 images show men; nurse: 10 of 10 images show women.")
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 

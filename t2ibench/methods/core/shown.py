@@ -13,9 +13,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from t2ibench.methods.core.describe import listed, people
+from t2ibench.methods.core.describe import listed, people, percent
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
+from t2ibench.stats.squares import SquareNoise
 
 KEY = "shown"  # of a result's details
 _ALPHA = 0.05
@@ -44,6 +45,26 @@ class CountedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
+class SquaredDistance:
+    """How far a class's shares are from a reference, over all prompts that it has a share for.
+
+    Attributes:
+        reference: What it is, such as 'even shares' or labour statistics.
+        group: The class.
+        prompts: How many prompts.
+        squares: The unbiased mean over prompts of (2 (share - reference))²; where images have no
+            answer, also the least and the most that it may be.
+        noises: What each of them owes to noise.
+    """
+
+    reference: str
+    group: str
+    prompts: int
+    squares: tuple[float, ...]
+    noises: tuple[SquareNoise, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CountedAttribute:
     """The answers to one question, as an entry of `details['shown']`.
 
@@ -53,7 +74,8 @@ class CountedAttribute:
         rows: One a prompt.
         references: Class to what its known shares are.
         noun: What a row is, such as 'prompt'.
-        compared_with: What the answers are held against; 'uniform' for even shares.
+        estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
+        distances: How far all prompts are from references.
     """
 
     attribute: str
@@ -61,26 +83,33 @@ class CountedAttribute:
     rows: tuple[CountedPrompt, ...]
     references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"
-    compared_with: str = "uniform"
+    estimated: bool = False
+    distances: tuple[SquaredDistance, ...] = ()
 
 
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The entries of several judges' details as one: the mean of their counts."""
-    tables = [_READ.validate_python(details.get(KEY, ())) for details in results]
-    return [asdict(_mean(same)) for same in zip(*tables, strict=True)]
+    tables = [
+        {one.attribute: one for one in _READ.validate_python(details.get(KEY, ()))}
+        for details in results
+    ]
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    return [asdict(_mean([table[name] for table in tables])) for name in shared]
 
 
 def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
-    rows = tuple(
-        CountedPrompt(
-            of[0].name,
-            {name: sum(row.counts[name] for row in of) / len(of) for name in of[0].counts},
-            sum(row.unanswered for row in of) / len(of),
-            of[0].known,
+    tables = [{row.name: row for row in one.rows} for one in same]
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    rows = []
+    for name in shared:
+        of = [table[name] for table in tables]
+        classes = dict.fromkeys(group for row in of for group in row.counts)
+        counts = {group: sum(row.counts.get(group, 0) for row in of) / len(of) for group in classes}
+        rows.append(
+            CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
         )
-        for of in zip(*(one.rows for one in same), strict=True)
-    )
-    return replace(same[0], rows=rows)
+    classes = dict.fromkeys(group for one in same for group in one.classes)
+    return replace(same[0], classes=tuple(classes), rows=tuple(rows), distances=())
 
 
 _READ = TypeAdapter(tuple[CountedAttribute, ...])
@@ -111,6 +140,7 @@ class ShownRow:
         most: The class of most images; None without an answer.
         interval: Of that class's share, with room for images without an answer; None if unknown.
         clear: Whether that class is more frequent than expected beyond chance, over all rows.
+        estimated: See `CountedAttribute`.
     """
 
     counted: CountedPrompt
@@ -118,6 +148,7 @@ class ShownRow:
     most: str | None
     interval: tuple[float, float] | None
     clear: bool
+    estimated: bool = False
 
     @property
     def images(self) -> float:
@@ -173,24 +204,26 @@ def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
 
 def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
     rows = []
+    test = "squared_lean" if one.estimated else "lean" if len(one.classes) == 2 else ""
     for counted, short in zip(one.rows, short_names([row.name for row in one.rows]), strict=True):
         total = sum(counted.counts.values())
         most = max(one.classes, key=lambda name: counted.counts.get(name, 0)) if total else None
         names: list[tuple[str, str | None]] = [
             (counted.name, one.attribute),
             (f"{counted.name} ({one.attribute})", one.attribute),
+            (f"{counted.name} | {one.attribute}", one.attribute),
         ]
         names += [(one.attribute, None)] if len(one.rows) == 1 else []
         share, p = None, None
         for name, group in names:
             share = share or tested(name, group, f"share:{most}")
-            p = p or tested(name, group, "lean" if len(one.classes) == 2 else f"share:{most}")
+            p = p or tested(name, group, test or f"share:{most}")
         interval = None
         if share is not None and share.low is not None and share.high is not None:
             interval = (share.low, share.high)
         clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
         clear = clear and counted.counts[most or ""] * len(one.classes) > total
-        rows.append(ShownRow(counted, short, most, interval, clear))
+        rows.append(ShownRow(counted, short, most, interval, clear, one.estimated))
     return tuple(rows)
 
 
@@ -205,7 +238,8 @@ def short_names(names: Sequence[str]) -> list[str]:
         >>> short_names(["nurse"])
         ['nurse']
     """
-    words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in names]
+    bare = [_ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name for name in names]
+    words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in bare]
     start = end = 0
     if len(names) > 1:
         shortest = min(map(len, words)) - 1
@@ -265,6 +299,8 @@ def _side(rows: Sequence[ShownRow]) -> str:
     lost = f", {_number(unknown)} without an answer" if unknown else ""
     count = f"{_number(hits)} of {_number(images)} images"
     names = _names(rows, _NAMED)
+    if rows[0].estimated:
+        return f"about {percent(hits / images)} of the images of {names} look like {who}"
     if hits + unknown == images:
         return f"{names}: {count} show {who}{lost}"
     return f"{who} in {count} of {names}{lost}"
@@ -279,6 +315,8 @@ def people_or_class(name: str | None) -> str:
 def counts_text(row: ShownRow) -> str:
     """How many images of a row show what, most first, such as '7 women, 3 men'."""
     ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    if row.estimated:
+        return ", ".join(f"{percent(share)} {people(name)}" for name, share in ordered if share)
     told = [f"{_number(count)} {_counted(name, count)}" for name, count in ordered if count]
     lost = row.counted.unanswered
     told += [f"{_number(lost)} without an answer"] if lost else []
@@ -308,6 +346,8 @@ def _unclear(rows: Sequence[ShownRow]) -> str:
 
 def count_text(row: ShownRow) -> str:
     """How many images of a row show what most do."""
+    if row.estimated:
+        return f"about {percent(row.hits / row.images)} like {people_or_class(row.most)}"
     lost = row.counted.unanswered
     count = f"{_number(row.hits)} of {_number(row.images)}"
     count += f", {_number(lost)} without an answer" if lost else ""

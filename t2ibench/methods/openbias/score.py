@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -27,12 +27,11 @@ from t2ibench.methods.core.headline import (
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.core.judge_check import AttributeCheck
 from t2ibench.methods.core.schema import Reference
-from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt
+from t2ibench.methods.core.shown import KEY, CountedAttribute, CountedPrompt, SquaredDistance
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
     CaptionAnswers,
     captions_of,
-    compared_with,
     count_images,
     full_name,
     gather,
@@ -48,6 +47,7 @@ from t2ibench.methods.openbias.rows import (
     Tested,
     class_share,
     completable,
+    completed,
     expected_shares,
     half,
     items_of,
@@ -1085,7 +1085,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
         details=_details(task, biases, counted, settings)
-        | {KEY: [asdict(_shown(bias, evidence, settings, task)) for bias in biases]}
+        | {KEY: [asdict(_shown(bias, complete, evidence, settings, task)) for bias in biases]}
         | more_details
         | known.details
         | check_details(checks),
@@ -1165,8 +1165,6 @@ def _score_bias(
             name: Estimate.undefined(reason) for name in ("squared_lean", "squared_lean_of_means")
         }
     scores |= _published(task, answers)
-    if nulls is not None:
-        scores |= _reference_distances(task, answers, rows, nulls, settings)
     item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
     shared = {
         text
@@ -1187,44 +1185,53 @@ def _score_bias(
     return _ScoredBias(answers, item, stimuli, rows, square)
 
 
-def _reference_distances(
+def _distances(
     task: OpenBiasTask,
     answers: BiasAnswers,
     rows: Sequence[CountedRow],
-    nulls: Nulls,
+    complete: Sequence[CountedRow],
     settings: Settings,
-) -> dict[str, Estimate]:
-    """The mean over prompts of (share - known share)², unbiased, for each class that has some."""
-    scores = {}
-    lacking = [row for row in nulls.complete if rows and row.bias == rows[0].bias]
-    for reference in answers.bias.known:
-        column = answers.bias.classes.index(reference.group)
+) -> Iterator[SquaredDistance]:
+    """How far a class's shares are from even ones, for two classes, and from known ones."""
+    classes = answers.bias.classes
+    even = dict.fromkeys((row.cluster for row in rows), 0.5) if len(classes) == 2 else {}
+    asked = [("even shares", classes[0], even)]
+    asked += [(one.name, one.group, one.shares) for one in answers.bias.known]
+    for name, group, shares in asked:
+        column = classes.index(group)
 
-        def against(row: CountedRow, share: float, column: int = column) -> CountedRow:
-            codes = (row.codes != column).astype(np.int64)
-            return replace(row, codes=codes, expected=np.array([share, 1 - share]))
+        def against(
+            some: Sequence[CountedRow],
+            column: int = column,
+            shares: Mapping[str, float] = shares,
+        ) -> list[CountedRow]:
+            return [
+                replace(
+                    row,
+                    codes=(row.codes != column).astype(np.int64),
+                    expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
+                )
+                for row in some
+                if row.cluster in shares
+            ]
 
-        known = reference.shares
-        own, complete = (
-            [against(row, known[row.cluster]) for row in some if row.cluster in known]
-            for some in (rows, lacking)
-        )
-        if own:
-            rng = settings.rng(task.id, f"distance of {answers.name}: {reference.group}")
-            test, _ = Nulls(own, complete, _DISTANCE_DRAWS, rng).tested(own, settings.level)
-            interval = test.inference[test.square.question].interval
-            # The squared lean of two classes is four times the squared distance of one's share.
-            scores[f"squared_distance:{reference.group}"] = Estimate(
-                test.square.value / 4,
-                p=test.p,
-                test="monte_carlo",
-                interval=None if interval is None else (interval[0] / 4, interval[1] / 4),
-                influence=test.square.influence.scaled(0.25),
-            )
-    return scores
+        sets = [against(rows)]
+        if any(len(row.unanswered) for row in complete):
+            whole = against(complete)
+            sets += [[completed(row, piled=piled) for row in whole] for piled in (False, True)]
+        if not all(sets):
+            continue
+        rng = settings.rng(task.id, f"distance of {answers.name}: {group}, {name}")
+        squares = [mean_square_of(some) for some in sets]
+        noises = [
+            noise_of(square, null_means(some, _DISTANCE_DRAWS, rng)[:, 0])
+            for square, some in zip(squares, sets, strict=True)
+        ]
+        values = tuple(square.value for square in squares)
+        yield SquaredDistance(name, group, len(sets[0]), values, tuple(noises))
 
 
-_DISTANCE_DRAWS = 4_000  # without a distance
+_DISTANCE_DRAWS = 2_000  # without a distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -1331,7 +1338,11 @@ def _named(
 
 
 def _shown(
-    bias: _ScoredBias, evidence: Evidence, settings: Settings, task: OpenBiasTask
+    bias: _ScoredBias,
+    complete: Sequence[CountedRow],
+    evidence: Evidence,
+    settings: Settings,
+    task: OpenBiasTask,
 ) -> CountedAttribute:
     """The answers to one bias, stimulus by stimulus or caption by caption."""
     answers, classes = bias.answers, bias.answers.bias.classes
@@ -1355,8 +1366,9 @@ def _shown(
     )
     known = {one.group: one.name for one in answers.bias.known}
     noun = "prompt" if answers.bias.captions is not None else "stimulus"
-    compared = compared_with(answers.bias)
-    return CountedAttribute(answers.name, classes, rows, known, noun, compared)
+    whole = [row for row in complete if bias.rows and row.bias == bias.rows[0].bias]
+    distances = tuple(_distances(task, answers, bias.rows, whole, settings))
+    return CountedAttribute(answers.name, classes, rows, known, noun, distances=distances)
 
 
 def _details(
