@@ -96,6 +96,7 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
 def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
     from t2ibench.apps.leaderboard.board import folder_problems
+    from t2ibench.apps.leaderboard.table import asked_images, departures
     from t2ibench.apps.leaderboard.verdicts import Verifier
     from t2ibench.apps.leaderboard.verify import verify
 
@@ -110,7 +111,7 @@ def check(arguments: argparse.Namespace) -> int:
     verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
     if verifier.remark:
         print(verifier.remark, file=sys.stderr)
-    refused = 0
+    refused, asked = 0, asked_images()
     for folder in folders:
         verdict = verify(folder, arguments.draw, arguments.seed)
         verifier.keep(folder, verdict)
@@ -120,7 +121,8 @@ def check(arguments: argparse.Namespace) -> int:
         print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
-        for line in verdict.notes:
+        tasks = verdict.results.tasks if verdict.results else {}
+        for line in [*verdict.notes, *departures(tasks, asked)]:
             print(f"  note: {line}")
         if verdict.stated and not verdict.problems:
             print(f"  as stated by the submitter: {', '.join(verdict.stated)}")

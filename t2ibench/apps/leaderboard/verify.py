@@ -26,6 +26,7 @@ from t2ibench.apps.leaderboard.claims import (
     evidence_problems,
     manifest_problems,
     model_row_problems,
+    rewriter_problems,
     settings_of,
     sizes_of,
     task_problems,
@@ -35,6 +36,7 @@ from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evide
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
 from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
+from t2ibench.apps.leaderboard.rewritings import rewrite_again
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
@@ -69,6 +71,7 @@ _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
 _PARTS = {
     "images": ("image", "images"),
+    "rewritings": ("rewriting", "rewritings"),
     "texts": ("embedding of a text", "embeddings of texts"),
     "answers": ("answer", "answers"),
     "controls": ("embedding by random weights", "embeddings by random weights"),
@@ -85,12 +88,12 @@ class Verdict:
         problems: Why it was refused, one line each.
         notes: What to know, in sentences.
         tasks: Tasks that were looked at.
-        parts: Kind of evidence ('images', 'texts', 'answers', 'controls', 'refused') to how much
-            of it was made again and is the same.
+        parts: Kind of evidence ('images', 'rewritings', 'texts', 'answers', 'controls', 'refused')
+            to how much of it was made again and is the same.
         lacking: What could not be made again, and why.
         stated: What is shown as the submitter states it, because nothing here could tell:
-            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'thumbnails',
-            'scores'.
+            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'rewritings',
+            'thumbnails', 'scores'.
         seed: What chose the images that were made again; None where none was.
         results: Its results with the scores that the evidence gives here, which are what may be
             shown; None where nothing was recomputed.
@@ -163,6 +166,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     command = settings_of(results.command)
     sizes = sizes_of(manifest.model)
     verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    verdict.problems += rewriter_problems(command, results)
     verdict.problems += image_problems(list(tasks.values()), settings)
     if verdict.problems:
         return
@@ -170,6 +174,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
+    verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
     if NAME not in files:
@@ -300,6 +305,8 @@ def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
         verdict.stated.remove("settings")
     if found.effective:
         verdict.stated.remove("effective_settings")
+    if found.rewritten:
+        verdict.stated.remove("rewritings")
     shown = {path.stem for path in thumbnails(claims.folder)}
     if shown and found.thumbnails == shown:
         verdict.stated.remove("thumbnails")
@@ -328,6 +335,8 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
     found = Regeneration()
     try:
         images = regenerate(claims, count, seed, found) if len(claims.images) else []
+        if found.chosen and claims.results.model.rewriter is not None and not found.problems:
+            rewrite_again(claims, found.chosen, found)
         if not found.problems:
             embed_again(claims, images, found)
         if not found.problems:

@@ -137,6 +137,18 @@ class FileRewriter:
             raise _twice(where, prompt, None)
         self._turns[prompt] = tuple(map(str, texts))
 
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """What decides it, as rows of JSON Lines: a rewriter of them has its fingerprint."""
+        for prompt, texts in sorted(self._turns.items()):
+            yield {"prompt": prompt, "rewritten": texts[0] if len(texts) == 1 else list(texts)}
+        for prompt, index in sorted(
+            self._places, key=lambda at: (at[0], -1 if at[1] is None else at[1])
+        ):
+            one = self._places[prompt, index]
+            row = {"prompt": prompt, "rewritten": one.text, "status": one.status}
+            row |= {"reason": one.reason, "index": index}
+            yield {key: value for key, value in row.items() if value is not None}
+
     def _put(self, where: str, prompt: str, index: int | None, one: Rewriting) -> None:
         if (prompt, index) in self._places or (index is None and prompt in self._turns):
             raise _twice(where, prompt, index)
