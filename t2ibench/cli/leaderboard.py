@@ -108,12 +108,13 @@ def check(arguments: argparse.Namespace) -> int:
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
+    minutes = arguments.minutes
+    verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file, minutes)
     if verifier.remark:
         print(verifier.remark, file=sys.stderr)
     refused, asked = 0, asked_images()
     for folder in folders:
-        verdict = verify(folder, arguments.draw, arguments.seed)
+        verdict = verify(folder, arguments.draw, arguments.seed, minutes)
         verifier.keep(folder, verdict)
         verifier.save()
         refused += verdict.level == "refused"
@@ -197,7 +198,7 @@ def _board(arguments: argparse.Namespace) -> Board:
 
     root = Path(arguments.submissions)
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    verifier = Verifier([root], arguments.draw, file)
+    verifier = Verifier([root], arguments.draw, file, arguments.minutes)
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

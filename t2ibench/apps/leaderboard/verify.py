@@ -10,7 +10,10 @@ from pathlib import Path
 
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.bounds import (
+    TimeOver,
+    argument_problems,
     checked_settings,
+    deadline,
     image_problems,
     plain_files,
     read_json,
@@ -34,13 +37,14 @@ from t2ibench.apps.leaderboard.claims import (
 )
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
-from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
+from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
 from t2ibench.apps.leaderboard.rewritings import rewrite_again
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
+from t2ibench.models.generators import GENERATORS
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
@@ -48,6 +52,7 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
+from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
@@ -67,6 +72,7 @@ LEVELS = {
 }
 VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
 REFUSED = "refused"
+MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
 _PARTS = {
@@ -112,16 +118,20 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
 
-def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
+def verify(
+    folder: Path, draw: int = 0, seed: int | None = None, minutes: float = MINUTES
+) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
     verdict = Verdict("recomputed")
     try:
-        with materialised(folder) as whole:
+        with deadline(60 * minutes), materialised(folder) as whole:
             _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
             # Where the evidence was put for the check is nobody's business.
             verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     except T2IBenchError as error:
         verdict.problems.append(str(error))
+    except TimeOver:
+        verdict.problems.append(f"it takes more than {minutes:g} minutes to check (--minutes)")
     except Exception as error:  # nothing in one submission ends the check of the others
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({why})")
@@ -167,6 +177,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     sizes = sizes_of(manifest.model)
     verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
     verdict.problems += rewriter_problems(command, results)
+    verdict.problems += _argument_problems(command)
     verdict.problems += image_problems(list(tasks.values()), settings)
     if verdict.problems:
         return
@@ -241,6 +252,14 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         elif task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
     yield from value_problems(results)
+
+
+def _argument_problems(command: RunSettings) -> Iterator[str]:
+    """Arguments of what would be made here; a server is never called."""
+    if not on_server(GENERATORS, command.model or ""):
+        yield from argument_problems("model", command.model_args)
+    yield from argument_problems("judge", command.judge_args)
+    yield from argument_problems("rewriter", command.rewriter_args)
 
 
 def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, LoadedTask]:
@@ -341,6 +360,8 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
             embed_again(claims, images, found)
         if not found.problems:
             ask_again(claims, images, found)
+    except TimeOver:
+        return Regeneration(lacking=["making it again took too long here; --minutes gives it more"])
     except Exception as error:  # of a model: it fails here, which is not the submission's fault
         why = f"{type(error).__name__}: {first_line(error)}"
         return Regeneration(lacking=[f"making it again failed here with {why}"])
