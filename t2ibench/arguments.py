@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.redaction import secret_argument
 
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
@@ -201,6 +202,7 @@ def read_args(
     Raises:
         T2IBenchError: an unknown key, or a value that does not convert.
     """
+    refuse_secrets(args, flag)
     try:
         return model(**args)
     except ValidationError as error:
@@ -314,12 +316,31 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     if value is None:
         return {}
     if isinstance(value, str):
-        return parse_args(value, flag)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return parse_args(",".join(value), flag)
+        value = parse_args(value, flag)
+    elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        value = parse_args(",".join(value), flag)
     if isinstance(value, Mapping):
+        refuse_secrets(value, flag)
         return {str(key): _text(item) for key, item in value.items()}
     return value
+
+
+def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
+    """Refuse arguments that hold a secret: they are stored with the run, shown and sent.
+
+    Args:
+        args: As the user gave them.
+        flag: Where they were given, for the message.
+
+    Raises:
+        T2IBenchError: a name or a value, at any depth, says that it is a secret.
+    """
+    if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
+        raise T2IBenchError(
+            f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",
+            "Put a key into the environment variable that api_key_env names, a password into the "
+            "service's own.",
+        )
 
 
 def _text(value: Any) -> Any:

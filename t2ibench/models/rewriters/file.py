@@ -141,11 +141,8 @@ class FileRewriter:
         """What decides it, as rows of JSON Lines: a rewriter of them has its fingerprint."""
         for prompt, texts in sorted(self._turns.items()):
             yield {"prompt": prompt, "rewritten": texts[0] if len(texts) == 1 else list(texts)}
-        for prompt, index in sorted(
-            self._places, key=lambda at: (at[0], -1 if at[1] is None else at[1])
-        ):
-            one = self._places[prompt, index]
-            row = {"prompt": prompt, "rewritten": one.text, "status": one.status}
+        for (prompt, index), one in self._places.items():
+            row: dict[str, Any] = {"prompt": prompt, "rewritten": one.text, "status": one.status}
             row |= {"reason": one.reason, "index": index}
             yield {key: value for key, value in row.items() if value is not None}
 
