@@ -144,6 +144,11 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
             help="how long each may take (60)",
         )
         action.add_argument(
+            "--private-evidence",
+            action="store_true",
+            help="also read evidence from files of this machine and from private networks",
+        )
+        action.add_argument(
             "--verdicts",
             metavar="FILE",
             help="keep verdicts there, and recall those of unchanged submissions; outside of the "

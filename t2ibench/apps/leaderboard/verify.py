@@ -119,12 +119,16 @@ class Verdict:
 
 
 def verify(
-    folder: Path, draw: int = 0, seed: int | None = None, minutes: float = MINUTES
+    folder: Path,
+    draw: int = 0,
+    seed: int | None = None,
+    minutes: float = MINUTES,
+    private: bool = False,
 ) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
     verdict = Verdict("recomputed")
     try:
-        with deadline(60 * minutes), materialised(folder) as whole:
+        with deadline(60 * minutes), materialised(folder, private) as whole:
             _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
             # Where the evidence was put for the check is nobody's business.
             verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
