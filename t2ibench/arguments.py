@@ -94,7 +94,16 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
         if key in args:
             raise T2IBenchError(f"{flag}: '{shown(key)}' is given twice.", "Keep one of them.")
         args[key] = value
+    if text.strip() and not args:
+        raise _no_pair(text, flag)
     return args
+
+
+def _no_pair(part: str, flag: str) -> T2IBenchError:
+    return T2IBenchError(
+        f"{flag}: '{shown(part)}' is not of the form key=value.",
+        f"Write for example {flag} steps=30,guidance=7.5",
+    )
 
 
 def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
@@ -108,10 +117,7 @@ def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
             continue
         key = text[position:equals].strip()
         if equals < 0 or (0 <= end < equals) or not key:
-            raise T2IBenchError(
-                f"{flag}: '{shown(part)}' is not of the form key=value.",
-                f"Write for example {flag} steps=30,guidance=7.5",
-            )
+            raise _no_pair(part, flag)
         value, position = _value(text, equals + 1, flag, key)
         yield key, value
 

@@ -111,11 +111,16 @@ class T2IBenchError(Exception):
 
 
 class TaskFileError(T2IBenchError):
-    """One or more problems in task or stimuli files; `problems` holds a line for each."""
+    """One or more problems in task or stimuli files.
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    Args:
+        problems: A line for each; of very many, the first.
+        count: How many there are; by default all are listed.
+    """
+
+    def __init__(self, problems: Iterable[str], count: int | None = None) -> None:
         self.problems = [one_line(problem) for problem in problems]
-        count = len(self.problems)
+        count = len(self.problems) if count is None else count
         super().__init__(f"{count} problem{'s' if count != 1 else ''} found.")
         self.message = "\n".join([*self.problems, self.message])
 
