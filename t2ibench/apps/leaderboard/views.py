@@ -365,6 +365,7 @@ def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
         checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
     if entry.level == "reproduced":
         checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+        checked |= set() if "rewritings" in entry.stated else {"rewriter"}
     return {
         "checked": {name: value for name, value in shown.items() if name in checked},
         "stated": {name: value for name, value in shown.items() if name not in checked},
