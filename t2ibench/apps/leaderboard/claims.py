@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.submission import Manifest, without_path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.pools import same_but_for_captions
@@ -21,6 +21,7 @@ from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
+from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import LOOKS, Attempt, ImageStore, image_seed
@@ -139,7 +140,7 @@ def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> Load
 
 
 def _kind(name: str) -> str:
-    return name.partition(":")[0]
+    return "answers" if name.startswith(ANSWERS_BY) else name.partition(":")[0]
 
 
 def sizes_of(model: str) -> Sizes | None:
@@ -162,7 +163,10 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "results.json and submission.json name different revisions of the model"
     if results.t2ibench != manifest.t2ibench:
         yield "results.json and submission.json name different versions of t2ibench"
-    if not can_regenerate(manifest.model):
+    answered = by_people(manifest.judges) and not manifest.encoders
+    if without_path(manifest.model) != manifest.model:
+        yield f"'{manifest.model}' is a path; a submission names a folder's name alone"
+    if not can_regenerate(manifest.model) and not answered:
         yield f"'{manifest.model}' is not a model: where its images come from is not known"
     if sum(map(len, (*results.environment, *results.environment.values()))) > 5000:
         yield "its environment is too long"

@@ -13,7 +13,7 @@ import numpy as np
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
 from t2ibench.apps.leaderboard.rewritings import keep_rewritings
-from t2ibench.apps.leaderboard.submission import Card, Manifest
+from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
@@ -28,7 +28,7 @@ from t2ibench.results.repeats import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
+from t2ibench.store.answers import AnswerStore, StoredAnswer, by_people, question_id
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
@@ -57,7 +57,7 @@ def pack(
     so that recomputing them gives the same numbers.
     """
     folder = open_run(run)
-    generator = _checked(folder)
+    generator = _checked(folder, name)
     results, _ = stored_results(folder)
     others = sorted(results.earlier) if results else []
     if others:
@@ -118,12 +118,14 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
     return shown
 
 
-def _checked(folder: RunFolder) -> GeneratorRecord:
+def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     """The model of a run that the leaderboard takes."""
     record, generator, run = folder.record, folder.record.generator, folder.path
     if generator is None:
         raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
     seed, default = record.measurement.seed, Measurement().seed
+    answered = by_people(record.judges) and not record.encoders
+    exist = not can_regenerate(generator.model)
     for refused, why, hint in (
         (
             record.repeatable() is None,
@@ -131,9 +133,15 @@ def _checked(folder: RunFolder) -> GeneratorRecord:
             "Give the model as package.module:factory and run it again.",
         ),
         (
-            not can_regenerate(generator.model),
+            exist and not answered,
             f"holds images of unknown origin ({generator.model.partition(':')[0]}:)",
-            "The leaderboard compares models; run one by its name.",
+            "The leaderboard compares models; run one by its name. Images that exist are taken "
+            "where people alone answered: --judge answers:FILE,by=WHO.",
+        ),
+        (
+            exist and name is None,
+            "holds images that exist, and nothing says which model made them",
+            "Say it: --name 'MODEL, answered by people'.",
         ),
         (
             record.measurement.limit is not None,
@@ -184,7 +192,7 @@ def _write_manifest(
     manifest = Manifest(
         t2ibench=__version__,
         name=str(results.model.name),
-        model=generator.model,
+        model=without_path(generator.model),
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
@@ -218,6 +226,9 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "output_dir": "runs",
             "name": None,
             "include_path": (),
+            "model": without_path(settings.model or ""),
+            "judge": tuple(map(without_path, settings.judge)),
+            "judge_check": tuple(Path(one).name for one in settings.judge_check),
             "captions": {key: names.get(key, text) for key, text in settings.captions.items()},
             "rewriter": f"file:{Path(source).name}" if in_file else settings.rewriter,
             "rewriter_args": {

@@ -16,7 +16,7 @@ from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
-from t2ibench.models.generators import GENERATORS, create_generator
+from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
@@ -223,6 +223,9 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     manifest, results = claims.manifest, claims.results
     if on_server(GENERATORS, manifest.model):
         found.lacking.append(f"{manifest.model} is on a server, which is not called")
+        return None
+    if not can_regenerate(manifest.model):  # a stranger's path is never opened here
+        found.lacking.append("the images exist already, and were not sent")
         return None
     dtype = results.model.settings.get("dtype")
     try:

@@ -44,7 +44,7 @@ from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
-from t2ibench.models.generators import GENERATORS
+from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
@@ -188,6 +188,7 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
+    verdict.stated += [] if can_regenerate(manifest.model) else ["model"]
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
     verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
     if thumbnails(folder):
