@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import (
     ExpectsPrompts,
     GeneratedImage,
@@ -22,6 +22,8 @@ from t2ibench.models.protocols import (
     ImageRequest,
     Status,
 )
+from t2ibench.redaction import redacted
+from t2ibench.store.attempts import SUFFIXES
 from t2ibench.store.pixels import UnreadableImageError, file_remarks, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
@@ -126,7 +128,7 @@ def _one_by_one(
     generator: Generator, batch: Sequence[ImageRequest], error: BaseException
 ) -> list[GeneratedImage]:
     if len(batch) == 1:
-        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
     return [generate_batch(generator, [request])[0] for request in batch]
 
 
@@ -183,7 +185,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     status, reason = "failed", ""
     try:
         if outcome.status != "ok":
-            status, reason = outcome.status, str(outcome.reason)
+            status, reason = outcome.status, redacted(str(outcome.reason))
         elif outcome.image is not None:
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)
@@ -207,5 +209,5 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
         name = outcome.file or (outcome.path.name if outcome.path else "the image")
         reason = f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image
-        reason = f"it could not be stored: {type(error).__name__}: {error}"[:500]
+        reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
     return ImageFile(request, status, reason=reason, revised_prompt=revised)

@@ -49,7 +49,7 @@ class _Ask(BaseModel):
 
 class _Evaluate(_Ask):
     tree: Tree
-    anchors: list[str] = Field(max_length=12)
+    anchors: list[str] = Field(min_length=1, max_length=12)
     names: list[str] = Field(default_factory=list, max_length=12)
 
 

@@ -17,6 +17,8 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.labelling.sample import Item, stratified
 from t2ibench.apps.labelling.sheet import page
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.judges import create_judges
 from t2ibench.results.run import open_run
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
@@ -138,6 +140,23 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     status, _, error = cli("label", "import", run, write(filled, rows), "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
+
+
+@pytest.mark.parametrize("name", ["", "  ", "anna\nben", "x" * 5000, "anna\u202e", "\x1b[2J"])
+def test_a_labeller_has_a_name(name: str, run: Path, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("id,answer\n", encoding="utf-8")
+    status, _, error = cli("label", "import", run, tmp_path / "sheet.csv", f"--labeller={name}")
+    assert status == 1 and "--labeller '" in error and "no name of 1 to 80" in error
+    assert error.count("\n") == 1 and len(error) < 400
+    with pytest.raises(T2IBenchError, match="no name of 1 to 80 characters"):
+        create_judges([f"answers:{tmp_path / 'sheet.csv'},by={name}"])
+
+
+def test_a_sheet_has_bounds(run: Path, cli: Cli, tmp_path: Path) -> None:
+    with (tmp_path / "sheet.csv").open("wb") as file:
+        file.truncate(10**11)  # with a hole: no byte of it is on the disk
+    status, _, error = cli("label", "import", run, tmp_path / "sheet.csv", "--labeller", "anna")
+    assert status == 1 and "larger than 64 MiB" in error
 
 
 def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_path: Path) -> None:
