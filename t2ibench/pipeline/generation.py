@@ -23,7 +23,6 @@ from t2ibench.models.protocols import (
     Status,
 )
 from t2ibench.redaction import redacted
-from t2ibench.store.attempts import SUFFIXES
 from t2ibench.store.pixels import UnreadableImageError, file_remarks, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
