@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.redaction import secret_argument
 
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
@@ -93,7 +94,16 @@ def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
         if key in args:
             raise T2IBenchError(f"{flag}: '{shown(key)}' is given twice.", "Keep one of them.")
         args[key] = value
+    if text.strip() and not args:
+        raise _no_pair(text, flag)
     return args
+
+
+def _no_pair(part: str, flag: str) -> T2IBenchError:
+    return T2IBenchError(
+        f"{flag}: '{shown(part)}' is not of the form key=value.",
+        f"Write for example {flag} steps=30,guidance=7.5",
+    )
 
 
 def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
@@ -107,10 +117,7 @@ def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
             continue
         key = text[position:equals].strip()
         if equals < 0 or (0 <= end < equals) or not key:
-            raise T2IBenchError(
-                f"{flag}: '{shown(part)}' is not of the form key=value.",
-                f"Write for example {flag} steps=30,guidance=7.5",
-            )
+            raise _no_pair(part, flag)
         value, position = _value(text, equals + 1, flag, key)
         yield key, value
 
@@ -201,6 +208,7 @@ def read_args(
     Raises:
         T2IBenchError: an unknown key, or a value that does not convert.
     """
+    refuse_secrets(args, flag)
     try:
         return model(**args)
     except ValidationError as error:
@@ -314,12 +322,31 @@ def args_of(value: Any, flag: str = "--model-args") -> Any:
     if value is None:
         return {}
     if isinstance(value, str):
-        return parse_args(value, flag)
-    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
-        return parse_args(",".join(value), flag)
+        value = parse_args(value, flag)
+    elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        value = parse_args(",".join(value), flag)
     if isinstance(value, Mapping):
+        refuse_secrets(value, flag)
         return {str(key): _text(item) for key, item in value.items()}
     return value
+
+
+def refuse_secrets(args: Mapping[str, Any], flag: str) -> None:
+    """Refuse arguments that hold a secret: they are stored with the run, shown and sent.
+
+    Args:
+        args: As the user gave them.
+        flag: Where they were given, for the message.
+
+    Raises:
+        T2IBenchError: a name or a value, at any depth, says that it is a secret.
+    """
+    if (name := secret_argument({str(key): value for key, value in args.items()})) is not None:
+        raise T2IBenchError(
+            f"{flag}: {shown(name)}: arguments are stored with the run; no key may be among them.",
+            "Put a key into the environment variable that api_key_env names, a password into the "
+            "service's own.",
+        )
 
 
 def _text(value: Any) -> Any:

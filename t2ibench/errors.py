@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
+from t2ibench.redaction import redacted
+
 # What a terminal obeys instead of showing it, or shows as nothing: control characters, line and
 # paragraph separators, bidirectional controls, zero-width characters, lone surrogates. The two
 # joiners that scripts and emoji need are not among them.
@@ -88,7 +90,7 @@ def one_line(text: str) -> str:
         left_out = len(text) - _LINE
         head, tail = text[: _LINE * 2 // 3], text[-(_LINE // 3) :]
         text = f"{head} … ({left_out} characters left out) … {tail}"
-    return visible(text)
+    return redacted(visible(text))
 
 
 class T2IBenchError(Exception):
@@ -109,11 +111,16 @@ class T2IBenchError(Exception):
 
 
 class TaskFileError(T2IBenchError):
-    """One or more problems in task or stimuli files; `problems` holds a line for each."""
+    """One or more problems in task or stimuli files.
 
-    def __init__(self, problems: Iterable[str]) -> None:
+    Args:
+        problems: A line for each; of very many, the first.
+        count: How many there are; by default all are listed.
+    """
+
+    def __init__(self, problems: Iterable[str], count: int | None = None) -> None:
         self.problems = [one_line(problem) for problem in problems]
-        count = len(self.problems)
+        count = len(self.problems) if count is None else count
         super().__init__(f"{count} problem{'s' if count != 1 else ''} found.")
         self.message = "\n".join([*self.problems, self.message])
 
@@ -178,7 +185,7 @@ def first_line(error: BaseException) -> str:
         lines = str(error).strip().splitlines()
     except Exception:  # an exception of other people's code, whose own text raises
         lines = []
-    return visible((lines[0] if lines else type(error).__name__)[:300])
+    return redacted(visible((lines[0] if lines else type(error).__name__)[:300]))
 
 
 @contextmanager

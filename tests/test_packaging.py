@@ -96,6 +96,8 @@ def test_the_wheel_is_the_package_with_its_tasks(checkout: Path, wheel: Path) ->
         "t2ibench/bundled/models/toy/unet/diffusion_pytorch_model.safetensors",
         "t2ibench/bundled/models/toy-clip/model.safetensors",
         "t2ibench/bundled/models/MODEL_CARD.md",
+        "t2ibench/bundled/faces/face_landmark.tflite",
+        "t2ibench/bundled/faces/LICENSE",
         "t2ibench/toyland/reader.safetensors",
         "t2ibench/bundled/tasks/weat/weat_1_flowers_insects.yaml",
     ):

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from t2ibench.errors import T2IBenchError, shown
 
 if TYPE_CHECKING:
-    from t2ibench.apps.labelling.trial import ClassTrial, QuestionTrial, Trial
+    from t2ibench.apps.labelling.trial import Known, Trial
+    from t2ibench.methods.core.judge_check import AttributeCheck, ByGroup, JudgeCheck, RateFound
 
 _WIDTH = 80
-_CLASS_WIDTH = 22
+_CLASS_WIDTH = 18
+_NOTES = 10
+_LABELS = "people.csv"
+_DRAWN = (
+    "Drawn images show whether a judge follows the question and abstains; how it reads real ones "
+    "only labels of your own can say: --images DIR --labels people.csv."
+)
+_ALIKE = (
+    "These errors hold for images like these: of other models, prompts or styles they may differ."
+)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask a judge what is known, and print how it did."""
-    from t2ibench.apps.labelling.trial import labelled_questions, toyland_questions, try_judge
+    from t2ibench.apps.labelling.trial import try_judge
     from t2ibench.arguments import parse_args
     from t2ibench.models.devices import quietly
     from t2ibench.models.encoders import DEFAULT_ENCODER
     from t2ibench.models.judges import create_judges
     from t2ibench.models.protocols import ReportsWaits
+    from t2ibench.store.files import write_text
 
-    known = (
-        labelled_questions(Path(arguments.labels))
-        if arguments.labels
-        else toyland_questions(arguments.images, arguments.seed)
-    )
+    known, source, notes = _known(arguments)
+    for line in notes[:_NOTES]:
+        print(line, file=sys.stderr)
+    if notes:
+        rest = f", {_NOTES} of them above" if len(notes) > _NOTES else ""
+        print(f"{len(notes)} rows of labels cannot be used{rest}.", file=sys.stderr)
     (judge,) = create_judges(
         [arguments.spec],
         parse_args(arguments.judge_args, "--judge-args"),
@@ -41,12 +54,45 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(judge, ReportsWaits):
         judge.report_waits(lambda line: print(line, file=sys.stderr))
     with quietly():
-        trial = try_judge(judge, known, _progress)
-    if arguments.json:
-        print(json.dumps(asdict(trial), indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(_lines(trial, arguments.labels)))
+        trial = try_judge(judge, known, _progress, source)
+    people = bool(arguments.images or arguments.labels)
+    print("\n".join([*check_lines(trial.check, people), *_summary(trial)]))
+    if arguments.output:
+        if not people:
+            raise T2IBenchError(
+                "--output is for a check by people's labels.", "Add --images DIR and --labels FILE."
+            )
+        write_text(Path(arguments.output), trial.check.model_dump_json(indent=1) + "\n")
     return 0
+
+
+def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[str]]:
+    """What is asked, where its answers are from, and what of that cannot be used."""
+    from t2ibench.apps.labelling.trial import (
+        labelled_questions,
+        people_questions,
+        same_classes,
+        toyland_questions,
+    )
+
+    if not arguments.images:
+        if arguments.labels:
+            return labelled_questions(Path(arguments.labels)), [Path(arguments.labels).name], []
+        return toyland_questions(arguments.drawn, arguments.seed), [], []
+    known: list[Known] = []
+    notes: list[str] = []
+    folders = [Path(name).expanduser() for name in arguments.images]
+    for folder in folders:
+        if not folder.is_dir():
+            raise T2IBenchError(f"No such folder: '{shown(folder, 400)}'.")
+        labels = folder / (arguments.labels or _LABELS)
+        if not labels.is_file() and len(folders) == 1 and arguments.labels:
+            labels = Path(arguments.labels).expanduser()
+        found, lines = people_questions(folder, labels)
+        known, notes = [*known, *found], [*notes, *lines]
+    if not known:
+        raise T2IBenchError("None of these images has a label.", *notes[:1])
+    return same_classes(known), [folder.name for folder in folders], notes
 
 
 def _progress(done: int, total: int) -> None:
@@ -55,71 +101,74 @@ def _progress(done: int, total: int) -> None:
         print(f"\r{done} of {total} answers", end="" if done < total else "\n", file=sys.stderr)
 
 
-def _lines(trial: Trial, labels: str | None) -> list[str]:
-    about = f"{trial.images} images of {labels}" if labels else f"{trial.images} drawn images"
-    lines = [f"{trial.judge} on {about}"]
-    for question in trial.questions:
-        lines += ["", *textwrap.wrap(question.question, _WIDTH), *_table(question)]
-    lines += ["", *_summary(trial)]
-    if not labels:
-        lines += [
-            "",
-            *textwrap.wrap(
-                "Drawn images show whether a judge follows the question and abstains; how it reads "
-                "photographs only labels of your own can say: t2ibench label export RUN, fill the "
-                "sheet, then --labels sheet.csv.",
-                _WIDTH,
-            ),
-        ]
-    return lines
+def check_lines(check: JudgeCheck, people: bool = True) -> list[str]:
+    """A check as text of 80 columns."""
+    of = f"labelled images of {', '.join(check.source)}" if people else "drawn images"
+    lines = textwrap.wrap(f"{check.judge} on {check.images} {of}", _WIDTH)
+    for one in check.attributes:
+        lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH)]
+        if any(found.sensitivity.images for found in one.classes):
+            lines += [*_table(one), *_by_group(one)]
+        if people:
+            verdict = f"Verdict: {one.verdict}. {one.reason[:1].upper()}{one.reason[1:]}."
+            lines += textwrap.wrap(verdict, _WIDTH)
+    return [*lines, "", *textwrap.wrap(_ALIKE if people else _DRAWN, _WIDTH)]
 
 
-def _table(question: QuestionTrial) -> list[str]:
+def _table(one: AttributeCheck) -> list[str]:
     from tabulate import tabulate
 
-    rows: list[list[Any]] = [
+    rows = [
         [
-            _short(one.truth),
-            one.n,
-            f"{one.right / one.n:.2f}",
-            _interval(one.low, one.high),
-            _mistake(one),
+            textwrap.shorten(found.name, _CLASS_WIDTH, placeholder="…")
+            or found.name[:_CLASS_WIDTH],
+            found.images,
+            *map(_interval, (found.answered, found.sensitivity, found.specificity)),
         ]
-        for one in question.by_class
+        for found in one.classes
     ]
-    if question.accuracy is not None:
-        rows.append(
-            [
-                "all",
-                question.n,
-                f"{question.accuracy:.2f}",
-                _interval(question.low, question.high),
-                f"macro-F1 {question.macro_f1:.2f}",
-            ]
-        )
-    headers = ["truth", "images", "right", "95 % CI", "most often instead"]
+    headers = ["shown as", "images", "answered", "sensitivity", "specificity"]
     lines = tabulate(rows, headers=headers, tablefmt="simple", disable_numparse=True).splitlines()
-    if question.unknown is not None:
-        lines.append(f"'unknown' where a class is shown: {question.unknown:.2f}")
-    if question.unanswered:
-        lines.append(f"without an answer: {question.unanswered}")
-    return lines
+    if one.no_class:
+        lines.append(
+            f"none of these, or several: {one.no_class} images, answered {one.no_class_answered}"
+        )
+    reads = [
+        [f"'{found.name}' is read as", *map(_interval, found.read)]
+        for found in (one.classes[:1] if len(one.classes) == 2 else one.classes)
+    ]
+    shares = [f"{read.share:g}" for read in one.classes[0].read]
+    table = tabulate(
+        reads, headers=["a share of", *shares], tablefmt="simple", disable_numparse=True
+    )
+    return [*lines, "", *table.splitlines()]
 
 
-def _short(text: str) -> str:
-    return textwrap.shorten(text, _CLASS_WIDTH, placeholder="…") or text[:_CLASS_WIDTH]
+def _interval(rate: RateFound) -> str:
+    if rate.value is None:
+        return "–"
+    return f"{rate.value:.2f} [{rate.ci_low:.2f}, {rate.ci_high:.2f}]"
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"[{low:.2f}, {high:.2f}]"
+def _by_group(one: AttributeCheck) -> Iterator[str]:
+    for found in one.by_group:
+        groups = ", ".join(
+            f"{group.name} {_share(group.right, group.answered)} "
+            f"({group.answered} of {group.images})"
+            for group in found.groups
+        )
+        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {_tests(found)}."
+        yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
 
 
-def _mistake(one: ClassTrial) -> str:
-    wrong = {answer: count for answer, count in one.answers.items() if answer != one.truth}
-    if not wrong:
-        return ""
-    answer = max(wrong, key=lambda name: wrong[name])
-    return f"{_short(answer)} ({wrong[answer]})"
+def _share(hits: int, total: int) -> str:
+    return f"{hits / total:.2f}" if total else "–"
+
+
+def _tests(found: ByGroup) -> str:
+    named = (("right", found.p_holm), ("answered", found.p_answered_holm))
+    tests = [f"{what} p = {p:.3f}" for what, p in named if p is not None]
+    return "equally " + ", ".join(tests) + " (Holm)" if tests else "too few differ to test"
 
 
 def _summary(trial: Trial) -> list[str]:

@@ -62,23 +62,29 @@ def _add_adapter(actions: Any, handler: Any) -> None:
 def _add_judge(actions: Any, handler: Any) -> None:
     check = actions.add_parser(
         "judge",
-        help="how often a judge is right, where the answers are known",
-        description="Ask a judge about drawn images whose answers are known, or about images that "
-        "people have labelled: accuracy of each class, how often it says 'unknown', what it "
-        "confuses, its speed, and whether it says the same twice.",
+        help="a judge's errors where people have labelled images, and whether to use it",
+        description="Ask a judge about images that people have labelled: how often it is right and "
+        "how often it abstains, class by class and by the groups of other labels, what its errors "
+        "make of a share, and a verdict: use, use corrected, do not use. Without images of your "
+        "own it is asked about drawn ones whose answers are known.",
     )
     check.add_argument("spec", metavar="SPEC", help="as --judge takes it")
     check.add_argument("--judge-args", metavar="k=v,…", default="", help="its arguments")
     check.add_argument(
+        "--images", metavar="DIR", nargs="+", help="folders of images, as folder: reads them"
+    )
+    check.add_argument(
         "--labels",
         metavar="FILE",
-        help="a CSV with file, question, classes ('female | male') and answer, such as the filled "
-        "sheet.csv of `t2ibench label export`",
+        help="people's labels, in each folder: a CSV with 'file' and a column an attribute "
+        "(people.csv); without --images, a filled sheet.csv of `t2ibench label export`",
     )
-    check.add_argument("--images", metavar="N", type=positive, default=40, help="drawn images (40)")
+    check.add_argument(
+        "--output", metavar="FILE", help="write the check, for `run --judge-check FILE`"
+    )
+    check.add_argument("--drawn", metavar="N", type=positive, default=40, help="drawn images (40)")
     check.add_argument("--seed", metavar="N", type=not_negative, default=0, help="of the images")
     check.add_argument("--encoder", metavar="E", help="for the judge clip: by default t2ibench's")
     check.add_argument("--device", metavar="D", help="cuda, mps or cpu")
     check.add_argument("--dtype", metavar="T", help="float32, float16 or bfloat16")
-    check.add_argument("--json", action="store_true", help="as JSON, with every confusion")
     check.set_defaults(handler=handler)

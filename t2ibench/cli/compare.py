@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
     from t2ibench.results.comparison import Difference
+    from t2ibench.results.prompt_changes import AttributeChange, PromptChange
     from t2ibench.results.schema import Results, Score
     from t2ibench.results.text_image_alignment import AgreementChange
 
@@ -22,6 +24,7 @@ _NOTE = (
     "whether both lean alike; Holm's correction is over the headlines, and over the rows of each "
     "task. A verdict is one task at a time, without it."
 )
+_READ = ("md", "latex")  # formats that people read: prompts come first, in a table of their own
 _NOT_MEASURED = (
     "Agreement with the prompts was not measured in both runs by one encoder; `t2ibench score RUN` "
     "measures it where the prompts are embedded, and the run's command where they are not."
@@ -38,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.results.files import read_results
     from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired
+    from t2ibench.results.prompt_changes import compare_prompts
     from t2ibench.results.text_image_alignment import compare_agreement
 
     WRITERS.get(arguments.format)  # before any file is read
@@ -47,6 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     first, second = both
     paired = [read_paired(path) for path in paths]
     found = compare(first, second, *paired)
+    prompts = compare_prompts(first, second)
     agreement = compare_agreement(first, second, *paired)
     if first.limited or second.limited:
         print("Made with --limit; not a result to report.", file=sys.stderr)
@@ -59,6 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     remark = rewriting_line(first, second)
     table = comparison_table(shown, names, level_of(first), agreement, remark)
+    table = replace(table, records=[*table.records, *map(_prompt_record, _each(prompts))])
+    if prompts and arguments.format in _READ:
+        print(render(arguments.format, prompts_table(prompts, names, (first, second))))
     measured = [any(task.text_image_alignment for task in one.tasks.values()) for one in both]
     if not agreement and any(measured):
         print(_NOT_MEASURED, file=sys.stderr)
@@ -127,6 +135,77 @@ def comparison_table(
     first = [items] if by_items else []
     remarks = [*first, summary, *said, *([remark] if remark else []), _NOTE]
     return Table(headers, rows, remarks, records)
+
+
+def prompts_table(
+    changes: Sequence[AttributeChange], names: Sequence[str], both: tuple[Results, Results]
+) -> Table:
+    """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
+    from t2ibench.methods.core.answer_counts import counts_text
+    from t2ibench.methods.core.describe import people
+    from t2ibench.reports.cells import format_p, level_of
+    from t2ibench.reports.writers import Table
+    from t2ibench.results.prompt_changes import request_of
+
+    rows = []
+    for one in changes:
+        for prompt in one.prompts:
+            low, high = (100 * (end or 0.0) for end in (prompt.change.low, prompt.change.high))
+            rows.append(
+                [
+                    one.task,
+                    prompt.short,
+                    counts_text(prompt.first),
+                    counts_text(prompt.second),
+                    f"{people(prompt.group)} {100 * prompt.change.value:+.0f}",
+                    f"{low:+.0f} to {high:+.0f}",
+                    format_p(prompt.p_holm),
+                    _distances(prompt, 1 / len(one.classes)),
+                    "–" if prompt.known is None else _distances(prompt, prompt.known),
+                    "over-corrected" if one.asked and prompt.turned else prompt.words,
+                ]
+            )
+    notes = [sentence for one in changes for sentence in one.sentences(names)]
+    for name, results in zip(names, both, strict=True):
+        if (request := request_of(results)) is not None:
+            notes.append(f"Added to every prompt of {name}: {request}.")
+    headers = [
+        *("Task", "Prompt", *names, "Change, points", level_of(both[0]), "p (Holm)"),
+        *("Points from even", "From known share", "In words"),
+    ]
+    return Table(headers, rows, notes)
+
+
+def _distances(prompt: PromptChange, reference: float) -> str:
+    """How far a share is from a reference in both runs, with the side it is on."""
+    before, after = (100 * (share - reference) for share in prompt.shares)
+    crossed = ", other side" if round(before * after, 6) < 0 else ""
+    return f"{before:+.0f}, then {after:+.0f}{crossed}"
+
+
+def _each(changes: Sequence[AttributeChange]) -> list[tuple[AttributeChange, PromptChange]]:
+    return [(one, prompt) for one in changes for prompt in one.prompts]
+
+
+def _prompt_record(both: tuple[AttributeChange, PromptChange]) -> Mapping[str, Any]:
+    """One prompt in both runs: the share of a class."""
+    one, prompt = both
+    change = prompt.change
+    return {
+        "task": one.task,
+        "row": f"{one.attribute}: {prompt.first.counted.name}",
+        "score": f"share:{prompt.group}",
+        "scale": None,
+        **_ends("old", prompt.shares[0], None, None),
+        **_ends("new", prompt.shares[1], None, None),
+        **_ends("change", change.value, change.low, change.high),
+        "p": None,
+        "p_holm": prompt.p_holm,
+        **dict.fromkeys(("p_items", "p_items_holm", "detectable")),
+        "paired": False,
+        "leans_less": None,
+        "notes": prompt.words,
+    }
 
 
 def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:

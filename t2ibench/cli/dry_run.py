@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods import method_of, needs
+from t2ibench.models.devices import choose_device
 from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
@@ -130,6 +132,10 @@ def _heading(prepared: Prepared) -> list[str]:
         lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
     if plan.questions:
         lines.append(f"Judges: {', '.join(prepared.settings.judge)}")
+    try:  # workers may be on other machines
+        choose_device(prepared.settings.device)
+    except T2IBenchError as error:
+        lines.append(f"Device: {error}")
     return lines
 
 

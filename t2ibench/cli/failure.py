@@ -9,6 +9,7 @@ import codecs
 import contextlib
 import errno
 import os
+import shlex
 import sys
 import tempfile
 import traceback
@@ -16,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.cli.redaction import Redacted
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
+from t2ibench.redaction import of_command
 from t2ibench.store.file_errors import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
@@ -139,11 +140,11 @@ def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -
             return 1
     what = f"{type(error).__name__}: {first_line(error)}"
     if _out_of_memory(error):
-        say(one_line(f"memory ran out ({Redacted(argv).of(what)}). {KEPT} {_smaller(error)}"))
+        say(one_line(f"memory ran out ({of_command(argv).of(what)}). {KEPT} {_smaller(error)}"))
         return 1
     report = write_report(error, argv, folders)
     where = f"Please report it with {report}." if report else f"{TRACEBACK}=1 shows where."
-    what = f"unexpected error: {Redacted(argv).of(what)}; this is a fault of t2ibench."
+    what = f"unexpected error: {of_command(argv).of(what)}; this is a fault of t2ibench."
     say(one_line(f"{what} {KEPT} {where}"))
     return 1
 
@@ -212,9 +213,10 @@ def _report(error: BaseException, argv: Sequence[str]) -> str:
     from t2ibench.results.run import environment
     from t2ibench.version import __version__
 
-    redacted = Redacted(argv)
+    secrets = of_command(argv)
+    command = secrets.of(shlex.join(["t2ibench", *argv]))
     versions = "\n".join(f"  {name} {version}" for name, version in environment().items())
     return (
         f"t2ibench {__version__}, {datetime.now(timezone.utc).isoformat(timespec='seconds')}\n"
-        f"Command: {redacted.command()}\n{versions}\n\n{redacted.of(_trace(error))}"
+        f"Command: {command}\n{versions}\n\n{secrets.of(_trace(error))}"
     )

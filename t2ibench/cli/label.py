@@ -55,14 +55,12 @@ def run_export(arguments: argparse.Namespace) -> int:
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run."""
     from t2ibench.apps.labelling.sheet import read_sheet
-    from t2ibench.errors import T2IBenchError, shown, visible
-    from t2ibench.store.labels import LabelStore
+    from t2ibench.errors import T2IBenchError
+    from t2ibench.store.labels import LabelStore, labeller_name
 
-    name = arguments.labeller
-    if not name.strip() or visible(name) != name:
-        raise T2IBenchError(f"--labeller '{shown(name)}' is no name.", "Give one, such as anna.")
+    name = labeller_name(arguments.labeller, "--labeller")
     folder, plan, images = _open(Path(arguments.run))
-    labels = read_sheet(Path(arguments.file), _known(plan, images), arguments.labeller)
+    labels = read_sheet(Path(arguments.file), _known(plan, images), name)
     if not labels:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
     store = LabelStore(folder.database)
@@ -70,7 +68,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     if store.damage:
         print(store.damage.found())
     store.add(labels)
-    print(f"{len(labels)} answers of {arguments.labeller}, {len(store) - before} of them new.")
+    print(f"{len(labels)} answers of {name}, {len(store) - before} of them new.")
     print("They correct the judge, and stand alone where no judge has named a class. Now:")
     print(f"  t2ibench score {arguments.run}")
     return 0

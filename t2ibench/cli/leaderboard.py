@@ -96,6 +96,7 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
 def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
     from t2ibench.apps.leaderboard.board import folder_problems
+    from t2ibench.apps.leaderboard.table import asked_images, departures
     from t2ibench.apps.leaderboard.verdicts import Verifier
     from t2ibench.apps.leaderboard.verify import verify
 
@@ -107,12 +108,13 @@ def check(arguments: argparse.Namespace) -> int:
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
+    minutes, private = arguments.minutes, arguments.private_evidence
     verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
     if verifier.remark:
         print(verifier.remark, file=sys.stderr)
-    refused = 0
+    refused, asked = 0, asked_images()
     for folder in folders:
-        verdict = verify(folder, arguments.draw, arguments.seed)
+        verdict = verify(folder, arguments.draw, arguments.seed, minutes, private)
         verifier.keep(folder, verdict)
         verifier.save()
         refused += verdict.level == "refused"
@@ -120,7 +122,8 @@ def check(arguments: argparse.Namespace) -> int:
         print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
         for line in verdict.problems:
             print(f"  {line}")
-        for line in verdict.notes:
+        tasks = verdict.results.tasks if verdict.results else {}
+        for line in [*verdict.notes, *departures(tasks, asked)]:
             print(f"  note: {line}")
         if verdict.stated and not verdict.problems:
             print(f"  as stated by the submitter: {', '.join(verdict.stated)}")
@@ -195,7 +198,8 @@ def _board(arguments: argparse.Namespace) -> Board:
 
     root = Path(arguments.submissions)
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    verifier = Verifier([root], arguments.draw, file)
+    bounds = arguments.minutes, arguments.private_evidence
+    verifier = Verifier([root], arguments.draw, file, *bounds)
 
     def tell(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from t2ibench.cli.values import day, not_negative
+from t2ibench.cli.values import day, not_negative, positive
 
 
 def add_leaderboard(verbs: Any, handler: Any) -> None:
@@ -135,6 +135,18 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
             default=0,
             help="generate N images of each again with its model, embed them and all texts, ask "
             "the judges",
+        )
+        action.add_argument(
+            "--minutes",
+            metavar="N",
+            type=positive,
+            default=60,
+            help="how long each may take (60)",
+        )
+        action.add_argument(
+            "--private-evidence",
+            action="store_true",
+            help="also read evidence from files of this machine and from private networks",
         )
         action.add_argument(
             "--verdicts",

@@ -72,8 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     if images:
         reporter.say(f"Task: {output}. Run it: t2ibench --model {arguments.captions} {flags}")
         reporter.say(
-            "  with --judge skin, which measures skin tone alone, --judge answers:FILE with "
-            "people's answers, or a model, which is downloaded: --judge qwen3-vl-4b."
+            "  with --judge answers:FILE, people's answers, or a model, which is downloaded: "
+            "--judge qwen3-vl-4b."
         )
     else:
         reporter.say(f"Task: {output}; run it with {flags}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from t2ibench.results.schema import Results
 
 _SHOWN = 10
+_FILES = 50  # of a folder, which are named one by one
 _SWITCHES = ("generate_only", "no_score")
 _WIDE = "not every interval is as narrow as you want; `t2ibench power` says why."
 
@@ -308,14 +309,19 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
-    for (status, reason), count in lost[:_SHOWN]:
+    most = _FILES if prepared.from_folder else _SHOWN
+    for (status, reason), count in lost[:most]:
         if prepared.from_folder:
             reporter.warn(f"{prepared.settings.model}: {reason.rstrip('.')}.")
         else:
             plural = "" if count == 1 else "s"
             reporter.warn(f"{count} image{plural} {status}: {reason.rstrip('.')}.")
-    if len(lost) > _SHOWN:
-        rest = sum(count for _, count in lost[_SHOWN:])
+    if len(lost) > most:
+        rest = sum(count for _, count in lost[most:])
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")
+    for kind in sorted({kind for kind, _ in outcome.remarks}):
+        files = [file for other, file in outcome.remarks if other == kind]
+        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+        reporter.say(f"{kind} ({len(files)}): {', '.join(files[:_FILES])}{more}.")

@@ -18,20 +18,31 @@ if TYPE_CHECKING:
     from t2ibench.stats.clusters import Mean
 
 _WIDTH = 88
-_HEADERS = ("Group", "Images", "Without a tone", "Mean ITA", "very light", "light",
-            "intermediate", "tan", "brown", "dark", "Monk", "Around")  # fmt: skip
+_HEADERS = ("Group", "Images", "No tone", "Light", "L*", "b*", "Hue", "ITA", "L*-b*", "Scene")
 _MEANING = (
-    "ITA is the individual typology angle of the skin in degrees: above 55 very light, below -30 "
-    "dark. Monk is the median of the nearest tones of that scale, 1 to 10. Around is the median "
-    "lightness (L*) of the rest of these images. Intervals are for prompts like these; in a group "
-    "of one prompt, for other images of it."
+    "Three numbers a cell: the 25th, 50th and 75th percentile of the images. ITA is the individual "
+    "typology angle in degrees; ITA and L*-b* are higher for lighter skin. Scene is the light "
+    "around the head, 0 to 1, which 'corrected' takes out in part and 'raw' leaves in. No tone is "
+    "the share of images without one, with its interval."
 )
 _WARNING = (
-    "A tone is a number about pixels: light, colour grading and style move it as much as the skin "
-    "that is shown, and it is nobody's race. Faces of darker skin are found less often, so means "
-    "are lighter, and differences smaller, than what the images show: read them beside the shares "
-    "without a tone."
+    "A tone is a number about pixels, not a race and no property of a person: light, colour "
+    "grading and style move it as much as skin does. Compare groups of images of one model and one "
+    "kind of scene; judge no single image by it."
 )
+_FINDINGS = {
+    "lighter": "Skin is shown lighter in '{first}', as it is in the images and corrected.",
+    "darker": "Skin is shown darker in '{first}', as it is in the images and corrected.",
+    "cannot tell": "Cannot tell: the intervals of L*-b* and ITA, corrected and raw, do not all lie "
+    "on one side of 0.",
+    "one prompt": "No interval and no claim: one side is a single prompt, which could be an odd "
+    "one.",
+    "nothing measured": "No difference: one side has no image with a tone.",
+}
+_CAVEATS = {
+    "scene": "Their scenes differ in light",
+    "without_a_tone": "They differ in the share of images without a tone",
+}
 
 
 def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
@@ -39,8 +50,8 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
     verb = verbs.add_parser(
         "skin-tone",
         help="the skin tones that a run's images show, by group of prompts",
-        description="Measure the tone of the skin (ITA and the nearest Monk tone) on the one face "
-        "of each image of a run, and show it by group of prompts. What is measured is stored with "
+        description="Measure the colour of the skin (CIELAB and ITA) on the one face of each image "
+        "of a run, and show its distribution by group of prompts. What is measured is stored with "
         "the run; scores stay as they are.",
     )
     verb.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
@@ -51,7 +62,6 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
         nargs=2,
         help="the difference between two groups, or between several with commas or *",
     )
-    verb.add_argument("--judge-args", metavar="k=v,…", default="", help="fewest_pixels=N")
     verb.add_argument("--level", metavar="L", type=float, default=0.95, help="of intervals (.95)")
     verb.add_argument("--output", metavar="FILE", help="write every image to a CSV")
     verb.add_argument("--json", action="store_true", help="print JSON")
@@ -89,9 +99,9 @@ def _check_level(level: float) -> None:
 
 def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     """The task and the readings of its images."""
-    from t2ibench.arguments import parse_args
     from t2ibench.errors import T2IBenchError, did_you_mean, shown
-    from t2ibench.models.judges import create_judges
+    from t2ibench.models.faces import FaceMeshes
+    from t2ibench.models.skin_meter import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
     from t2ibench.results.run import open_run
@@ -115,10 +125,11 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
             f"This run has no task '{shown(task)}' with images.{did_you_mean(task, known)}",
             f"Tasks: {', '.join(known)}.",
         )
-    (judge,) = create_judges(["skin"], parse_args(arguments.judge_args, "--judge-args"))
-    store = AnswerStore(folder.database, judge.name, judge.fingerprint)
+    faces = FaceMeshes()
+    meter = SkinMeter(faces, faces.version)
+    store = AnswerStore(folder.database, meter.name, meter.fingerprint)
     readings = read_tones(
-        plan, task, ImageStore(folder.database, generator.fingerprint), judge, store, _warn
+        plan, task, ImageStore(folder.database, generator.fingerprint), meter, store, _warn
     )
     if not readings:
         raise T2IBenchError(
@@ -145,7 +156,7 @@ def _write(file: Path, readings: Sequence[Reading]) -> None:
 def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> list[str]:
     from tabulate import tabulate
 
-    rows = [_row(group) for group in groups]
+    rows = [row for group in groups for row in _rows(group)]
     table = tabulate(rows, headers=_HEADERS, tablefmt="github", disable_numparse=True)
     lines = [f"Skin tones of {task}", "", *table.splitlines()]
     for group in groups:
@@ -153,7 +164,7 @@ def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> l
             reasons = ", ".join(f"{why} {count}" for why, count in sorted(group.reasons.items()))
             lines.append(f"{group.name}, without a tone: {reasons}")
     if compared is not None:
-        lines += ["", *textwrap.wrap(_sentence(compared), _WIDTH)]
+        lines += ["", *_difference(compared)]
     elif len(groups) > 2:
         lines += ["", "A difference between two of them: --compare 'GROUP' 'GROUP,GROUP'"]
     for text in (_MEANING, _WARNING):
@@ -161,62 +172,68 @@ def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> l
     return lines
 
 
-def _row(group: Tones) -> list[str]:
-    mean, (share, low, high) = group.mean, group.abstained()
-    tones = [tone for tone, count in group.monk.items() for _ in range(count)]
+def _rows(group: Tones) -> list[list[str]]:
+    """A group's distributions, corrected and raw."""
+    from t2ibench.pipeline.skin_tones import VALUES
+
+    share, low, high = group.abstained()
+    head = [group.name, str(len(group.readings)), f"{share:.0%} [{low:.0%}, {high:.0%}]"]
+    scene = _quartiles(group, "scene", 2)
     return [
-        group.name,
-        str(len(group.readings)),
-        f"{share:.0%} [{low:.0%}, {high:.0%}]",
-        _estimate(mean, 1) if group.measured else "–",
-        *(f"{count / group.measured:.0%}" if count else "" for count in group.classes.values()),
-        str(tones[len(tones) // 2]) if tones else "–",
-        f"{group.surroundings.value:.0f}" if group.measured else "–",
+        [*(head if light == "corrected" else [""] * 3), light]
+        + [_quartiles(group, prefix + name, 0) for name in VALUES]
+        + [scene if light == "corrected" else ""]
+        for light, prefix in (("corrected", ""), ("raw", "raw_"))
     ]
 
 
+def _quartiles(group: Tones, what: str, digits: int) -> str:
+    return " ".join(f"{value:.{digits}f}" for value in group.quantiles(what)[1:4]) or "–"
+
+
+def _difference(compared: Comparison) -> list[str]:
+    first, second, found = compared.first, compared.second, compared.differences
+    lines = [f"'{first.name}' less '{second.name}', difference of means:"]
+    for name, title, digits in (
+        ("score", "L*-b*", 1), ("ita", "ITA", 1),
+        ("scene", "light of the scene", 2), ("without_a_tone", "share without a tone", 2),
+    ):  # fmt: skip
+        raw = f", raw {_estimate(found[f'raw_{name}'], digits)}" if name in ("score", "ita") else ""
+        corrected = "corrected " if raw else ""
+        lines.append(f"  {title}: {corrected}{_estimate(found[name], digits)}{raw}")
+    finding = _FINDINGS[compared.finding].format(first=first.name)
+    if compared.finding in ("lighter", "darker"):
+        for name, warning in _CAVEATS.items():
+            if not found[name].low <= 0 <= found[name].high:
+                finding += f" {warning}, which may be part of it."
+    how = "each with itself" if found["score"].paired else "of both sides together"
+    finding += f" ({found['score'].clusters} units, {how}.)" if found["score"].clusters else ""
+    return lines + textwrap.wrap(finding, _WIDTH)
+
+
 def _estimate(found: Mean, digits: int) -> str:
+    if isnan(found.value):
+        return "–"
     value = f"{found.value:+.{digits}f}"
     if isnan(found.low):
         return value
     return f"{value} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
 
 
-def _sentence(compared: Comparison) -> str:
-    first, second = compared.first, compared.second
-    if not first.measured or not second.measured:
-        empty = first if not first.measured else second
-        return f"No difference: no image of '{empty.name}' has a tone."
-    found = compared.ita
-    p = f", p = {found.p:.3g}" if not isnan(found.p) else ""
-    side = "lighter" if found.value > 0 else "darker"
-    if isnan(found.low):
-        single = next(group for group in (first, second) if len(group.values("ita")) < 2)
-        side = f"without an interval: '{single.name}' is one prompt, which could be an odd one"
-    elif not found.low * found.high > 0:
-        side = "no clear difference"
-    how = " (each with itself)" if found.paired else ""
-    return (
-        f"'{first.name}' less '{second.name}': {_estimate(found, 1)} degrees{p}, {side}; "
-        f"{found.clusters} units{how}. Images without a tone: "
-        f"{_estimate(compared.abstained, 2)}. Lightness of the surroundings: "
-        f"{_estimate(compared.surroundings, 1)} L*. What differs there may move the tones."
-    )
-
-
 def _as_json(task: str, groups: Sequence[Tones], compared: Comparison | None) -> dict[str, Any]:
+    from t2ibench.pipeline.skin_tones import QUANTILES, VALUES
+
+    names = ["scene", *VALUES, *(f"raw_{name}" for name in VALUES)]
     found: dict[str, Any] = {
         "task": task,
+        "percentiles": list(QUANTILES),
         "groups": [
             {
                 "group": group.name,
                 "images": len(group.readings),
                 "measured": group.measured,
                 "without_a_tone": dict(sorted(group.reasons.items())),
-                "ita": _numbers(group.mean),
-                "classes": group.classes,
-                "monk": group.monk,
-                "surroundings": _numbers(group.surroundings),
+                **{name: group.quantiles(name) for name in names},
             }
             for group in groups
         ],
@@ -225,16 +242,10 @@ def _as_json(task: str, groups: Sequence[Tones], compared: Comparison | None) ->
         found["difference"] = {
             "first": compared.first.name,
             "second": compared.second.name,
-            "ita": _numbers(compared.ita),
-            "without_a_tone": _numbers(compared.abstained),
-            "surroundings": _numbers(compared.surroundings),
+            "finding": compared.finding,
+            **{
+                name: [None if isnan(end) else end for end in (one.value, one.low, one.high)]
+                for name, one in compared.differences.items()
+            },
         }
     return found
-
-
-def _numbers(found: Mean) -> dict[str, Any]:
-    """A mean as JSON; what is not known is null."""
-    return {
-        name: None if isinstance(value, float) and isnan(value) else value
-        for name, value in asdict(found).items()
-    }

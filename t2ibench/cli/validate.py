@@ -15,7 +15,7 @@ from t2ibench.tasks.loader import (
     shipped_tasks,
     task_files,
 )
-from t2ibench.tasks.source import Problem
+from t2ibench.tasks.source import Problem, listed
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
                 message = f"the id '{task.id}' is used by {other.path}"
                 problems.append(Problem(file, task.line, message))
     problems += _clashes(ids)
-    for problem in problems:
-        print(problem)
+    for line in listed(problems):
+        print(line)
     errors = sum(not problem.warning for problem in problems)
     warnings = len(problems) - errors
     failed = errors > 0 or (arguments.strict and warnings > 0)

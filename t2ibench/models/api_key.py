@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.redaction import Redaction
 
-HIDDEN = "***"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SHORTEST = 6  # shorter ones ('EMPTY', 'none') stand in for a key, and may be words of an answer
-_DEEPEST = 100
 
 
 class ApiKey:
@@ -49,8 +44,7 @@ class ApiKey:
                 "ASCII; it cannot be sent.",
                 "Set it again, the key alone.",
             )
-        hides = sorted(set().union(*map(_forms, (self.value, *also))), key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, hides))) if hides else None
+        self._secrets = Redaction((self.value, *also))
 
     def __repr__(self) -> str:
         return f"ApiKey({self.variable!r})"
@@ -64,35 +58,8 @@ class ApiKey:
 
     def hide(self, text: str) -> str:
         """A text from the server without the key."""
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        return self._secrets.values(text)
 
     def hide_all(self, value: Any) -> Any:
         """A JSON value from the server without the key."""
-        return self._hide_all(value, 0)
-
-    def _hide_all(self, value: Any, depth: int) -> Any:
-        if depth > _DEEPEST:
-            raise ValueError("nested too deeply")
-        if isinstance(value, str):
-            return self.hide(value)
-        if isinstance(value, list):
-            return [self._hide_all(item, depth + 1) for item in value]
-        if isinstance(value, dict):
-            return {self.hide(k): self._hide_all(item, depth + 1) for k, item in value.items()}
-        return value
-
-
-def _forms(key: str) -> set[str]:
-    """The key as it is, in JSON, in a URL, and inside of any text in Base64."""
-    if len(key) < _SHORTEST:
-        return set()
-    forms = {key, json.dumps(key)[1:-1], quote(key), quote(key, safe=""), quote_plus(key)}
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        for offset in range(3):
-            # What comes before and after decides the characters at both ends, and only those.
-            text = encode(b"\0" * offset + key.encode()).decode().rstrip("=")
-            first = -(-offset * 8 // 6)
-            last = (offset + len(key)) * 8 // 6
-            forms.add(text[first:last])
-        forms.add(encode(key.encode()).decode())
-    return forms
+        return self._secrets.of_json(value)

@@ -68,14 +68,12 @@ def choose_device(device: str | None) -> str:
             return "cuda"
         return "mps" if torch.backends.mps.is_available() else "cpu"
     assert device is not None
-    kind = device.partition(":")[0]
-    known = {
-        "cuda": torch.cuda.is_available(),
-        "mps": torch.backends.mps.is_available(),
-    }
-    if not known[kind]:
+    kind, _, number = device.partition(":")
+    count = torch.cuda.device_count() if kind == "cuda" else int(torch.backends.mps.is_available())
+    if int(number or 0) >= count:
+        which = f"no {device}; it has {count}, from {kind}:0" if count else f"no {kind} device"
         raise T2IBenchError(
-            f"--device {device}: this machine has no {kind} device that torch can use.",
+            f"--device {device}: this machine has {which} that torch can use.",
             "Omit --device to use the best available one.",
         )
     return device

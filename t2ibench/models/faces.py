@@ -1,102 +1,199 @@
-"""Faces in an image, by the cascade of Haar features that lies in OpenCV's package."""
+"""Faces in an image and 468 points of each, by MediaPipe's BlazeFace and face mesh."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import file_hash
-from t2ibench.models.skin_tone import Box, PixelArray
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_CASCADE = "haarcascade_frontalface_alt2.xml"
+_FOLDER = Path(__file__).resolve().parent.parent / "bundled" / "faces"
+_DETECTOR, _MESH = "face_detection_full_range.tflite", "face_landmark.tflite"
 _INSTALL = 'pip install "t2ibench[skin]"'
-# The longer side of what the cascade sees, which knows no face of less than 20 pixels.
-_SHORTEST, _LONGEST = 256, 512
-_STEP = 1.1  # between sizes
-_NEIGHBOURS = 5  # detections at one place that make a face
-_SMALLEST = 0.08  # of the shorter side
-# Exponents of brightness: as the image is, and lighter twice. The cascade misses darker faces more
-# often (docs/skin-tone.md); on drawn faces this finds a third of those that it would miss.
-_EXPONENTS = (1.0, 0.5, 0.33)
-_SAME = 0.3  # of two boxes' union, above which they are one face
+
+_INPUT = 192  # the side of what both networks see, in pixels
+_CELLS = 48  # rows and columns of the detector's anchors
+_LIGHTER = 0.5  # the exponent of brightness that the detector sees: it misses darker faces less
+_SCORE = 0.4  # of a detection
+_SAME = 0.4  # intersection over union above which two boxes are one face
+_FLAG = 0.5  # the mesh's own probability that it lies on a face
+_MARGIN = 1.5  # the square around a face that the mesh sees, in sides of its box
+_EYES = 33, 263  # the outer corners of a mesh's eyes, left and right in the image
+_BOX = tuple[float, float, float, float]  # left, top, right, bottom
 
 
-class HaarFaces:
-    """Finds upright faces that look ahead.
+class FaceMeshes:
+    """Finds the faces of an image.
+
+    The detector sees a lighter copy of the image: the whole, padded to a square, and squares of
+    the shorter side that overlap by half. What it finds is a face where a mesh that is laid on the
+    image itself says so.
 
     Raises:
-        T2IBenchError: OpenCV is missing, or is one without cascades.
+        T2IBenchError: the package that runs the networks is missing.
 
-    Source: Viola & Jones 2001; the cascade is Lienhart's, as OpenCV ships it.
+    Source: Bazarevsky et al. 2019, "BlazeFace"; Kartynnik et al. 2019, "Real-time facial surface
+        geometry from monocular video on mobile GPUs"; the networks are MediaPipe's.
     """
 
     def __init__(self) -> None:
-        self._cv2 = _opencv()
-        path = Path(self._cv2.data.haarcascades) / _CASCADE
-        if not path.is_file():
-            raise T2IBenchError(f"OpenCV's package lacks {_CASCADE}.", f"Install it: {_INSTALL}")
-        self._cascade = self._cv2.CascadeClassifier(str(path))
-        self.version = {
-            "cascade": file_hash(path),
-            "opencv": str(self._cv2.__version__),
-            "settings": [_SHORTEST, _LONGEST, _STEP, _NEIGHBOURS, _SMALLEST, *_EXPONENTS, _SAME],
-        }
+        self._detector, self._mesh = _network(_DETECTOR), _network(_MESH)
+        hashes = [file_hash(_FOLDER / name) for name in (_DETECTOR, _MESH)]
+        self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
-    def __call__(self, image: Image) -> list[Box]:
-        """Find the faces of one image."""
-        from PIL import Image as Images
+    def __call__(self, image: Image) -> list[Float64Array]:
+        """Find the faces of one image.
 
-        longest = max(image.size)
-        scale = min(max(longest, _SHORTEST), _LONGEST) / longest
-        grey = image.convert("L")
-        if scale != 1:
-            size = (max(round(image.width * scale), 1), max(round(image.height * scale), 1))
-            grey = grey.resize(size, Images.Resampling.BICUBIC)
-        faces: list[Box] = []
-        for exponent in _EXPONENTS:
-            for box in self._detect(np.asarray(grey), exponent):
-                if not any(_overlap(box, face) > _SAME for face in faces):
-                    faces.append(box)
-        return sorted(_scaled(box, scale) for box in faces)
+        Args:
+            image: In RGB.
 
-    def _detect(self, grey: PixelArray, exponent: float) -> list[Box]:
-        levels = np.round(255.0 * (np.arange(256) / 255.0) ** exponent).astype(np.uint8)
-        smallest = max(20, round(_SMALLEST * min(grey.shape)))
-        found = self._cascade.detectMultiScale(
-            levels[grey], _STEP, _NEIGHBOURS, minSize=(smallest, smallest)
-        )
-        edges = ((int(x), int(y), int(width), int(height)) for x, y, width, height in found)
-        return sorted((x, y, x + width, y + height) for x, y, width, height in edges)
+        Returns:
+            The points of each face, shape (468, 2), in pixels, the tallest face first.
+        """
+        levels = np.round(255 * (np.arange(256) / 255) ** _LIGHTER).astype(int).tolist()
+        lighter = image.point(levels * 3)
+        boxes = [one for square in _squares(image) for one in self._detected(lighter, square)]
+        meshes: list[Float64Array] = []
+        for _, box, angle in _distinct(boxes):
+            mesh = self._laid(image, box, angle)
+            if mesh is not None:
+                meshes.append(mesh)
+        return _distinct_meshes(meshes)
+
+    def _detected(self, image: Image, square: _BOX) -> Iterator[tuple[float, _BOX, float]]:
+        """Score, box and turn of each face in a square of the image."""
+        pixels = _crop(image, square, 0.0) / 127.5 - 1.0
+        regressors, scores = _run(self._detector, pixels)
+        found = 1 / (1 + np.exp(-np.clip(scores[0, :, 0], -80, 80)))
+        left, top, side = square[0], square[1], square[2] - square[0]
+        for index in np.flatnonzero(found >= _SCORE):
+            row, column = divmod(int(index), _CELLS)
+            anchor = (np.array([column, row]) + 0.5) / _CELLS
+            middle, size, *points = regressors[0, index].reshape(-1, 2) / _INPUT
+            x, y = (middle + anchor) * side + (left, top)
+            width, height = np.abs(size) * side / 2
+            across, down = points[1] - points[0]  # from eye to eye
+            yield (
+                float(found[index]),
+                (x - width, y - height, x + width, y + height),
+                float(np.arctan2(down, across)),
+            )
+
+    def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
+        """The mesh on a box, laid anew on what it found first; None where it is on no face."""
+        for _ in range(2):
+            square = _around(box)
+            points, flag = _run(self._mesh, _crop(image, square, angle) / 255.0)
+            if 1 / (1 + np.exp(-float(flag.reshape(-1)[0]))) < _FLAG:
+                return None
+            # From the turned square back to the image.
+            inside = points.reshape(-1, 3)[:, :2].astype(np.float64) / _INPUT - 0.5
+            inside *= square[2] - square[0]
+            cos, sin = np.cos(angle), np.sin(angle)
+            centre = np.array([square[0] + square[2], square[1] + square[3]]) / 2
+            mesh: Float64Array = inside @ np.array([[cos, sin], [-sin, cos]]) + centre
+            box = box_of(mesh)
+            across, down = mesh[_EYES[1]] - mesh[_EYES[0]]
+            angle = float(np.arctan2(down, across))
+        return mesh
 
 
-def _overlap(one: Box, other: Box) -> float:
-    """Intersection over union."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
-    both = max(width, 0) * max(height, 0)
-    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return both / (sum(areas) - both)
-
-
-def _scaled(box: Box, scale: float) -> Box:
-    left, top, right, bottom = (round(edge / scale) for edge in box)
+def box_of(mesh: Float64Array) -> _BOX:
+    """Left, top, right and bottom of a mesh."""
+    (left, top), (right, bottom) = mesh.min(axis=0).tolist(), mesh.max(axis=0).tolist()
     return left, top, right, bottom
 
 
-def _opencv() -> Any:
+def _squares(image: Image) -> Iterator[_BOX]:
+    width, height = image.size
+    short, long = sorted(image.size)
+    yield (width - long) / 2, (height - long) / 2, (width + long) / 2, (height + long) / 2
+    if short == long:
+        return
+    steps = int(np.ceil((long - short) / (short / 2)))
+    for start in np.linspace(0, long - short, steps + 1):
+        x, y = (start, 0.0) if width > height else (0.0, start)
+        yield float(x), float(y), float(x) + short, float(y) + short
+
+
+def _around(box: _BOX) -> _BOX:
+    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
+    return x - half, y - half, x + half, y + half
+
+
+def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
+    """A square of the image, turned, as the networks see it; black outside of the image."""
+    from PIL import Image as Images
+
+    side = square[2] - square[0]
+    # Averages of whole pixels first: a bilinear look at every tenth pixel sees noise.
+    factor = max(1, int(side / _INPUT))
+    small = image.reduce(factor) if factor > 1 else image
+    scale = side / _INPUT / factor
+    cos, sin = scale * np.cos(angle), scale * np.sin(angle)
+    x, y = ((square[0] + square[2]) / 2 / factor, (square[1] + square[3]) / 2 / factor)
+    half = _INPUT / 2
+    turned = small.transform(
+        (_INPUT, _INPUT),
+        Images.Transform.AFFINE,
+        (cos, -sin, x - half * (cos - sin), sin, cos, y - half * (sin + cos)),
+        Images.Resampling.BILINEAR,
+    )
+    return np.asarray(turned, dtype=np.float32)
+
+
+def _distinct(boxes: list[tuple[float, _BOX, float]]) -> list[tuple[float, _BOX, float]]:
+    """The best of boxes that overlap."""
+    kept: list[tuple[float, _BOX, float]] = []
+    for one in sorted(boxes, reverse=True):
+        if not any(_overlap(one[1], other[1]) > _SAME for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _distinct_meshes(meshes: list[Float64Array]) -> list[Float64Array]:
+    """The tallest of meshes that overlap, tallest first."""
+    kept: list[Float64Array] = []
+    for mesh in sorted(meshes, key=lambda mesh: -float(np.ptp(mesh, axis=0).max())):
+        if not any(_overlap(box_of(mesh), box_of(other)) > _SAME for other in kept):
+            kept.append(mesh)
+    return kept
+
+
+def _overlap(one: _BOX, other: _BOX) -> float:
+    """Intersection over union."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    both = max(width, 0.0) * max(height, 0.0)
+    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return both / max(sum(areas) - both, 1e-12)
+
+
+def _run(network: Any, pixels: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
+    network.set_tensor(network.get_input_details()[0]["index"], pixels[None].astype(np.float32))
+    network.invoke()
+    outputs = [network.get_tensor(one["index"]) for one in network.get_output_details()]
+    return sorted(outputs, key=lambda output: -output.size)
+
+
+@lru_cache(maxsize=2)
+def _network(name: str) -> Any:
     try:
-        cv2 = importlib.import_module("cv2")  # an extra
+        litert = importlib.import_module("ai_edge_litert.interpreter")  # an extra
     except ImportError as error:
-        raise T2IBenchError("--judge skin needs OpenCV to find faces.", _INSTALL) from error
-    if not hasattr(cv2, "CascadeClassifier"):
-        raise T2IBenchError(
-            f"--judge skin needs OpenCV 4: version {cv2.__version__} has no cascades.", _INSTALL
-        )
-    return cv2
+        raise T2IBenchError("`skin-tone` needs LiteRT to find faces.", _INSTALL) from error
+    network = litert.Interpreter(str(_FOLDER / name), num_threads=1)
+    network.allocate_tensors()
+    return network

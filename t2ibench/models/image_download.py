@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import socket
 from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from t2ibench.models.addresses import addresses, is_public
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.http import BoundedClient
 from t2ibench.models.server_errors import BadReplyError
@@ -76,18 +75,13 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int]:
 
 async def _public_address(parts: SplitResult, base: SplitResult) -> str | None:
     """The address to ask instead of the name; None where the server is in a private network."""
-    if not all(address.is_global for address in await _addresses(base)):
+    if not all(map(is_public, await _addresses(base))):
         return None
-    addresses = await _addresses(parts)
-    if not addresses or not all(address.is_global for address in addresses):
+    found = await _addresses(parts)
+    if not found or not all(map(is_public, found)):
         raise BadReplyError("the image's address is in a private network, and the server is not")
-    return str(addresses[0])
+    return found[0]
 
 
-async def _addresses(
-    parts: SplitResult,
-) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    found = await asyncio.get_running_loop().getaddrinfo(
-        parts.hostname, _origin(parts)[2], type=socket.SOCK_STREAM
-    )
-    return [ipaddress.ip_address(str(one[4][0]).partition("%")[0]) for one in found]
+async def _addresses(parts: SplitResult) -> list[str]:
+    return await asyncio.to_thread(addresses, parts.hostname or "", _origin(parts)[2])

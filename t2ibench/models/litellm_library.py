@@ -9,8 +9,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.servers import Server, ServerArguments, checked_address
-
-_SECRET = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS")
+from t2ibench.redaction import is_secret_name
 
 
 def load_litellm() -> Any:
@@ -50,7 +49,7 @@ class LitellmServer(Server):
         self.library = load_litellm()
         self.address = checked_address(args.base_url) if args.base_url else None
         # What LiteLLM may take for a key, and a server could send back.
-        secrets = [value for name, value in os.environ.items() if name.upper().endswith(_SECRET)]
+        secrets = [value for name, value in os.environ.items() if is_secret_name(name)]
         super().__init__(
             self.address or f"litellm:{model}",
             ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),

@@ -1,4 +1,4 @@
-"""Skin tone measured in an image: CIELAB, the individual typology angle, the Monk Skin Tone scale.
+"""Skin tone measured in an image: CIELAB and the individual typology angle, as they are and lit.
 
 A number about pixels. Light, colour grading and style move it as much as the skin that is shown,
 and no number of an image is anybody's race.
@@ -11,58 +11,55 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.arrays import Float64Array
+from t2ibench.arrays import BoolArray, Float64Array
 
 PixelArray = npt.NDArray[np.uint8]
-Box = tuple[int, int, int, int]  # left, top, right, bottom, in pixels
-
-# Name and lower limit in degrees: Chardon et al. 1991, with the sixth class of Del Bino & Bernerd
-# 2013 (British Journal of Dermatology 169, suppl. 3).
-ITA_CLASSES = (
-    ("very light", 55.0),
-    ("light", 41.0),
-    ("intermediate", 28.0),
-    ("tan", 10.0),
-    ("brown", -30.0),
-    ("dark", -np.inf),
-)
-# The ten tones as published in sRGB: Monk 2019, skintone.google.
-MONK = (
-    (0xF6, 0xED, 0xE4),
-    (0xF3, 0xE7, 0xDB),
-    (0xF7, 0xEA, 0xD0),
-    (0xEA, 0xDA, 0xBA),
-    (0xD7, 0xBD, 0x96),
-    (0xA0, 0x7E, 0x56),
-    (0x82, 0x5C, 0x43),
-    (0x60, 0x41, 0x34),
-    (0x3A, 0x31, 0x2A),
-    (0x29, 0x24, 0x20),
-)
 
 NO_FACE = "no face"
+SMALL = "small face"
 SEVERAL = "several faces"
-DARK = "dark light"
-GREY = "no colour"
-GLARE = "glare"
-FEW = "few skin pixels"
-REASONS = (NO_FACE, SEVERAL, DARK, GREY, GLARE, FEW)
+NOT_SKIN = "colour of no skin"
+DARK = "dark"
+REASONS = (NO_FACE, SMALL, SEVERAL, NOT_SKIN, DARK)
 
-FEWEST = 20  # pixels of skin
-# Cheeks and the bridge of the nose, as shares of a face's box: left, top, right, bottom. Hair,
-# eyes, mouth and beards lie outside.
-_BAND = (0.25, 0.5, 0.75, 0.75)
-# All ten Monk tones have hues of 48 to 90 degrees and chromas of 3.8 to 28. The limits lie far
-# outside of them and do not look at lightness, so that no tone is left out for its own sake.
-_HUES = (15.0, 105.0)
-_CHROMAS = (2.0, 60.0)
-_GRID = 256  # rows or columns that say how light and how colourful an image is as a whole
-_LEAST_SKIN = 0.5  # of the band
-_CLIPPED = 254
-_MOST_CLIPPED = 0.2
-# About the light, not the skin: the lightness that the brightest twentieth of the image exceeds.
-_DARKEST = 25.0
-_GREYEST = 3.0  # the chroma that the most colourful hundredth of the image exceeds
+_SMALLEST = 16  # pixels of the longer side of a face's oval
+_SECOND = 0.6  # of the largest face's size, from which a second one counts
+_SIDE = 256  # of the square in which the region of skin is drawn
+_AROUND = 1.7  # that square, in longer sides of the oval
+_BAND = 30.0, 80.0  # percentiles of luminance: shadow and beards lie below, shine above
+# Far outside of what skin has in white light, and without a look at lightness, so that no tone is
+# left out for its own sake.
+_HUES = 15.0, 105.0
+_LEAST_CHROMA = 4.0
+_LEAST_SKIN = 0.4  # of the pixels of the band
+# The scene's light is brought (in part, so that a dark room stays a dark room) to that of an
+# ordinary picture.
+_KEY, _POWER = 0.30, 0.75
+_HEAD = 1.6  # what is cut out of the scene, in sides of the mesh
+# Of the scene, and so the gain is at most 7.7. The skin has no limit: it would leave out dark skin.
+_DARKEST = 0.02
+_SCENE_GRID = 256  # rows or columns that say how light a scene is
+
+# Points of the mesh (MediaPipe's numbers), in order around what they enclose.
+# fmt: off
+_OVAL = [
+    10, 338, 297, 332, 284, 251, 389, 356, 454, 323, 361, 288, 397, 365, 379, 378, 400, 377,
+    152, 148, 176, 149, 150, 136, 172, 58, 132, 93, 234, 127, 162, 21, 54, 103, 67, 109,
+]
+# fmt: on
+_LIPS = [61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185]
+_LIDS = (
+    [113, 225, 224, 223, 222, 221, 189, 244, 233, 232, 231, 230, 229, 228, 31, 226],
+    [342, 445, 444, 443, 442, 441, 413, 464, 453, 452, 451, 450, 449, 448, 261, 446],
+)
+_EYES_AND_BROWS = (
+    [33, 246, 161, 160, 159, 158, 157, 173, 133, 155, 154, 153, 145, 144, 163, 7],
+    [263, 466, 388, 387, 386, 385, 384, 398, 362, 382, 381, 380, 374, 373, 390, 249],
+    [46, 53, 52, 65, 55, 107, 66, 105, 63, 70],
+    [276, 283, 282, 295, 285, 336, 296, 334, 293, 300],
+)
+_INSIDE, _LIPS_GROW, _LIDS_GROW, _EYES_GROW = 4, 5, 1, 4  # pixels of the square
+
 _XYZ = np.array(
     [
         [0.4124564, 0.3575761, 0.1804375],
@@ -74,44 +71,67 @@ _WHITE = _XYZ.sum(axis=1)  # D65
 
 
 @dataclass(frozen=True, slots=True)
+class Colour:
+    """A colour of skin.
+
+    Attributes:
+        lightness: L*.
+        yellowness: b*.
+        hue: Of a* and b*, in degrees.
+        ita: Individual typology angle in degrees, -90 to 90; high is light.
+    """
+
+    lightness: float
+    yellowness: float
+    hue: float
+    ita: float
+
+    @property
+    def score(self) -> float:
+        """L* - b*: high is light."""
+        return self.lightness - self.yellowness
+
+
+@dataclass(frozen=True, slots=True)
 class SkinTone:
     """What was measured in one image.
 
     Attributes:
         reason: Why nothing was measured, one of `REASONS`; None where something was.
         faces: Faces found.
-        ita: Individual typology angle in degrees, -90 to 90; high is light.
-        monk: The nearest tone of the Monk scale, 1 (light) to 10.
-        lightness: Median L* of the skin.
-        yellowness: Median b* of the skin.
-        pixels: Pixels of skin measured.
-        spread: Distance between the quartiles of the pixels' own angles, in degrees.
-        surroundings: Median L* outside of the face: how light the picture is otherwise.
+        size: The longer side of the largest face's oval, in pixels.
+        scene: The scene's light: log-average luminance around the head, 0 to 1.
+        raw: The skin's colour as it is in the image.
+        corrected: The same, brought towards the light of an ordinary picture.
     """
 
     reason: str | None
     faces: int
-    ita: float | None = None
-    monk: int | None = None
-    lightness: float | None = None
-    yellowness: float | None = None
-    pixels: int = 0
-    spread: float | None = None
-    surroundings: float | None = None
+    size: float | None = None
+    scene: float | None = None
+    raw: Colour | None = None
+    corrected: Colour | None = None
 
 
-def lab(rgb: npt.ArrayLike) -> Float64Array:
-    """Convert sRGB to CIELAB.
+def linear(rgb: npt.ArrayLike) -> Float64Array:
+    """Linear light of sRGB values of 0 to 255.
 
-    Source: IEC 61966-2-1 (sRGB); CIE 15 (CIELAB).
-
-    Example:
-        >>> lab([255, 0, 0]).round(1).tolist()
-        [53.2, 80.1, 67.2]
+    Source: IEC 61966-2-1.
     """
     value = np.asarray(rgb, dtype=np.float64) / 255.0
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    xyz = linear @ _XYZ.T / _WHITE
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light: npt.ArrayLike) -> Float64Array:
+    """Convert linear light of sRGB's primaries to CIELAB (D65).
+
+    Source: CIE 15.
+
+    Example:
+        >>> lab(linear([255, 0, 0])).round(1).tolist()
+        [53.2, 80.1, 67.2]
+    """
+    xyz = np.asarray(light, dtype=np.float64) @ _XYZ.T / _WHITE
     delta = 6 / 29
     f = np.where(xyz > delta**3, np.cbrt(xyz), xyz / (3 * delta**2) + 4 / 29)
     x, y, z = f[..., 0], f[..., 1], f[..., 2]
@@ -133,88 +153,107 @@ def typology_angle(lightness: npt.ArrayLike, yellowness: npt.ArrayLike) -> Float
     return np.degrees(np.arctan2(above, np.asarray(yellowness, dtype=np.float64)))
 
 
-def ita_class(degrees: float) -> str:
-    """The published class of an angle.
+def measure(pixels: PixelArray, meshes: list[Float64Array]) -> SkinTone:
+    """Measure the skin of the one face of an image.
 
-    Example:
-        >>> ita_class(55.1), ita_class(55.0), ita_class(-30.0)
-        ('very light', 'light', 'dark')
+    The colour is the mean in linear light of the face's pixels between the 30th and the 80th
+    percentile of luminance, without eyes, brows and lips. With S, the scene's log-average
+    luminance outside of the head, the corrected colour is that of the mean times (.30 / S)^.75.
+
+    Args:
+        pixels: sRGB, shape (height, width, 3).
+        meshes: Of each face, shape (468, 2), in pixels; the largest first.
+
+    Source: the log-average and its key are Reinhard et al. 2002, "Photographic tone reproduction
+        for digital images".
     """
-    return next(name for name, above in ITA_CLASSES if degrees > above)
+    if not meshes:
+        return SkinTone(NO_FACE, 0)
+    sizes = [float(np.ptp(mesh[_OVAL], axis=0).max()) for mesh in meshes]
+    if sizes[0] < _SMALLEST:
+        return SkinTone(SMALL, len(meshes), sizes[0])
+    if len(sizes) > 1 and sizes[1] >= _SECOND * sizes[0]:
+        return SkinTone(SEVERAL, len(meshes), sizes[0])
+    scene = scene_light(pixels, meshes[0])
+    skin = _middle_band(pixels, meshes[0], sizes[0])
+    colours = lab(skin)
+    hue = np.degrees(np.arctan2(colours[:, 2], colours[:, 1]))
+    chroma = np.hypot(colours[:, 1], colours[:, 2])
+    like_skin = (hue >= _HUES[0]) & (hue <= _HUES[1]) & (chroma > _LEAST_CHROMA)
+    if not len(skin) or like_skin.mean() < _LEAST_SKIN:
+        return SkinTone(NOT_SKIN, len(meshes), sizes[0], scene)
+    if scene < _DARKEST:
+        return SkinTone(DARK, len(meshes), sizes[0], scene)
+    mean = skin.mean(axis=0)
+    gain = (_KEY / scene) ** _POWER
+    return SkinTone(None, len(meshes), sizes[0], scene, _colour(mean), _colour(gain * mean))
 
 
-def nearest_monk(colour: npt.ArrayLike) -> int:
-    """The tone of the Monk scale that is nearest in CIELAB.
+def scene_light(pixels: PixelArray, mesh: Float64Array) -> float:
+    """The log-average luminance of a picture outside of a head.
 
-    Source: Monk 2019, the Monk Skin Tone scale; distance is CIE 1976, the straight line.
-
-    Example:
-        >>> nearest_monk(lab([160, 126, 86]))
-        6
+    S = exp(mean log(Y + .01)), with Y the relative luminance, 0 to 1.
     """
-    apart = lab(MONK) - np.asarray(colour, dtype=np.float64)
-    return int(np.argmin((apart**2).sum(axis=1))) + 1
+    step = max(1, max(pixels.shape[:2]) // _SCENE_GRID)
+    luminance = linear(pixels[::step, ::step]) @ _XYZ[1]
+    low, high = mesh.min(axis=0), mesh.max(axis=0)
+    reach = _HEAD * (high - low) / 2
+    first = np.maximum(np.floor(((low + high) / 2 - reach) / step), 0).astype(int)
+    last = np.maximum(np.ceil(((low + high) / 2 + reach) / step), 0).astype(int)
+    outside = np.ones(luminance.shape, dtype=bool)
+    outside[first[1] : last[1], first[0] : last[0]] = False
+    around = luminance[outside] if outside.any() else luminance.ravel()
+    return float(np.exp(np.log(around + 0.01).mean()))
 
 
-def measure(pixels: PixelArray, faces: list[Box], fewest: int = FEWEST) -> SkinTone:
-    """Measure the skin of the one face of an image."""
-    if len(faces) != 1:
-        return SkinTone(SEVERAL if faces else NO_FACE, len(faces))
-    (face,) = faces
-    step = max(1, max(pixels.shape[:2]) // _GRID)
-    whole = lab(pixels[::step, ::step])
-    if np.percentile(whole[..., 0], 95) < _DARKEST:
-        return SkinTone(DARK, 1)
-    if np.percentile(np.hypot(whole[..., 1], whole[..., 2]), 99) < _GREYEST:
-        return SkinTone(GREY, 1)
-    rows, columns = _band(face, pixels.shape)
-    band = pixels[rows, columns].reshape(-1, 3)
-    clipped = (band >= _CLIPPED).any(axis=1)
-    if len(band) and clipped.mean() > _MOST_CLIPPED:
-        return SkinTone(GLARE, 1)
-    values = lab(band)
-    skin = values[_like_skin(values) & ~clipped]
-    if len(skin) < max(fewest, _LEAST_SKIN * len(band), 1):
-        return SkinTone(FEW, 1, pixels=len(skin))
-    middle = np.median(skin, axis=0)
-    quartiles = np.percentile(typology_angle(skin[:, 0], skin[:, 2]), [25, 75])
-    outside = np.ones(whole.shape[:2], dtype=bool)
-    left, top, right, bottom = (max(edge, 0) // step for edge in face)
-    outside[top:bottom, left:right] = False
-    around = whole[..., 0][outside]
-    return SkinTone(
-        None,
-        1,
-        ita=float(typology_angle(middle[0], middle[2])),
-        monk=nearest_monk(middle),
-        lightness=float(middle[0]),
-        yellowness=float(middle[2]),
-        pixels=len(skin),
-        spread=float(quartiles[1] - quartiles[0]),
-        surroundings=float(np.median(around)) if len(around) else None,
+def _colour(light: Float64Array) -> Colour:
+    lightness, redness, yellowness = (float(value) for value in lab(light))
+    hue = float(np.degrees(np.arctan2(yellowness, redness)))
+    return Colour(lightness, yellowness, hue, float(typology_angle(lightness, yellowness)))
+
+
+def _middle_band(pixels: PixelArray, mesh: Float64Array, size: float) -> Float64Array:
+    """Linear light of the face's pixels of middling luminance, shape (n, 3)."""
+    from PIL import Image
+
+    oval = mesh[_OVAL]
+    corner = (oval.min(axis=0) + oval.max(axis=0)) / 2 - _AROUND * size / 2
+    scale = _SIDE / (_AROUND * size)
+    region = _skin_region((mesh - corner) * scale)
+    left, top = (float(edge) for edge in corner)
+    square = Image.fromarray(pixels).transform(
+        (_SIDE, _SIDE),
+        Image.Transform.EXTENT,
+        (left, top, left + _SIDE / scale, top + _SIDE / scale),
+        Image.Resampling.BILINEAR,
     )
+    rows, columns = np.mgrid[:_SIDE, :_SIDE] / scale
+    height, width = pixels.shape[:2]
+    region &= (columns + left >= 0) & (columns + left < width)
+    region &= (rows + top >= 0) & (rows + top < height)
+    skin = linear(np.asarray(square)[region])
+    luminance = skin @ _XYZ[1]
+    low, high = np.percentile(luminance, _BAND) if len(skin) else (0.0, 0.0)
+    middle: Float64Array = skin[(luminance >= low) & (luminance <= high)]
+    return middle
 
 
-def _band(face: Box, shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Rows and columns of the band of cheeks within the image."""
-    left, top, right, bottom = face
-    width, height = right - left, bottom - top
-    edges = (
-        left + _BAND[0] * width,
-        top + _BAND[1] * height,
-        left + _BAND[2] * width,
-        top + _BAND[3] * height,
-    )
-    x0, y0, x1, y1 = (round(edge) for edge in edges)
-    return slice(max(y0, 0), min(max(y1, 0), shape[0])), slice(
-        max(x0, 0), min(max(x1, 0), shape[1])
-    )
+def _skin_region(mesh: Float64Array) -> BoolArray:
+    """Where a face's skin is, in the square."""
+    from scipy.ndimage import maximum_filter, minimum_filter
+
+    region: BoolArray = minimum_filter(_filled(mesh, _OVAL), 2 * _INSIDE + 1)
+    for shapes, grow in (
+        ((_LIPS,), _LIPS_GROW), (_LIDS, _LIDS_GROW), (_EYES_AND_BROWS, _EYES_GROW)
+    ):  # fmt: skip
+        for points in shapes:
+            region &= ~maximum_filter(_filled(mesh, points), 2 * grow + 1)
+    return region
 
 
-def _like_skin(values: Float64Array) -> npt.NDArray[np.bool_]:
-    """Which colours have a hue that skin has in white light."""
-    chroma = np.hypot(values[:, 1], values[:, 2])
-    hue = np.degrees(np.arctan2(values[:, 2], values[:, 1]))
-    coloured = (chroma > _CHROMAS[0]) & (chroma < _CHROMAS[1])
-    # arctan2 would turn the angle around where b* is not above 0.
-    return coloured & (hue > _HUES[0]) & (hue < _HUES[1]) & (values[:, 2] > 0)
+def _filled(mesh: Float64Array, points: list[int]) -> BoolArray:
+    from PIL import Image, ImageDraw
+
+    image = Image.new("1", (_SIDE, _SIDE))
+    ImageDraw.Draw(image).polygon([(x, y) for x, y in mesh[points].tolist()], fill=1)
+    return np.array(image, dtype=bool)

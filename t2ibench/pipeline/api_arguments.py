@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from t2ibench.arguments import names_of
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.models.resolution import checked
@@ -80,7 +81,7 @@ def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[s
     names: list[str] = []
     for item in several:
         if isinstance(item, str):
-            names += [name for name in map(str.strip, item.split(",")) if name]
+            names += names_of(item)
             continue
         name = str(_object(item, protocol, kind).name)
         objects[name] = item

@@ -91,7 +91,8 @@ def nothing_feasible(
         return T2IBenchError(
             f"{model} has no image for any of {tasks} {len(absent)} prompts, such as "
             f"{absent[0]!r}.",
-            "This makes a task of its own prompts, without a model: t2ibench propose "
+            "Where its prompts are these and a request, add --model-args request=true. This makes "
+            "a task of its own prompts, without a model: t2ibench propose "
             f"{method_for('captions')} --captions {shlex.quote(str(model))} "
             "--output my-tasks/mine.yaml",
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import cast, get_args
 
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import (
     ExpectsPrompts,
     GeneratedImage,
@@ -22,8 +22,8 @@ from t2ibench.models.protocols import (
     ImageRequest,
     Status,
 )
-from t2ibench.store.attempts import SUFFIXES
-from t2ibench.store.pixels import UnreadableImageError, is_black, look, read_image
+from t2ibench.redaction import redacted
+from t2ibench.store.pixels import UnreadableImageError, file_remarks, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
 _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
@@ -41,6 +41,8 @@ class ImageFile:
         reason: Why there is no image.
         revised_prompt: The prompt that the model says it used instead.
         look: What it looks like (see `pixels.look`), for status 'ok'.
+        file: What messages call the file that it was read from.
+        remarks: What a reader of it may not expect (see `pixels.file_remarks`).
     """
 
     request: ImageRequest
@@ -50,6 +52,8 @@ class ImageFile:
     reason: str = ""
     revised_prompt: str | None = None
     look: Float32Array | None = None
+    file: str = ""
+    remarks: Sequence[tuple[str, str]] = ()
 
 
 def never() -> bool:
@@ -123,7 +127,7 @@ def _one_by_one(
     generator: Generator, batch: Sequence[ImageRequest], error: BaseException
 ) -> list[GeneratedImage]:
     if len(batch) == 1:
-        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {error}"[:500])]
+        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
     return [generate_batch(generator, [request])[0] for request in batch]
 
 
@@ -180,7 +184,7 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     status, reason = "failed", ""
     try:
         if outcome.status != "ok":
-            status, reason = outcome.status, str(outcome.reason)
+            status, reason = outcome.status, redacted(str(outcome.reason))
         elif outcome.image is not None:
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)
@@ -192,11 +196,10 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             data = outcome.path.read_bytes()
             pixels = read_image(data)
             if not is_black(pixels):
-                known = outcome.path.suffix.lower()
-                suffix = known if known in SUFFIXES else ".png"
-                return ImageFile(
-                    request, "ok", data, suffix, revised_prompt=revised, look=look(pixels)
-                )
+                name = outcome.file or outcome.path.name
+                suffix, remarks = file_remarks(data, name)
+                seen = look(pixels)
+                return ImageFile(request, "ok", data, suffix, "", revised, seen, name, remarks)
             status = "filtered"
             reason = (
                 f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
@@ -205,5 +208,5 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
         name = outcome.file or (outcome.path.name if outcome.path else "the image")
         reason = f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image
-        reason = f"it could not be stored: {type(error).__name__}: {error}"[:500]
+        reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"
     return ImageFile(request, status, reason=reason, revised_prompt=revised)

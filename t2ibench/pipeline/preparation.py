@@ -10,6 +10,7 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.devices import dtype_name
 from t2ibench.models.generators import (
     can_regenerate,
@@ -30,6 +31,7 @@ from t2ibench.pipeline.feasibility import (
     without_images,
 )
 from t2ibench.pipeline.generator_record import limit_cost
+from t2ibench.pipeline.judge_checks import read_check
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results
@@ -83,6 +85,7 @@ class Prepared:
         call: The command line or the function that asked, for the history.
         rewriter: What rewrites prompts for the generator; None for nothing.
         together: Tasks that the same command measures in other rounds.
+        judge_checks: What checks by people said of the judges.
     """
 
     settings: RunSettings
@@ -97,6 +100,7 @@ class Prepared:
     call: str = ""
     rewriter: Rewriter | None = None
     together: Collection[str] = ()
+    judge_checks: Sequence[JudgeCheck] = ()
 
     def again(self, tasks: tuple[str, ...], times: float) -> Prepared:
         """Another round: some of the tasks, with other numbers of images."""
@@ -211,6 +215,7 @@ def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
         objects,
         call,
         rewriter,
+        judge_checks=[read_check(Path(name).expanduser()) for name in settings.judge_check],
     )
     check_rewriter(prepared)
     return prepared

@@ -67,7 +67,7 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     if record.generator:
         images = ImageStore(folder.database, record.generator.fingerprint)
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
-    stores = replace(stores, people=people)
+    stores = replace(stores, people=people, checks=record.judge_checks)
     damages = [*([images.damage] if images else []), *stores.damages()]
     damaged = warn_of(damages, reporter)
     anew = ScoreCache(folder.database, reuse=False)

@@ -158,4 +158,5 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         scored={**before.scored, **after.scored},
         paired={**before.paired, **after.paired},
         lost=before.lost + after.lost,
+        remarks=before.remarks + after.remarks,
     )

@@ -18,6 +18,7 @@ from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.judge_checks import unused_checks
 from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
@@ -57,6 +58,7 @@ class Outcome:
         scored: Task id to what this call scored, whatever others have written since.
         paired: Task id to how each image moves those scores.
         lost: Images that were tried now and not got, by status and reason.
+        remarks: What a reader of a file may not expect, with the file's name.
     """
 
     results: Results | None
@@ -69,6 +71,7 @@ class Outcome:
     scored: Mapping[str, TaskResult] = field(default_factory=dict)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -103,6 +106,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
                     list(dict.fromkeys(map(str, job.damaged))),
                     job.problems(),
                     lost=job.lost,
+                    remarks=job.remarks,
                 )
                 if observing and not settings.no_score:
                     _score(prepared, job, reporter, outcome)
@@ -216,7 +220,11 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
         },
         labels,
         label_judge(folder.database, labels),
+        prepared.judge_checks,
     )
+    judges = {name: one.fingerprint for name, one in stores.judges.items()}
+    for line in unused_checks(prepared.judge_checks, judges):
+        reporter.warn(line)
     scored = score_plan(prepared.plan, images, stores, reporter, kept=ScoreCache(folder.database))
     record_label_judge(folder, scored)
     written = write_results(
@@ -269,7 +277,7 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
 
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
     if observing is None and (record.encoders or record.judges):
-        names = ("encoder", "judge", "judge_args", "control_encoder")
+        names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder")
         kept = {name: getattr(record.settings, name) for name in names}
         settings = settings.model_copy(update=kept)
         from_objects = from_objects or record.from_objects
@@ -284,6 +292,7 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
         measurement=Measurement.of(prepared.plan.settings),
         tasks=[task.id for task in prepared.plan.tasks],
         pools=record.pools | pools,
+        judge_checks=[*(prepared.judge_checks if observing else record.judge_checks)],
         include_path=_include_path(record.include_path, settings.include_path),
         **observers,
     )

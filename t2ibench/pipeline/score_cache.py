@@ -76,7 +76,8 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
             needs = plan.needs[task.id]
             _add_texts(add, encoder.store, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
     for name, judge in (*stores.judges.items(), *stores.people.items()):
-        add("judge", name, judge.fingerprint)
+        check = stores.check_of(name, judge)
+        add("judge", name, judge.fingerprint, check and check.model_dump(mode="json"))
     if any(not question.classes for question in plan.needs[task.id].questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed
     _add_images(add, plan, task, images, stores)

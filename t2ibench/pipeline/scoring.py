@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -76,6 +77,7 @@ class Stores:
             it is held against.
         labels: People's answers; None where nobody labelled.
         people: The same as a judge, for tasks that no other judge classified an image of.
+        checks: What checks by people said of judges.
     """
 
     encoders: Mapping[str, EncoderEvidence]
@@ -83,6 +85,12 @@ class Stores:
     controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
     labels: LabelStore | None = None
     people: Mapping[str, JudgeEvidence] = field(default_factory=dict)
+    checks: Sequence[JudgeCheck] = ()
+
+    def check_of(self, name: str, judge: JudgeEvidence) -> JudgeCheck | None:
+        """The check of this very judge."""
+        by = (name, judge.fingerprint)
+        return next((one for one in self.checks if (one.judge, one.fingerprint) == by), None)
 
     def damages(self) -> list[Damage]:
         """What is damaged of each store."""
@@ -348,7 +356,13 @@ def _evidence(
         judges, labels = stores.people, None
     by_judge = {
         name: StoredEvidence(
-            images, store, judge.store, labels, sampled=name.startswith(LABELS_BY), judge=name
+            images,
+            store,
+            judge.store,
+            labels,
+            sampled=name.startswith(LABELS_BY),
+            judge=name,
+            check=stores.check_of(name, judge),
         )
         for name, judge in judges.items()
     }

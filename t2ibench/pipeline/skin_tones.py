@@ -7,23 +7,26 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any
+
+import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.protocols import Judge
-from t2ibench.models.skin_tone import ITA_CLASSES, ita_class
 from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.work import ask
-from t2ibench.stats.clusters import Mean, cluster_mean, clustered_proportion, mean_difference
+from t2ibench.stats.clusters import Mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 QUESTION = "What is the tone of the person's skin?"
-CLASSES = tuple(name for name, _ in ITA_CLASSES)
 UNREAD = "not read"  # the file is damaged, or the reader failed
+QUANTILES = (5, 25, 50, 75, 95)
+VALUES = ("lightness", "yellowness", "hue", "ita", "score")  # the last is L* - b*
 _NO_NAME = "other prompts"
 
 
@@ -38,9 +41,17 @@ class Reading:
         index: Which sample of the prompt.
         image: SHA-256 of the file.
         reason: Why there is no tone; None where there is one.
-        ita: Degrees.
-        monk: The nearest tone of the Monk scale.
-        surroundings: Median L* outside of the face.
+        scene: Log-average luminance around the head, 0 to 1.
+        lightness: L* of the skin, corrected for the scene's light, as are the next four.
+        yellowness: b*.
+        hue: In degrees.
+        ita: Individual typology angle in degrees.
+        score: L* - b*.
+        raw_lightness: L* as it is in the image, as are the next four.
+        raw_yellowness: b*.
+        raw_hue: In degrees.
+        raw_ita: In degrees.
+        raw_score: L* - b*.
     """
 
     group: str
@@ -49,9 +60,17 @@ class Reading:
     index: int
     image: str
     reason: str | None
-    ita: float | None
-    monk: int | None
-    surroundings: float | None
+    scene: float | None = None
+    lightness: float | None = None
+    yellowness: float | None = None
+    hue: float | None = None
+    ita: float | None = None
+    score: float | None = None
+    raw_lightness: float | None = None
+    raw_yellowness: float | None = None
+    raw_hue: float | None = None
+    raw_ita: float | None = None
+    raw_score: float | None = None
 
 
 @dataclass(slots=True)
@@ -73,53 +92,35 @@ class Tones:
     @property
     def measured(self) -> int:
         """Images with a tone."""
-        return sum(reading.ita is not None for reading in self.readings)
+        return sum(reading.reason is None for reading in self.readings)
 
     @property
     def reasons(self) -> Counter[str]:
         """Why the others have none, each with the number of images."""
         return Counter(reading.reason for reading in self.readings if reading.reason)
 
-    @property
-    def classes(self) -> dict[str, int]:
-        """Images of each published class of ITA, light to dark."""
-        found = Counter(ita_class(one.ita) for one in self.readings if one.ita is not None)
-        return {name: found[name] for name in CLASSES}
-
-    @property
-    def monk(self) -> dict[int, int]:
-        """Images nearest to each tone of the Monk scale."""
-        found = Counter(one.monk for one in self.readings if one.monk is not None)
-        return {tone: found[tone] for tone in range(1, 11)}
-
-    @property
-    def mean(self) -> Mean:
-        """The mean angle over what varies."""
-        return cluster_mean(self.values("ita"), self.level)
-
-    @property
-    def surroundings(self) -> Mean:
-        """The mean lightness around the faces that were measured, in L*."""
-        return cluster_mean(self.values("surroundings"), self.level)
+    def quantiles(self, what: str) -> list[float]:
+        """The 5th, 25th, 50th, 75th and 95th percentile of a value over the measured images."""
+        values = [value for found in self.values(what).values() for value in found]
+        return np.percentile(values, QUANTILES).tolist() if values else []
 
     def values(self, what: str) -> dict[Any, list[float]]:
-        """A number of each measured image."""
+        """A value of each measured image, by what varies."""
         found: dict[Any, list[float]] = {}
         for reading in self.readings:
-            value = getattr(reading, what)
-            if value is not None:
-                found.setdefault(self._unit(reading), []).append(value)
+            if reading.reason is None:
+                found.setdefault(self._unit(reading), []).append(getattr(reading, what))
         return found
 
     def missing(self) -> dict[Any, list[float]]:
-        """Which images have no tone."""
+        """Which images have no tone, by what varies."""
         found: dict[Any, list[float]] = {}
         for reading in self.readings:
-            found.setdefault(self._unit(reading), []).append(float(reading.ita is None))
+            found.setdefault(self._unit(reading), []).append(float(reading.reason is not None))
         return found
 
     def abstained(self) -> tuple[float, float, float]:
-        """The share of images without a tone."""
+        """The share of images without a tone, with its interval."""
         missing = self.missing().values()
         if not missing:
             return (float("nan"),) * 3
@@ -133,28 +134,41 @@ class Tones:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sets of images, the first less the second.
+    """Two sets of images of one model, the first less the second.
 
     Attributes:
         first: The first set.
         second: The second set.
-        ita: Difference of the mean angles, in degrees; above 0 where the first is lighter.
-        surroundings: Difference of the lightness around the faces, in L*.
-        abstained: Difference of the shares of images without a tone, over what varies.
+        differences: Of the means of L* - b* and ITA, corrected and raw, of the scene's light
+            ('scene'), and of the shares of images without a tone ('without_a_tone').
     """
 
     first: Tones
     second: Tones
-    ita: Mean
-    surroundings: Mean
-    abstained: Mean
+    differences: dict[str, Mean]
+
+    @property
+    def finding(self) -> str:
+        """'lighter', 'darker', 'cannot tell', 'one prompt' or 'nothing measured'.
+
+        Lighter or darker where the intervals of L* - b* and ITA agree, corrected and raw: what the
+        correction alone shows may be the scene's light.
+        """
+        found = [self.differences[name] for name in ("score", "raw_score", "ita", "raw_ita")]
+        if isnan(found[0].value):
+            return "nothing measured"
+        if any(isnan(one.low) for one in found):
+            return "one prompt"
+        if all(one.low > 0 for one in found):
+            return "lighter"
+        return "darker" if all(one.high < 0 for one in found) else "cannot tell"
 
 
 def read_tones(
     plan: Plan,
     task: str,
     images: ImageStore,
-    judge: Judge,
+    meter: Judge,
     store: AnswerStore,
     warn: Callable[[str], None],
 ) -> list[Reading]:
@@ -166,9 +180,9 @@ def read_tones(
         for index in range(min(count, plan.prompts.get(prompt, count)))
         if (attempt := distinct.get(prompt, index)) is not None and _counts(attempt)
     ]
-    asked = (QUESTION, CLASSES)
+    asked: tuple[str, tuple[str, ...]] = (QUESTION, ())
     pictures: list[StoredImage] = [images.image(attempt) for _, attempt in found]
-    report = ask([(picture, [asked]) for picture in pictures], JudgeRun(judge, store))
+    report = ask([(picture, [asked]) for picture in pictures], JudgeRun(meter, store))
     if report.stopped is not None:
         raise T2IBenchError(f"The reader of skin tones stopped: {report.stopped}")
     for damaged in report.damaged:
@@ -183,9 +197,6 @@ def read_tones(
     readings = []
     for prompt, attempt in found:
         answer = store.get(attempt.sha256 or "", *asked)
-        raw: dict[str, Any] = {"reason": UNREAD}
-        if answer is not None:
-            raw = json.loads(answer.raw)
         readings.append(
             Reading(
                 prompt if alone(prompt) else needs.groups[prompt] or _NO_NAME,
@@ -193,13 +204,21 @@ def read_tones(
                 prompt,
                 attempt.index,
                 attempt.sha256 or "",
-                raw["reason"],
-                raw.get("ita"),
-                raw.get("monk"),
-                raw.get("surroundings"),
+                **({"reason": UNREAD} if answer is None else _measured(answer.raw)),
             )
         )
     return readings
+
+
+def _measured(raw: str) -> dict[str, Any]:
+    """What a reading has of a stored measurement."""
+    tone = json.loads(raw)
+    found = {"reason": tone["reason"], "scene": tone["scene"]}
+    for prefix, colour in (("", tone["corrected"]), ("raw_", tone["raw"])):
+        if colour is not None:
+            values = colour | {"score": round(colour["lightness"] - colour["yellowness"], 3)}
+            found |= {f"{prefix}{name}": values[name] for name in VALUES}
+    return found
 
 
 def _counts(attempt: Attempt) -> bool:
@@ -240,9 +259,12 @@ def compare(first: Tones, second: Tones) -> Comparison:
             "Give each side groups of its own.",
         )
     level = first.level
-
-    def apart(what: str) -> Mean:
-        return mean_difference(first.values(what), second.values(what), level)
-
+    differences = {
+        what: mean_difference(first.values(what), second.values(what), level)
+        for what in ("score", "raw_score", "ita", "raw_ita", "scene")
+    }
     missing = mean_difference(first.missing(), second.missing(), level)
-    return Comparison(first, second, apart("ita"), apart("surroundings"), missing)
+    differences["without_a_tone"] = replace(
+        missing, low=float(np.maximum(missing.low, -1)), high=float(np.minimum(missing.high, 1))
+    )
+    return Comparison(first, second, differences)

@@ -11,6 +11,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.evidence import AnswerEvidence, ImageEvidence
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import unreachable_classes
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
@@ -36,6 +37,7 @@ class StoredEvidence:
         labels: People's answers about some of the images.
         sampled: Whether only some images were shown to the judge, so that no answer is missing.
         judge: The judge's name.
+        check: What a check by people said of the judge.
 
     Attributes:
         lacking: Whether anything that was asked for is missing, or failed to be generated.
@@ -49,6 +51,7 @@ class StoredEvidence:
         labels: LabelStore | None = None,
         sampled: bool = False,
         judge: str = "",
+        check: JudgeCheck | None = None,
     ) -> None:
         self._images = images
         self._store = store
@@ -56,6 +59,7 @@ class StoredEvidence:
         self._labels = labels
         self._sampled = sampled
         self._judge = judge
+        self._check = check
         self.lacking = False
 
     def _image_records(self, prompt: str, n: int) -> Iterator[tuple[int, str, str]]:
@@ -117,6 +121,10 @@ class StoredEvidence:
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
         """The classes that the judge can never answer with (openbias.answers.Limited)."""
         return unreachable_classes(self._judge, classes)
+
+    def judge_check(self) -> JudgeCheck | None:
+        """What a check by people said of the judge (openbias.answers.Checked)."""
+        return self._check
 
     def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
         """People's answers about the first n images of a prompt (openbias.answers.Labelled)."""

@@ -76,7 +76,7 @@ def images_in(source: str) -> Counter[str] | None:
         return None
     counts: Counter[str] = Counter()
     spelt: dict[str, str] = {}
-    for _, prompt in ImageFolder(Path(folder).expanduser()).pictures():
+    for _, prompt in ImageFolder(Path(folder).expanduser()).existing():
         counts[spelt.setdefault(normal(prompt), prompt)] += 1
     return counts
 

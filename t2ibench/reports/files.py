@@ -83,15 +83,22 @@ def write_page(
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
     from t2ibench.reports.html.baseline import beside
-    from t2ibench.reports.html.evidence import Thumbnails, apart_strips, each_stimulus, evidence
+    from t2ibench.reports.html.evidence import (
+        Thumbnails,
+        apart_strips,
+        each_stimulus,
+        evidence,
+        of_prompts,
+    )
     from t2ibench.reports.html.page import fragment, report_html
 
-    images, each, figures = {}, {}, {}
+    images, each, figures, pictures = {}, {}, {}, {}
     thumbnails = Thumbnails(folder)
     for task in run.tasks:
         samples = read_samples(folder, task.id)
         figures[task.id] = [draw(spec, task, samples) for spec in task.shown.figures]
-        images[task.id] = evidence(task, samples, thumbnails)
+        pictures[task.id] = of_prompts(task, samples, thumbnails)
+        images[task.id] = None if pictures[task.id] else evidence(task, samples, thumbnails)
     leading = named(run)  # once every test has the images it must show
     for task in [*leading, *(task for task in run.tasks if task not in leading)]:
         if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
@@ -116,6 +123,7 @@ def write_page(
         figures=figures,
         evidence=images,
         each=each,
+        pictures=pictures,
         sections=[(name, title, html) for name, title, html in found if html],
         baseline=other,
         origin=_origin(run.results, folder),

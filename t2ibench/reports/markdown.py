@@ -10,6 +10,8 @@ from tabulate import tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
+from t2ibench.methods.core.describe import people
 from t2ibench.reports import overview
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -25,12 +27,13 @@ from t2ibench.reports.cells import (
     three_digits,
 )
 from t2ibench.reports.method_agreement import TITLE, agreement_table
-from t2ibench.reports.view import RunView, controls_said, run_view
+from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import cut, in_two
+from t2ibench.results.display import cut, in_two, shown_rows
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.method_agreement import MeasuredPair
-from t2ibench.results.schema import Results, Row, Score, TaskResult
+from t2ibench.results.schema import Results, Score, TaskResult
 
 COLUMNS = (
     "Task",
@@ -190,14 +193,57 @@ def _opening(results: Results, run: RunView) -> list[str]:
             "",
             *([fine, ""] if (fine := controls_said(run)[1]) else []),
             "```",
+            *(line for line, _ in overview.prompts(run, overview.PROMPTS)),
             *(line for line, _ in overview.bars(run)),
             "```",
             "",
         ]
     told = [f"- `{name}`: {escape(text)}" for name, text in overview.findings(run)]
+    told += [f"- {escape(text)}" for text in overview.judged(run)]
     if told:
         parts += ["## In words", "", *told, ""]
+    for task in run.tasks:
+        parts += _prompts(task)
     parts += ["## All numbers", ""]
+    return parts
+
+
+def _prompts(task: TaskView) -> list[str]:
+    """Who is shown as what, prompt by prompt."""
+    parts = []
+    level = level_name([task.result.settings.level])
+    for one in task.prompts:
+        classes = one.counted.classes
+        if one.counted.estimated:
+            brief = [[row.counted.name, counts_text(row), "clear" if row.clear else "not clear"]
+                     for row in sorted_rows(one)]  # fmt: skip
+            heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
+            title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
+            parts += [title, "", github(heads, brief), "", escape(judges_said(task.result)), ""]
+            continue
+        known = sorted({name for row in one.rows for name in row.counted.known})
+        labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
+        heads = [one.counted.noun.capitalize(), "Images", *map(people, classes), "No answer"]
+        heads += ["Most", level, "Clear", *labels]
+        heads += [f"{one.counted.references.get(name)}: {people(name)}" for name in known]
+        rows = []
+        for row in sorted_rows(one):
+            counts = [row.counted.counts.get(name, 0) for name in classes]
+            share = "–" if row.most is None else people(row.most)
+            between = "–"
+            if row.interval is not None:
+                between = " to ".join(f"{100 * end:.0f} %" for end in row.interval)
+            cells = [row.counted.name, *(f"{round(x, 1):g}" for x in (row.images, *counts))]
+            cells += [f"{round(row.counted.unanswered, 1):g}", share, between]
+            cells += ["clear" if row.clear else "not clear"]
+            if labels:
+                given = row.counted.labels.items()
+                cells.append(", ".join(f"{count} {people(name)}" for name, count in given if count))
+            cells += [f"{100 * row.counted.known[k]:.1f} %" if k in row.counted.known else "–"
+                      for k in known]  # fmt: skip
+            rows.append(cells)
+        title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
+        parts += [title, "", github(heads, rows), "", escape(judges_said(task.result)), ""]
     return parts
 
 
@@ -218,40 +264,28 @@ def _rows_table(task: TaskResult) -> str | None:
     if task.headline.scale != "mean_square" or task.method not in METHODS:
         return None
     wanted = METHODS.get(task.method).row_scores
-    found = [name for row in task.by for name in row.scores if name.partition(":")[0] in wanted]
+    counted = {one.counted.attribute for one in shown_rows(task)}
+    by = [row for row in task.by if row.group not in counted]
+    found = [name for row in by for name in row.scores if name.partition(":")[0] in wanted]
     names = list(dict.fromkeys(found))
     if not names:
         return None
     level = level_name([task.settings.level])
-    shares = ["Shares"] if any(map(_shares, task.by)) else []
     heads = [
         "Row",
         "Images",
-        *shares,
         *(head for name in names for head in (score_words(name), level, "p (Holm)")),
     ]
     rows = []
-    for row in task.by:
+    for row in by:
         cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
-        cells += [_shares(row)] if shares else []
         for name in names:
             score = row.scores.get(name, Score())
             interval = ends(cut(score.ci_low), cut(score.ci_high))
             cells += [signed(cut(score.value)), interval, format_p(score.p_holm)]
-        if _shares(row) or any(name in row.scores for name in names):
+        if any(name in row.scores for name in names):
             rows.append(cells)
     return github(heads, rows)
-
-
-def _shares(row: Row) -> str:
-    """The shares of the classes of a row, the largest first."""
-    found = {
-        name.removeprefix("share:"): score.value
-        for name, score in row.scores.items()
-        if name.startswith("share:") and score.value is not None
-    }
-    ordered = sorted(found.items(), key=lambda pair: -pair[1])
-    return ", ".join(f"{100 * value:.0f} % {name}" for name, value in ordered if value >= 0.005)
 
 
 def _wordings(results: Results) -> list[str]:

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from t2ibench.methods.core.answer_counts import ShownRow, counts_text, sorted_rows
+from t2ibench.methods.core.describe import people
 from t2ibench.reports.cells import signed
 from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.view import RunView, TaskView, possible, verdict
 from t2ibench.results.display import UNSURE, WORDS, State
+from t2ibench.results.judge_checks import judges_said
 
 Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
 _NARROW = 15
+_FEW_ROWS = 3
+PROMPTS = 14  # lines of who is shown as what
 _NAMED = 3
 _SENTENCE = 112  # columns from which a test's result in words stands beside its bar
 
@@ -64,6 +69,47 @@ def bars(
         lines.append((title, None))
         lines += [_bar(task, width, size, signs) for task in tasks]
     return lines
+
+
+def prompts(run: RunView, most: int, width: int = 80, signs: Signs = UNICODE) -> list[Line]:
+    """Who is shown as what: a row a prompt of judged tasks, as many as there is room for."""
+    lines: list[Line] = []
+    for task in run.tasks:
+        for one in task.prompts:
+            rows = sorted_rows(one)
+            room = most - len(lines) - 2
+            if room < min(len(rows), _FEW_ROWS):
+                return lines
+            key = ", ".join(
+                f"{sign} {people(name)}"
+                for sign, name in zip(_shades(signs), one.counted.classes, strict=False)
+            )
+            lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width, signs), None))
+            shown = rows if len(rows) <= room else rows[: room - 1]
+            lines += [_prompt(row, one.counted.classes, width, signs) for row in shown]
+            if len(shown) < len(rows):
+                lines.append((f" and {len(rows) - len(shown)} more in results.md", None))
+    return lines
+
+
+def _shades(signs: Signs) -> str:
+    return "█▒▓░▚▞" if signs == UNICODE else "#-=+*o"
+
+
+def _prompt(row: ShownRow, classes: Sequence[str], width: int, signs: Signs) -> Line:
+    size = WIDTH - 4 if width >= 80 else _NARROW
+    name = _cut(row.short, _NAME - 1, signs)
+    counts = [row.counted.counts.get(name, 0) for name in classes]
+    ends = [round(size * sum(counts[: k + 1]) / max(row.images, 1)) for k in range(len(counts))]
+    shades = _shades(signs).ljust(len(classes), "?")
+    drawn = "".join(
+        shade * (end - start) for shade, start, end in zip(shades, [0, *ends], ends, strict=False)
+    )
+    text = f" {name:{_NAME - 1}} {drawn:·<{size}} {counts_text(row)}"
+    state: State = "clear" if row.clear else "not_clear"
+    if signs != UNICODE:
+        text = text.replace("·", ".")
+    return _cut(f"{text}{', clear' if row.clear else ''}", width, signs), state
 
 
 def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
@@ -119,6 +165,19 @@ def _interval(task: TaskView) -> str:
     if low is None or high is None or task.mark.state == "no_score":
         return ""
     return f"{low:+.2f} to {high:+.2f}"
+
+
+def judged(run: RunView) -> list[str]:
+    """Who answered about the images of which tasks, and whether people checked it."""
+    tasks: dict[str, list[str]] = {}
+    for task in run.tasks:
+        if said := judges_said(task.result):
+            tasks.setdefault(said, []).append(task.id)
+    return [
+        f"{', '.join(names[:_NAMED])}{f' and {len(names) - _NAMED} more' * (len(names) > _NAMED)}: "
+        f"{said[:1].lower()}{said[1:]}"
+        for said, names in tasks.items()
+    ]
 
 
 def findings(run: RunView) -> Iterator[tuple[str, str]]:

@@ -66,6 +66,10 @@ def screen(
         told_counts = wrap(overview.counts(run, signs), width)
         top += [("", None), *((line, None) for line in told_counts)]
         top += [(fine, None)] if fine else []
+        counted = overview.prompts(run, overview.PROMPTS, width, signs)
+        top += [("", None), *counted] if counted else []
+        told_judges = [line for text in overview.judged(run) for line in wrap(text, width)]
+        top += [("", None), *((visible(line), None) for line in told_judges)] if told_judges else []
     room = LINES - len(top) - len(below) - 2
     groups, rest = _fitted(told, room)
     lines = [*top, ("", None), *overview.bars(run, width, signs, groups)] if told else top

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import get_args
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
@@ -21,6 +22,7 @@ from t2ibench.results.display import (
     State,
     displayed,
     row_state,
+    shown_rows,
     side_of,
     state_of,
     text_only,
@@ -85,6 +87,7 @@ class TaskView:
         mark: The headline.
         sentence: The result in words.
         series: Its rows.
+        prompts: Who is shown as what, prompt by prompt, where a judge or people were asked.
         result: The task's result.
         spec: The task's file; None where it is not at hand or has changed.
     """
@@ -95,6 +98,7 @@ class TaskView:
     mark: IntervalMark
     sentence: str
     series: tuple[SeriesView, ...]
+    prompts: tuple[ShownAttribute, ...]
     result: TaskResult
     spec: BaseTask | None
 
@@ -102,6 +106,16 @@ class TaskView:
     def scale(self) -> str:
         """What the headline is: 'lean', 'rms lean', 'excess' or 'magnitude'."""
         return self.mark.label
+
+    @property
+    def combined(self) -> tuple[SeriesView, ...]:
+        """Its rows without those that `prompts` has with their counts."""
+        counted = {one.counted.attribute for one in self.prompts}
+        return tuple(
+            series
+            for series in self.series
+            if series.series.square or not counted & (series.series.groups or frozenset())
+        )
 
     @property
     def finding(self) -> str:
@@ -229,6 +243,7 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
         mark,
         _sentence(task, mark, shown.axis),
         tuple(one for one in series if one.rows),
+        shown_rows(task),
         task,
         spec,
     )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from t2ibench.errors import first_line
 from t2ibench.methods import method_of
 from t2ibench.methods.core import headline as core
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -202,7 +203,9 @@ def task_record(
         direction: str | None = method_of(task.spec).describe(task.spec, combined)
     except Exception as error:  # the numbers stand without their sentence
         direction = None
-        warnings.append(f"describe() of the method failed with {type(error).__name__}: {error}")
+        warnings.append(
+            f"describe() of the method failed with {type(error).__name__}: {first_line(error)}"
+        )
     by_encoder = {
         name: EncoderScores(
             headline=headline_record(result.headline),

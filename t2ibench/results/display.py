@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
 from t2ibench.methods.core.headline import Inference, Question
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
@@ -129,6 +130,17 @@ def in_two(results: Results) -> tuple[Results, Results]:
         results.model_copy(update={"tasks": of_images}),
         results.model_copy(update={"tasks": of_texts}),
     )
+
+
+def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
+    """Who is shown as what, prompt by prompt; nothing where no judge was asked."""
+    found: dict[tuple[str, str | None, str], RowShare] = {}
+    for row in task.by:
+        for name, score in row.scores.items():
+            for group in (row.group, None):
+                share = RowShare(score.ci_low, score.ci_high, score.p_holm)
+                found.setdefault((row.name, group, name), share)
+    return shown_attributes(task.details, lambda *key: found.get(key))
 
 
 UNSURE: frozenset[State] = frozenset({"cannot_tell", "no_score"})

@@ -17,10 +17,13 @@ from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
 from t2ibench.settings import RunSettings
 from t2ibench.store.checksums import unsealed
+from t2ibench.store.file_errors import read_data
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.locks import locked
 from t2ibench.store.scores import ScoreStore
 from t2ibench.version import __version__
+
+_LARGEST = 256 * 2**20  # bytes
 
 
 class BrokenResultsError(T2IBenchError):
@@ -43,15 +46,9 @@ def read_results(path: str | Path) -> Results:
     path = Path(path)
     file = path / "results.json" if path.is_dir() else path
     try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise T2IBenchError(
-            f"{file} cannot be read: {error.strerror}.", "Give the folder of a finished run."
-        ) from None
+        data = json.loads(read_data(file, _LARGEST, "Give the folder of a finished run.").decode())
     except UnicodeDecodeError:
         raise _broken(file, "it is not UTF-8 text") from None
-    try:
-        data = json.loads(text)
     except (ValueError, RecursionError):
         raise _broken(file, "it is not JSON") from None
     if not isinstance(data, dict) or type(data.get("schema")) is not int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -213,6 +213,7 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
     Each holds the discriminant pairs beside it. Two tasks of one family that one encoder reads are
     one method, and no pair.
     """
+    found = list({(one.task, one.reader, one.attribute): one for one in found}.values())
     pairs = []
     for first, second in combinations(found, 2):
         methods = (first.method, first.reader), (second.method, second.reader)
@@ -227,15 +228,8 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
             for other in found
             if other.attribute != one.attribute
         )
-        pairs.append(
-            MeasuredPair(
-                pair.first,
-                pair.second,
-                pair.found,
-                _apart(first, second),
-                tuple(other for other in others if other is not None),
-            )
-        )
+        beside = tuple(other for other in others if other is not None)
+        pairs.append(replace(pair, apart=_apart(first, second), others=beside))
     return pairs
 
 

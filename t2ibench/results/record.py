@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.rates import Record
@@ -105,6 +106,7 @@ class RunRecord(Record):
         controls: Encoders of random weights, by the name of the encoder that they are held
             against.
         judges: Fingerprints of its judges, by name.
+        judge_checks: What checks by people said of them.
         from_objects: Whether Python objects took part, which no command can name.
         history: One entry a call, the latest last.
     """
@@ -120,6 +122,7 @@ class RunRecord(Record):
     encoders: dict[str, EncoderRecord] = Field(default_factory=dict)
     controls: dict[str, ControlRecord] = Field(default_factory=dict)
     judges: dict[str, str] = Field(default_factory=dict)
+    judge_checks: list[JudgeCheck] = Field(default_factory=list)
     from_objects: bool = False
     history: list[HistoryEntry] = Field(default_factory=list)
 

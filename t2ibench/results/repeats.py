@@ -11,7 +11,7 @@ from t2ibench.store.distinct import REPEATED
 
 _NAMED = 3  # prompts in a sentence
 _LEAST = 3  # distinct images that show how much images vary; intervals of two cover .87 to .92
-_MANY = 0.5  # of the prompts, from which on it is the generator rather than chance
+_MANY = 0.5  # of a prompt's images, and of the prompts: then it is the generator, not chance
 
 
 class RepeatedPrompt(Record):
@@ -74,7 +74,9 @@ def repeats_line(found: Sequence[RepeatedPrompt], counts: Mapping[str, int]) -> 
         f"{one.n_distinct} distinct of {one.n_images} of '{one.prompt}'" for one in found[:_NAMED]
     )
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    cause = "the generator seems to ignore seeds: " if len(found) >= _MANY * several else ""
+    # Of a generator that does not look at seeds most images repeat; of a folder a few may.
+    same = sum(one.n_distinct <= _MANY * one.n_images for one in found)
+    cause = "the generator seems to ignore seeds: " if same >= _MANY * several else ""
     return (
         f"{cause}{len(found)} of {several} prompts repeat their images ({named}{more}). "
         "Each distinct image counts once."

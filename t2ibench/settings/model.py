@@ -212,6 +212,7 @@ class RunSettings(Measurement):
         encoder: Encoders; empty for the model's default.
         judge: Judges, for tasks that ask questions; empty for the model's default.
         judge_args: Arguments of the judges, as text.
+        judge_check: Files of `t2ibench check judge --output`: shares are corrected by them.
         include_path: Folders of further tasks.
         captions: Pool of captions to its file, folder or `datasets` id, for tasks that ship none;
             'POOL.split' and 'POOL.column' choose within it.
@@ -272,6 +273,10 @@ class RunSettings(Measurement):
     judge_args: Annotated[JudgeArgs, Flag("what to measure", "k=v,…", "base_url=…, margin=…")] = (
         Field(default_factory=dict)
     )
+    judge_check: Annotated[
+        Names,
+        Flag("what to measure", "FILE,…", "checks of the judges (t2ibench check judge --output)"),
+    ] = ()
     include_path: Annotated[
         Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
     ] = ()

@@ -85,7 +85,8 @@ def correlate_methods(
     Args:
         x: One method's lean of each item, shape (n,).
         y: The other's, shape (n,).
-        noise: Covariance matrix of the errors of each item, shape (n, 2, 2); None where unknown.
+        noise: Covariance matrix of the errors of each item, shape (n, 2, 2); None, or nan of an
+            item, where unknown.
         level: Confidence level, in (0, 1).
         rng: Source of the draws.
 
@@ -114,12 +115,12 @@ def correlate_methods(
     n = values.shape[1]
     s = np.cov(values)
     linear, rank = _fisher(values, level, 0.0), _fisher(rankdata(values, axis=1), level, 0.5)
-    if noise is None:
-        reason = "the noise of the leans is not known"
-        return MethodAgreement(n, rank, linear, None, Correlation(math.nan), reason)
-    errors = np.asarray(noise, dtype=np.float64)
+    errors = np.full((n, 2, 2), np.nan) if noise is None else np.asarray(noise, dtype=np.float64)
     if errors.shape != (n, 2, 2):
         raise ValueError(f"noise must be of shape ({n}, 2, 2)")
+    if not np.isfinite(errors).all():
+        reason = "the noise of the leans is not known"
+        return MethodAgreement(n, rank, linear, None, Correlation(math.nan), reason)
     mean = errors.mean(axis=0)
     if not np.isfinite(linear.value):
         reason = "the leans of all items are the same"

@@ -15,12 +15,23 @@ Key = tuple[str, str, tuple[str, ...]]
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
 
 
+def by_people(judges: Iterable[str]) -> bool:
+    """Whether there are judges, and all of them are people.
+
+    Examples:
+        >>> by_people(["answers by anna"]), by_people(["answers by anna", "clip"]), by_people([])
+        (True, False, False)
+    """
+    names = list(judges)
+    return bool(names) and all(name.startswith((ANSWERS_BY, LABELS_BY)) for name in names)
+
+
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:
     """What makes two runs judged alike: people by their names, other judges by fingerprints, too.
 
     Examples:
-        >>> who_judged({"answers by anna": "3f2a", "skin": "77e1"})
-        {'answers by anna': '', 'skin': '77e1'}
+        >>> who_judged({"answers by anna": "3f2a", "toyland": "77e1"})
+        {'answers by anna': '', 'toyland': '77e1'}
     """
     return {
         name: "" if name.startswith((ANSWERS_BY, LABELS_BY)) else fingerprint

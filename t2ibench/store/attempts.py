@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
 _FEW = 64  # files that are looked up one by one
 _FILE = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")

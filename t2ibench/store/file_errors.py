@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import os
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -134,6 +135,23 @@ def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     except (ValueError, OverflowError, EOFError, csv.Error, zlib.error) as error:
         reason = first_line(error).rstrip(".")
         raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: {reason}.", hint) from None
+
+
+def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
+    """A user's file, of at most so many bytes: it may be another file than meant, or endless."""
+    with reading(path, hint), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(largest + 1) if size <= largest else b""
+        if max(size, len(data)) > largest:
+            raise ValueError(f"it is larger than {largest // 2**20} MiB")
+        return data
+
+
+def read_text(path: Path, largest: int, hint: str | None = None) -> str:
+    """The same as text."""
+    data = read_data(path, largest, hint)
+    with reading(path, hint):
+        return data.decode("utf-8-sig")
 
 
 def _is_device(path: Path) -> bool:

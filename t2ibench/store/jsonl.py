@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,8 +12,10 @@ from typing import Any
 import jsonlines
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.file_errors import disk_errors, reading
+from t2ibench.store.file_errors import disk_errors, read_text, reading
 from t2ibench.store.files import sync, sync_folder, write_bytes
+
+_LARGEST = 64 * 2**20  # bytes of a file that a person wrote
 
 
 def dump_rows(rows: Iterable[Mapping[str, Any]]) -> bytes:
@@ -66,17 +69,16 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def read_rows_strictly(path: Path, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of a file that a person wrote, with their line numbers."""
-    with reading(path), path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if not isinstance(row, dict):
-                raise T2IBenchError(
-                    f"{shown(path, 400)}:{number}: not a JSON object.",
-                    f"Expected one a line, such as {expected}.",
-                )
-            yield number, row
+    for number, line in enumerate(io.StringIO(read_text(path, _LARGEST)), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise T2IBenchError(
+                f"{shown(path, 400)}:{number}: not a JSON object.",
+                f"Expected one a line, such as {expected}.",
+            )
+        yield number, row

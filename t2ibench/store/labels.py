@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from t2ibench.errors import T2IBenchError, shown, visible
 from t2ibench.store.answers import add_questions, question_id, read_questions
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import of_text, to_text
 
+_LONGEST = 80  # characters of a name
 _COUNT = "labels"  # the key of their number in the table 'run'
 
 
@@ -32,6 +34,17 @@ class Label:
     image: str
     labeller: str
     answer: str
+
+
+def labeller_name(name: str, flag: str) -> str:
+    """Who answered, in one short line; anything else could not be told apart on a page."""
+    name = name.strip()
+    if not name or visible(name) != name or len(name) > _LONGEST:
+        raise T2IBenchError(
+            f"{flag} '{shown(name)}' is no name of 1 to {_LONGEST} characters.",
+            "Give one, such as anna.",
+        )
+    return name
 
 
 def item_id(image: str, question: str, classes: Sequence[str]) -> str:

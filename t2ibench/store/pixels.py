@@ -22,6 +22,22 @@ _LEVELS = 3.8
 _SIXTEEN_BITS = ("I;16", "I;16B", "I;16L", "I;16N")
 
 
+# The formats whose files have a name of their own here, by what Pillow calls them.
+_SUFFIXES = {
+    "PNG": (".png",),
+    "JPEG": (".jpg", ".jpeg"),
+    "MPO": (".jpg", ".jpeg"),
+    "WEBP": (".webp",),
+    "AVIF": (".avif",),
+    "GIF": (".gif",),
+    "BMP": (".bmp",),
+    "TIFF": (".tif", ".tiff"),
+}
+ANIMATED = "Animated; the first frame counts"
+TRANSPARENT = "Transparent in part, and put on white"
+MISLABELLED = "Of another format than the name says"
+
+
 class UnreadableImageError(ValueError):
     """Not an image, or one that cannot be decoded; the message gives the reason."""
 
@@ -46,6 +62,33 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
         raise UnreadableImageError(
             f"it cannot be read as an image ({type(error).__name__})"
         ) from error
+
+
+def file_remarks(data: bytes, name: str) -> tuple[str, list[tuple[str, str]]]:
+    """What a reader of an image file may not expect.
+
+    Args:
+        data: The file, which `read_image` reads.
+        name: Its name.
+
+    Returns:
+        The suffix that its content has (that of the name where it fits), and what there is to
+        say, each with what messages call the file.
+    """
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as image:
+        form = image.format or "image of another format"
+        named, fitting = Path(name).suffix.lower(), _SUFFIXES.get(form, (".png",))
+        remarks: list[tuple[str, str]] = []
+        if named and named not in fitting:
+            remarks.append((MISLABELLED, f"{name} ({form})"))
+        if getattr(image, "is_animated", False) and form != "MPO":
+            remarks.append((ANIMATED, name))
+        if image.has_transparency_data:
+            lowest = image.convert("RGBA").getchannel("A").getextrema()[0]
+            remarks += [(TRANSPARENT, name)] if lowest < 255 else []  # type: ignore[operator]
+    return named if named in fitting else fitting[0], remarks
 
 
 def as_rgb(image: Image) -> Image:

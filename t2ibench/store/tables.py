@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.file_errors import reading
+from t2ibench.store.file_errors import read_text, reading
 
+_LARGEST = 64 * 2**20  # bytes
 _DELIMITERS = ",;\t|"
 _NONE = "\x1f"  # in a file of one column, commas are text
 _NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar", _NONE: "a separator"}
@@ -30,8 +31,8 @@ class Table(NamedTuple):
 
 def read_table(path: Path, hint: str | None = None) -> Table:
     """Read a CSV file with commas, semicolons, tabs or bars between its cells."""
-    with reading(path, hint), path.open(encoding="utf-8-sig", newline="") as file:
-        text = file.read()
+    text = read_text(path, _LARGEST, hint)
+    with reading(path, hint):
         header = text.partition("\n")[0]
         delimiter = max(_DELIMITERS, key=lambda mark: _count(header, mark))
         if _count(header, delimiter) < 2:

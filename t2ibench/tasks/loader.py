@@ -17,7 +17,7 @@ from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest, s
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.tasks.explain import explain, mended
-from t2ibench.tasks.source import Document, Location, Problem, read_yaml
+from t2ibench.tasks.source import Document, Location, Problem, listed, read_yaml
 from t2ibench.tasks.stimuli import StimuliFile
 
 RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
@@ -295,6 +295,6 @@ def _read_folder(root: Path, library: Library) -> tuple[list[LoadedTask], list[P
 
 def raise_errors(problems: Sequence[Problem]) -> None:
     """Raise every problem that is not a warning, as one error."""
-    errors = [str(problem) for problem in problems if not problem.warning]
+    errors = [problem for problem in problems if not problem.warning]
     if errors:
-        raise TaskFileError(errors)
+        raise TaskFileError(listed(errors), len(errors))

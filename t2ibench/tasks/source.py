@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ Location = tuple[str | int, ...]
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_DEPTH = 40  # a task file needs five; libyaml overflows the C stack at some thousands
+_MAX_NODES = 250_000  # the largest task that ships has 9,000
+_MOST_PROBLEMS = 100  # of a file that are listed
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {
     _STANDARD + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
@@ -52,12 +55,14 @@ class Document:
         data: Plain Python values, or None if the file could not be read.
         lines: Line number (from 1) of each key and list item, by its path in the document.
         problems: What was wrong with the file as YAML.
+        reported: Line and message of each, so that it is said once.
     """
 
     path: Path
     data: Any = None
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    reported: set[tuple[int, str]] = field(default_factory=set)
 
     def line(self, location: Location) -> int | None:
         """The line of a location, or of the nearest one around it."""
@@ -103,10 +108,9 @@ def _text(path: Path) -> str | Problem:
         why = _unfit(path)
         if why is None:
             text = path.read_text(encoding="utf-8")
-            line = _too_deep(text)
-            if line is None:
+            line, why = _too_much(text)
+            if why is None:
                 return text
-            why = "is nested too deeply"
     except yaml.YAMLError as error:
         return _syntax_problem(path, error)
     except OSError as error:
@@ -132,20 +136,32 @@ def _is_from_a_shell(path: Path) -> bool:
     return str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
 
 
-def _too_deep(text: str) -> int | None:
-    """The line on which a document is nested deeper than any task file, or None."""
+def _too_much(text: str) -> tuple[int | None, str | None]:
+    """Where and why a document is deeper or longer than any task file."""
     if sum(map(text.count, "[{-:?")) <= _MAX_DEPTH:
-        return None
+        return None, None
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for number, event in enumerate(yaml.parse(text, Loader=_Loader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
-            if depth > _MAX_DEPTH:
-                mark = event.start_mark
-                return mark.line + 1 if mark else 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-    return None
+        if depth > _MAX_DEPTH or number > _MAX_NODES:
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            return line, "is nested too deeply" if depth > _MAX_DEPTH else "has too many values"
+    return None, None
+
+
+def listed(problems: Iterable[Problem]) -> list[str]:
+    """Problems as lines; of each file, not more than anybody reads."""
+    lines: list[str] = []
+    counts: dict[Path, int] = {}
+    for problem in problems:
+        counts[problem.path] = counts.get(problem.path, 0) + 1
+        if counts[problem.path] <= _MOST_PROBLEMS:
+            lines.append(str(problem))
+    more = {path: count - _MOST_PROBLEMS for path, count in counts.items()}
+    return lines + [one_line(f"{path}: and {one:,} more") for path, one in more.items() if one > 0]
 
 
 def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
@@ -189,9 +205,9 @@ def _construct_scalar(loader: Any, node: yaml.Node, document: Document) -> Any:
 
 def _report(document: Document, line: int, message: str) -> None:
     """Note a problem, once a line."""
-    problem = Problem(document.path, line, message)
-    if problem not in document.problems:
-        document.problems.append(problem)
+    if (line, message) not in document.reported:
+        document.reported.add((line, message))
+        document.problems.append(Problem(document.path, line, message))
 
 
 def _construct_mapping(

@@ -197,3 +197,22 @@ images_per_prompt: 2
     )
     assert status == 0, err
     assert "<script>" not in out and "<b>" not in out
+
+
+def test_a_device_that_is_not_here_is_said_before_a_run(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers may have it, so that a plan is made all the same."""
+    import torch
+
+    words = ("--model", "toyland", "--tasks", "t2iat_science_arts", "--output-dir", tmp_path)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    status, out, _ = cli(*words, "--device", "cuda:99", "--dry-run")
+    assert status == 0 and "Device: --device cuda:99: this machine has no cuda device" in out
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    status, out, _ = cli(*words, "--device", "cuda:99", "--dry-run")
+    assert status == 0 and "this machine has no cuda:99; it has 2, from cuda:0" in out
+    status, out, _ = cli(*words, "--device", "cuda:1", "--dry-run")
+    assert status == 0 and "Device:" not in out
+    status, _, error = cli("--model", "toy", *words[2:], "--device", "cuda:2", "--limit", "1")
+    assert status == 1 and "this machine has no cuda:2" in error

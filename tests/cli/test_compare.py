@@ -33,6 +33,16 @@ def runs(tmp_path: Path) -> dict[str, Path]:
     return found
 
 
+def test_what_has_no_end_is_not_read(runs: dict[str, Path], cli: Cli, tmp_path: Path) -> None:
+    endless = tmp_path / "results.json"
+    with endless.open("wb") as file:
+        file.truncate(10**11)  # with a hole: no byte of it is on the disk
+    for path, why in (("/dev/zero", "no ordinary file"), (endless, "larger than 256 MiB")):
+        for both in ((path, runs["weak"]), (runs["weak"], path)):
+            status, _, error = cli("compare", *both)
+            assert status == 1 and why in error and error.count("\n") == 1
+
+
 def test_a_run_and_itself(runs: dict[str, Path], cli: Cli) -> None:
     status, out, _ = cli("compare", runs["weak"], runs["weak"])
     assert status == 0 and out.count("[0.000, 0.000]") == 2

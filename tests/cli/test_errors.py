@@ -372,6 +372,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("--model toyland --tasks tag:gendr", "", "Did you mean 'tag:gender'?"),
     (f"{TOYLAND} --model-args flower.wether.pleasant=1", "", "Did you mean 'weather'?"),
     (f"{TOYLAND} --model-args nonsense", "", "not of the form key=value"),
+    (f"{TOYLAND} --model-args ,,,", "", "',,,' is not of the form key=value"),
     (f"{TOYLAND} --encoder toylnd", "", "Did you mean 'toyland'?"),
     (f"{TOYLAND} --include-path nowhere", "", "No such folder: 'nowhere'"),
     ("--model folder:nowhere --tasks t2iat", "", "No such folder: 'nowhere'"),

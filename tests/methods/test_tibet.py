@@ -508,7 +508,7 @@ def test_the_shipped_table_and_wordnet() -> None:
 def test_described_with_the_nearest_counterfactual() -> None:
     planted = evidence(chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20})
     assert describe(task(), score(task(), planted, QUICK)) == (
-        "'a chef' looks like 'male' (share 1.00) even when no gender is asked for."
+        "When no gender is asked for, about 100 % of the images of chef look like men."
     )
 
 
@@ -517,8 +517,8 @@ def test_described_over_several_prompts() -> None:
         two_prompts(), evidence(**SPLIT | {"chef": {"cook": 19, "waiter": 1}}, **NURSES), QUICK
     )
     assert describe(two_prompts(), found) == (
-        "1 of 2 prompts looks like one gender even when none is asked for: 'a chef', like 'male' "
-        "(share 0.95)."
+        "When no gender is asked for, about 95 % of the images of chef look like men; not clear: "
+        "nurse (about 50 % like men)."
     )
 
 

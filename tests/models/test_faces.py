@@ -1,77 +1,88 @@
-"""Faces by OpenCV's cascade, on drawn people; and what is said without OpenCV."""
+"""Faces by the bundled networks, on drawn people; and what is said without LiteRT."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-from types import SimpleNamespace
+import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.faces import HaarFaces
-from t2ibench.models.judges import check_judges, create_judges
-from t2ibench.models.protocols import Query
-from t2ibench.models.skin_tone import ITA_CLASSES
+from t2ibench.models import faces
+from t2ibench.models.faces import FaceMeshes, box_of
 from t2ibench.toyland import draw
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def faces() -> HaarFaces:
-    return HaarFaces()
+def find() -> FaceMeshes:
+    return FaceMeshes()
+
+
+def drawn(words: str, seed: int) -> Image.Image:
+    """Toyland's people at a size at which the networks were made to see faces."""
+    return draw(words, seed).resize((512, 512))
 
 
 @pytest.mark.slow
-def test_one_face_of_most_people_and_none_of_things(faces: HaarFaces) -> None:
-    ones = [len(faces(draw("a photo of a light-skinned person", seed))) for seed in range(8)]
-    assert ones.count(1) >= 7
+def test_one_face_of_most_people_and_none_of_things(find: FaceMeshes) -> None:
+    for tone in ("light", "dark"):
+        ones = [len(find(drawn(f"a photo of a {tone}-skinned person", n))) for n in range(10)]
+        assert ones.count(1) >= 8
     for thing in ("a rose", "a house", "an ant"):
-        assert not any(faces(draw(thing, seed)) for seed in range(2))
-    several = [len(faces(draw("a photo of several people", seed))) for seed in range(6)]
-    assert sum(count > 1 for count in several) >= 4
+        assert not any(find(drawn(thing, seed)) for seed in range(3))
 
 
-def test_boxes_are_in_pixels_of_the_image_whatever_its_size(faces: HaarFaces) -> None:
-    image = draw("a photo of a light-skinned person", 1)
-    (small,) = faces(image)
-    (large,) = faces(image.resize((512, 512)))
-    assert [edge / 8 for edge in large] == pytest.approx(small, abs=3)
+def test_points_are_in_pixels_of_the_image_whatever_its_size_and_shape(find: FaceMeshes) -> None:
+    image = drawn("a photo of a light-skinned person", 1)
+    (mesh,) = find(image)
+    left, top, right, bottom = box_of(mesh)
+    assert 0 < left < right < 512 and 0 < top < bottom < 512
+    eyes, chin = mesh[[33, 263]].mean(axis=0), mesh[152]
+    assert eyes[1] < chin[1] and mesh[33, 0] < mesh[263, 0]
+    (large,) = find(image.resize((1536, 1536)))
+    assert np.abs(large / 3 - mesh).max() < 8
+    wide = Image.new("RGB", (1200, 512), (150, 150, 150))
+    wide.paste(image, (600, 0))
+    (moved,) = find(wide)
+    assert np.abs(moved - mesh - (600, 0)).max() < 8
 
 
-@pytest.mark.slow
-def test_the_judge_reads_drawn_people() -> None:
-    (judge,) = create_judges(["skin"], {"fewest_pixels": "15"})
-    names = tuple(name for name, _ in ITA_CLASSES)
-
-    def answers(tone: str) -> list[str | None]:
-        images = [draw(f"a photo of a {tone}-skinned person", seed) for seed in range(8)]
-        queries = [
-            Query(image, "", 0, f"{seed:064d}", "Which?", names)
-            for seed, image in enumerate(images)
-        ]
-        return [answer.answer for answer in judge.answer(queries)]
-
-    light = answers("light")
-    assert set(light) <= {"light", "very light", "unknown"} and light.count("unknown") <= 2
-    assert set(answers("dark")) <= {"brown", "dark", "unknown"}
+def test_two_faces_are_two(find: FaceMeshes) -> None:
+    image = drawn("a photo of a light-skinned person", 1)
+    both = Image.new("RGB", (1024, 512))
+    both.paste(image, (0, 0))
+    both.paste(image, (512, 0))
+    found = find(both)
+    assert len(found) == 2 and len({mesh[:, 0].mean() < 512 for mesh in found}) == 2
 
 
-def test_what_is_said_without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_are_those_of_the_model_card() -> None:
+    """Which docs and licence speak of, and which are in the package."""
+    card = (faces._FOLDER / "MODEL_CARD.md").read_text()
+    docs = (ROOT / "docs" / "skin-tone.md").read_text()
+    for name in (faces._DETECTOR, faces._MESH):
+        digest = hashlib.sha256((faces._FOLDER / name).read_bytes()).hexdigest()
+        assert re.search(rf"`{re.escape(name)}`.*{digest}", card) and digest in docs
+    assert "Apache License" in (faces._FOLDER / "LICENSE").read_text()
+
+
+def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     load = importlib.import_module
 
     def without(name: str, package: str | None = None) -> Any:
-        if name == "cv2":
-            raise ModuleNotFoundError("No module named 'cv2'")
+        if name.startswith("ai_edge_litert"):
+            raise ModuleNotFoundError(f"No module named '{name}'")
         return load(name, package)
 
     monkeypatch.setattr(importlib, "import_module", without)
-    with pytest.raises(T2IBenchError, match=r"needs OpenCV") as caught:
-        check_judges(["skin"])
-    assert "t2ibench[skin]" in str(caught.value)
-
-    def without_cascades(name: str, package: str | None = None) -> Any:
-        return SimpleNamespace(__version__="5.0.0") if name == "cv2" else load(name, package)
-
-    monkeypatch.setattr(importlib, "import_module", without_cascades)
-    with pytest.raises(T2IBenchError, match=r"version 5\.0\.0 has no cascades"):
-        create_judges(["skin"])
+    faces._network.cache_clear()
+    with pytest.raises(T2IBenchError, match="needs LiteRT") as caught:
+        FaceMeshes()
+    assert 'pip install "t2ibench[skin]"' in str(caught.value)

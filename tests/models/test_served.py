@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import io
+import json
 import pickle
 import socket
 import threading
@@ -500,6 +501,34 @@ def test_what_the_server_says_an_image_cost_is_counted() -> None:
         assert model.cost == 2.0
 
 
+@pytest.mark.parametrize(
+    "cost", ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9"]
+)
+def test_a_cost_that_is_none_loses_no_image(cost: str, tmp_path: Path) -> None:
+    row = json.dumps({"b64_json": base64.b64encode(picture()).decode()})
+    body = f'{{"data": [{row}], "cost": {cost}, "usage": {{"cost": {cost}}}}}'.encode()
+    reply = (200, {"content-type": "application/json"}, body)
+    with speaking(lambda *_: reply) as (url, posted):
+        model: Any = served(url)
+        found = model.generate(requests(PROMPTS, 1))
+    assert [drawn.status for drawn in found] == ["ok"] * len(PROMPTS) == ["ok"] * len(posted)
+    assert model.cost is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{"b64_json": 5}, {"b64_json": ""}, {"url": ["a"]}, {"url": ""}, {"url": "", "b64_json": 1}],
+)
+def test_a_malformed_entry_is_failed_and_asked_for_again(row: dict[str, Any]) -> None:
+    """Filtered images are a measured share; an entry that nobody can read is none of them."""
+    with speaking(lambda *_: json_reply({"data": [row]})) as (url, _):
+        (drawn,) = served(url).generate(requests(PROMPTS[:1], 1))
+    assert (drawn.status, drawn.reason) == ("failed", "the server's entry of an image is malformed")
+    with speaking(lambda *_: json_reply({"data": [{"b64_json": None}]})) as (url, _):
+        (drawn,) = served(url).generate(requests(PROMPTS[:1], 1))
+    assert drawn.status == "filtered"
+
+
 def test_no_key_is_stored_or_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -540,7 +569,8 @@ def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
         ({"price_per_image": "-1"}, "price_per_image"),
         ({"stesp": "3"}, "Did you mean 'steps'"),
         ({"base_url": "127.0.0.1:80"}, "expected an address"),
-        ({"api_key_env": "sk-1234567890"}, "name of an environment variable"),
+        ({"api_key_env": "sk-1234567890"}, "environment variable"),
+        ({"api_key_env": "my key"}, "name of an environment variable"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(args: dict[str, str], says: str) -> None:

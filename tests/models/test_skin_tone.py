@@ -1,208 +1,133 @@
-"""Skin tone on images whose tone is known: published values, drawn faces, light that changes."""
+"""Skin tone on faces whose colour, light and place are known."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from typing import Any
+from dataclasses import astuple
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from t2ibench.arrays import Float64Array
 from t2ibench.models import skin_tone
-from t2ibench.models.contract import check_judge
-from t2ibench.models.judges.skin import SkinJudge, tones_of
 from t2ibench.models.protocols import Query
-from t2ibench.models.skin_tone import ITA_CLASSES, MONK, Box, ita_class, lab, measure
-from t2ibench.toyland import people
-from t2ibench.toyland.draw import draw_scene
-from t2ibench.toyland.scene import Scene, sample_scene
+from t2ibench.models.skin_meter import SkinMeter
+from t2ibench.models.skin_tone import Colour, lab, linear, measure
 
-NAMES = tuple(name for name, _ in ITA_CLASSES)
-MONKS = ("Monk 1-3", "Monk 4 to 7", "Monk 8–10")
+LIGHT, DARK = (224, 178, 150), (92, 60, 44)
+GREY = (120, 120, 120)
 
 
-def box_of(scene: Scene) -> Box:
-    """The box of the one face as a detector gives it, from how the scene is drawn."""
-    size = 0.72 if scene.people[0].age == "child" else 1.0
-    edges = [(32 + 9.2 * size * x, 59 + (y - 59) * size) for x, y in ((-1, 12), (1, 30.4))]
-    (dx, dy), scale = scene.shift, scene.scale
-    (x0, y0), (x1, y1) = (
-        (32 + (x - 32) * scale + dx, 56 + (y - 56) * scale + dy) for x, y in edges
-    )
-    return round(x0), round(y0), round(x1), round(y1)
+def mesh_at(x: float = 100.0, y: float = 100.0, height: float = 80.0) -> Float64Array:
+    """A face: an oval, and eyes, brows, lids and lips within."""
+    mesh = np.zeros((468, 2))
+    shapes = [(skin_tone._OVAL, (0.0, 0.0, 0.36, 0.5)), (skin_tone._LIPS, (0.0, 0.27, 0.13, 0.05))]
+    for side, points in zip((-1, 1), skin_tone._LIDS, strict=True):
+        shapes.append((points, (0.17 * side, -0.1, 0.12, 0.07)))
+    places = [(-0.17, -0.1), (0.17, -0.1), (-0.17, -0.2), (0.17, -0.2)]
+    for points, (cx, cy) in zip(skin_tone._EYES_AND_BROWS, places, strict=True):
+        shapes.append((points, (cx, cy, 0.08, 0.03)))
+    for points, (cx, cy, width, tall) in shapes:
+        turn = 2 * np.pi * np.arange(len(points)) / len(points)
+        mesh[points] = np.stack([cx + width * np.sin(turn), cy - tall * np.cos(turn)], axis=1)
+    return mesh * height + (x, y)
 
 
-def drawn(tone: str, seed: int) -> tuple[np.ndarray, Box, float]:
-    """A drawn person, where the head is, and the angle of the colour that it was drawn with."""
-    scene = sample_scene(f"a photo of a {tone}-skinned person", seed)
-    colour = people._shaded(people._SKIN[tone], 10 * scene.people[0].shade)
-    lightness, _, yellowness = lab(colour)
-    truth = float(skin_tone.typology_angle(lightness, yellowness))
-    return np.asarray(draw_scene(scene)), box_of(scene), truth
-
-
-def lit(pixels: np.ndarray, stops: float) -> np.ndarray:
-    """The same scene in more or less light."""
-    value = pixels / 255.0
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4) * 2**stops
-    linear = np.clip(linear, 0, 1)
-    out = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return np.round(255 * out).astype(np.uint8)
-
-
-def face(colour: tuple[int, int, int], around: tuple[int, int, int] = (90, 120, 200)) -> np.ndarray:
-    """A square of one colour in a picture of another."""
-    pixels = np.full((64, 64, 3), around, dtype=np.uint8)
-    pixels[16:48, 16:48] = colour
+def portrait(skin: tuple[int, int, int], around: tuple[int, int, int] = GREY) -> np.ndarray:
+    """A face of one colour, where `mesh_at()` says, before a wall of another."""
+    pixels = np.full((200, 200, 3), around, dtype=np.uint8)
+    rows, columns = np.mgrid[:200, :200]
+    pixels[((columns - 100) / 33) ** 2 + ((rows - 100) / 45) ** 2 < 1] = skin
     return pixels
 
 
-BOX = (16, 16, 48, 48)
+def same(one: Colour | None, other: Colour | None) -> bool:
+    assert one is not None and other is not None
+    return astuple(one) == pytest.approx(astuple(other), abs=1e-6)
+
+
+def lit(pixels: np.ndarray, stops: float) -> np.ndarray:
+    light = np.clip(linear(pixels) * 2**stops, 0, 1)
+    out = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+    return np.round(255 * out).astype(np.uint8)
 
 
 def test_colours_by_hand() -> None:
     """White, mid grey and the primaries of sRGB, as published tables of CIELAB have them."""
-    found = lab([[255, 255, 255], [119, 119, 119], [255, 0, 0], [0, 255, 0], [0, 0, 255]])
+    found = lab(linear([[255, 255, 255], [119, 119, 119], [255, 0, 0], [0, 255, 0], [0, 0, 255]]))
     known = [(100, 0, 0), (50.03, 0, 0), (53.24, 80.09, 67.20), (87.73, -86.18, 83.18),
              (32.30, 79.19, -107.86)]  # fmt: skip
     assert found == pytest.approx(np.array(known), abs=0.02)
 
 
-def test_classes_of_angles_and_the_monk_scale() -> None:
-    limits = [55.01, 55.0, 41.0, 28.0, 10.0, -30.0]
-    assert [ita_class(limit) for limit in limits] == list(NAMES)
-    assert [skin_tone.nearest_monk(lab(tone)) for tone in MONK] == list(range(1, 11))
-    angles = [float(skin_tone.typology_angle(*lab(tone)[[0, 2]])) for tone in MONK]
-    # The scale is not ordered by ITA alone, but by the classes of ITA it is.
-    order = [NAMES.index(ita_class(angle)) for angle in angles]
-    assert order == sorted(order)
+@pytest.mark.parametrize("skin", [LIGHT, DARK, (36, 24, 18)])
+def test_the_colour_and_its_correction_are_those_of_the_formula(skin: tuple[int, int, int]) -> None:
+    tone = measure(portrait(skin), [mesh_at()])
+    assert tone.reason is None and tone.raw is not None and tone.corrected is not None
+    wall = float(linear(GREY)[0])
+    assert tone.scene == pytest.approx(wall + 0.01, abs=1e-6)
+    lightness, redness, yellowness = lab(linear(skin))
+    assert (tone.raw.lightness, tone.raw.yellowness) == pytest.approx((lightness, yellowness))
+    assert tone.raw.hue == pytest.approx(np.degrees(np.arctan2(yellowness, redness)))
+    assert tone.raw.score == pytest.approx(lightness - yellowness)
+    gain = (0.3 / (wall + 0.01)) ** 0.75
+    lightness, _, yellowness = lab(gain * linear(skin))
+    assert tone.corrected.lightness == pytest.approx(lightness)
+    assert tone.corrected.ita == pytest.approx(np.degrees(np.arctan2(lightness - 50, yellowness)))
 
 
-@pytest.mark.parametrize("tone", range(1, 11))
-def test_no_tone_is_left_out_for_its_own_sake(tone: int) -> None:
-    found = measure(face(MONK[tone - 1]), [BOX])
-    assert (found.reason, found.monk, found.pixels) == (None, tone, 16 * 8)
-    assert found.spread == pytest.approx(0)
-    assert found.surroundings == pytest.approx(float(lab((90, 120, 200))[0]))
-
-
-@pytest.mark.parametrize("tone", ["light", "dark"])
-def test_planted_tones_are_recovered(tone: str) -> None:
-    for seed in range(40):
-        pixels, box, truth = drawn(tone, seed)
-        found = measure(pixels, [box])
-        assert found.reason is None and found.ita == pytest.approx(truth, abs=0.5)
-
-
-@pytest.mark.parametrize("tone", range(1, 11))
-def test_each_monk_tone_that_is_drawn_is_recovered(
-    tone: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(people._SKIN, "dark", MONK[tone - 1])
-    found = []
-    for seed in range(20):
-        pixels, box, truth = drawn("dark", seed)
-        one = measure(pixels, [box])
-        if one.ita is None:  # the lightest tones, shaded, reach white
-            assert one.reason == skin_tone.GLARE and tone <= 3
-            continue
-        assert one.ita == pytest.approx(truth, abs=1.5)
-        found.append(one.monk)
-    # Shading by ten of 255 moves the two lightest tones into each other, and no other.
-    assert len(found) >= 12
-    assert set(found) <= ({1, 2} if tone < 3 else {9, 10} if tone > 8 else {tone})
-
-
-def test_light_moves_a_tone_which_is_why_it_is_no_property_of_a_person() -> None:
-    pixels, box, _ = drawn("light", 1)
-    angles = [measure(lit(pixels, stops), [box]).ita for stops in (0, -1, -2)]
-    assert all(angle is not None for angle in angles)
-    assert angles[0] - angles[1] > 15 and angles[1] - angles[2] > 30  # type: ignore[operator]
+def test_beard_shine_eyes_and_lips_do_not_count() -> None:
+    plain = measure(portrait(LIGHT), [mesh_at()]).raw
+    pixels = portrait(LIGHT)
+    pixels[128:144, 60:140] = np.where(pixels[128:144, 60:140] == LIGHT, (40, 28, 20), GREY)
+    pixels[62:68, 85:115] = (255, 250, 245)  # shine on the forehead
+    for x in (86, 114):
+        pixels[88:97, x - 8 : x + 9] = (20, 60, 160)
+    pixels[118:126, 90:111] = (200, 20, 60)
+    assert same(measure(pixels, [mesh_at()]).raw, plain)
 
 
 def test_what_it_abstains_from() -> None:
-    light = (240, 200, 168)
-    picture = face(light)
-    assert measure(picture, []).reason == "no face"
-    two = measure(picture, [BOX, (0, 0, 10, 10)])
-    assert (two.reason, two.faces, two.ita) == ("several faces", 2, None)
-    assert measure(lit(picture, -7), [BOX]).reason == "dark light"
+    face, picture = mesh_at(), portrait(LIGHT)
+    assert measure(picture, []) == skin_tone.SkinTone("no face", 0)
+    assert measure(picture, [mesh_at(height=15)]).reason == "small face"
+    two = [face, mesh_at(40, 40, height=49)]
+    assert (measure(picture, two).reason, measure(picture, two).faces) == ("several faces", 2)
+    assert measure(picture, [face, mesh_at(40, 40, height=47)]).reason is None
+    assert measure(portrait((70, 160, 190)), [face]).reason == "colour of no skin"
     grey = np.asarray(Image.fromarray(picture).convert("L").convert("RGB"))
-    assert measure(grey, [BOX]).reason == "no colour"
-    assert measure(face((255, 230, 200)), [BOX]).reason == "glare"
-    assert measure(face((60, 160, 80)), [BOX]).reason == "few skin pixels"  # a green face
-    assert measure(picture, [(20, 20, 28, 28)]).reason == "few skin pixels"
-    assert measure(picture, [(20, 20, 28, 28)], fewest=8).reason is None
-    assert measure(picture, [(70, 70, 90, 90)]).reason == "few skin pixels"  # outside
-    # A dark face in a picture with something light is dark skin, not dark light.
-    assert measure(face(MONK[9]), [BOX]).monk == 10
-    # Half of the band is covered, by a mask.
-    masked = face(light)
-    masked[34:48, 16:48] = (40, 90, 200)
-    assert measure(masked, [BOX]).reason == "few skin pixels"
+    assert measure(grey, [face]).reason == "colour of no skin"
+    assert measure(portrait(LIGHT, around=(8, 8, 8)), [face]).reason == "dark"
+    # The rule is about the scene: very dark skin in an ordinary one has a tone.
+    assert measure(portrait((30, 20, 15)), [face]).reason is None
+    # A face at the edge is measured on what can be seen; one outside of the picture is not.
+    cut = picture[:, 100:]
+    assert same(measure(cut, [face - (100, 0)]).raw, measure(picture, [face]).raw)
+    assert measure(picture, [mesh_at(400, 400)]).reason == "colour of no skin"
 
 
-@pytest.mark.parametrize(
-    ("classes", "tone", "answer"),
-    [
-        (NAMES, 8, "dark"),
-        (("very light, light or intermediate", "tan, brown or dark"), 5, None),
-        (("Dark skin or brown skin", "Tan", "intermediate / light / very light"), 7, None),
-        (MONKS, 4, "Monk 4 to 7"),
-        (MONKS, 9, "Monk 8–10"),
-        (("light", "dark"), 8, "unknown"),  # what lies between has no class
-        (("Monk 1-5", "Monk 5-10"), 1, "unknown"),
-        (("Monk 1-5", "Monk 6-11"), 1, "unknown"),
-        (("male", "female"), 1, "unknown"),
-    ],
-)
-def test_answers(classes: tuple[str, ...], tone: int, answer: str | None) -> None:
-    judge = SkinJudge(lambda image: [BOX], "known place")
-    image = Image.fromarray(face(MONK[tone - 1]))
-    (found,) = judge.answer([Query(image, "a person", 0, "0" * 64, "Which tone?", classes)])
-    assert found.answer == (answer or classes[0])
-    raw = json.loads(found.raw)
-    assert raw["monk"] == tone and raw["reason"] is None
+def test_less_light_moves_the_corrected_tone_less() -> None:
+    """And not by nothing: the correction is partial."""
+    bright, dim = (measure(lit(portrait(LIGHT), stops), [mesh_at()]) for stops in (0, -1))
+    assert bright.raw and dim.raw and bright.corrected and dim.corrected
+    raw = bright.raw.lightness - dim.raw.lightness
+    corrected = bright.corrected.lightness - dim.corrected.lightness
+    assert 0 < corrected < raw / 2
 
 
-def test_a_scale_has_each_tone_once() -> None:
-    assert tones_of(("Monk 1-7", "Monk 8-10")) == {
-        tone: "Monk 1-7" if tone < 8 else "Monk 8-10" for tone in range(1, 11)
-    }
-    assert tones_of((*NAMES, "dark skin")) is None
-    assert tones_of(NAMES[:5]) is None
-
-
-def test_it_abstains_says_why_and_cannot_speak() -> None:
-    judge = SkinJudge(lambda image: [], "no faces")
-    image = Image.fromarray(face(MONK[0]))
-    asked = Query(image, "a person", 0, "0" * 64, "Which tone?", NAMES)
-    spoken = Query(image, "a person", 0, "0" * 64, "What is this?")
-    tone, free = judge.answer([asked, spoken])
-    assert tone.answer == "unknown" and json.loads(tone.raw)["reason"] == "no face"
-    assert free.answer is None and "free text" in (free.reason or "")
-    more = SkinJudge(lambda image: [], "no faces", fewest=99)
-    assert more.fingerprint != judge.fingerprint
-    assert SkinJudge(lambda image: [], "others").fingerprint != judge.fingerprint
-
-
-def test_it_keeps_the_contract_of_judges() -> None:
-    def made(fewest: int = 20) -> SkinJudge:
-        return SkinJudge(lambda image: [(16, 16, 48, 48)], "centre", fewest)
-
-    assert check_judge(made, make_other=lambda: made(30), free_text=False) == []
-
-
-def test_an_image_is_measured_once_whatever_is_asked() -> None:
-    seen = []
-
-    def find(image: Any) -> list[Box]:
-        seen.append(hashlib.sha256(image.tobytes()).hexdigest())
-        return [BOX]
-
-    image = Image.fromarray(face(MONK[4]))
-    queries = [Query(image, "p", 0, "1" * 64, "q", classes) for classes in (NAMES, MONKS)]
-    assert [one.answer for one in SkinJudge(find, "x").answer(queries)] == ["light", "Monk 4 to 7"]
-    assert len(seen) == 1
+def test_the_meter_says_what_it_found() -> None:
+    found = [mesh_at()]
+    meter = SkinMeter(lambda image: found, "known place")
+    query = Query(Image.fromarray(portrait(LIGHT)), "a person", 0, "0" * 64, "Which tone?")
+    (answer,) = meter.answer([query])
+    raw = json.loads(answer.raw)
+    assert raw["reason"] is None and raw["corrected"]["ita"] > raw["raw"]["ita"] - 90
+    assert answer.answer == (
+        f"L* {raw['corrected']['lightness']:.0f}, b* {raw['corrected']['yellowness']:.0f}, "
+        f"ITA {raw['corrected']['ita']:.0f}"
+    )
+    found.clear()
+    (none,) = meter.answer([query])
+    assert none.answer == "no tone: no face" and json.loads(none.raw)["corrected"] is None
+    assert meter.fingerprint != SkinMeter(lambda image: found, "others").fingerprint

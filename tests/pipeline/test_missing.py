@@ -280,7 +280,8 @@ def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: C
     assert "4 unreadable" in err
     (root / "000.png").write_bytes((root / "010.png").read_bytes())
     status, _, err = cli("run", *flags)  # a replaced file is another folder of images
-    assert "000.png" not in err and "76 readable, 3 unreadable, 1 black (of 80 images)" in err
+    assert "000.png: " not in err and "76 readable, 3 unreadable, 1 black (of 80 images)" in err
+    assert "The same file as another (1): 010.png (000.png)." in err
 
 
 def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) -> None:
@@ -300,14 +301,16 @@ def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) ->
 def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> None:
     root = folder_of(tmp_path / "mine")
     rows = [json.loads(line) for line in (root / "prompts.jsonl").read_text().splitlines()]
-    for row in sorted(rows, key=lambda row: row["prompt"])[:20]:  # in the order of the run
-        (root / row["file"]).write_text("no image")
+    bad = [row["file"] for row in sorted(rows, key=lambda row: row["prompt"])[:20]]
+    for file in bad:  # the first in the order of the run
+        (root / file).write_text("no image")
     status, _, err = cli(
         "run", "--model", f"folder:{root}", "--tasks", TASK,
         "--output-dir", str(tmp_path / "runs"), *FLAGS,
     )  # fmt: skip
     assert status == 3
-    assert "60 readable, 20 unreadable" in err and "and 10 more images" in err
+    assert "60 readable, 20 unreadable" in err
+    assert all(f"{file}: it cannot be read" in err for file in bad)
 
 
 def test_score_needs_no_image_files(tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from math import isnan
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from t2ibench import evaluate
+from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.skin_tones import Reading, by_group, chosen, compare
+from t2ibench.toyland import draw
 from tests import hand
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -22,78 +25,67 @@ method: openbias
 title: t
 description: d
 citation: c
-images_per_prompt: 5
+images_per_prompt: 4
 biases:
-  - name: skin tone
+  - name: gender
     about: person
-    classes: ["very light, light or intermediate", "tan, brown or dark"]
-    question: "What is the tone of the skin?"
+    classes: [male, female]
+    question: "What is the gender of the person?"
     stimuli: [lawyer, janitor, rose]
     templates: ["A person working as {stimulus}.", "{A stimulus}.", "A photo of {a stimulus}."]
 """
+SHOWN = {"lawyer": "light-skinned person", "janitor": "dark-skinned person", "rose": "rose"}
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of a world whose lawyers have light and whose janitors have dark skin."""
+    """A folder's run in which lawyers have light and janitors have dark skin."""
     root = tmp_path_factory.mktemp("tones")
     (root / "tasks").mkdir()
     (root / "tasks" / "hand.yaml").write_text(TASK)
-    evaluate(
-        "toyland",
-        "hand",
-        include_path=[str(root / "tasks")],
-        output_dir=str(root / "runs"),
-        model_args={"lawyer.skin.dark": "0", "janitor.skin.dark": "1"},
-        judge="toyland",
-        n_permutations=200,
-        n_bootstrap=100,
-    )
-    (found,) = (root / "runs").iterdir()
-    return found
+    seed = 0
+    for name, what in SHOWN.items():
+        for prompt in (f"A person working as {name}.", f"A {name}.", f"A photo of a {name}."):
+            (root / "drawn" / prompt).mkdir(parents=True)
+            for index in range(4):
+                # At toyland's own 64 pixels, faces are too small.
+                picture = draw(f"a photo of a {what}", seed := seed + 1).resize((384, 384))
+                picture.save(root / "drawn" / prompt / f"{index}.png")
+    words = ["--model", f"folder:{root / 'drawn'}", "--include-path", f"{root / 'tasks'}"]
+    main([*words, "--tasks", "hand", "--generate-only", "--output-dir", f"{root / 'runs'}"])
+    return root / "runs" / "drawn"
 
 
 @pytest.mark.slow
 def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path) -> None:
-    before = (run / "results.json").read_bytes()
     file = tmp_path / "tones.csv"
     words = ("skin-tone", run, "--compare", "lawyer", "janitor", "--output", file)
     status, out, err = cli(*words, "--json")
     assert (status, err) == (0, "")
     found = json.loads(out)
     groups = {group["group"]: group for group in found["groups"]}
-    assert groups["lawyer"]["ita"]["value"] == pytest.approx(57, abs=3)
-    assert groups["janitor"]["ita"]["value"] == pytest.approx(-26, abs=6)
-    assert {name for name, count in groups["lawyer"]["classes"].items() if count} <= {
-        "very light", "light",
-    }  # fmt: skip
-    # Two of three wordings show a rose and no face, and that is counted.
-    rose = groups["rose"]
-    assert rose["measured"] + sum(rose["without_a_tone"].values()) == rose["images"] == 15
-    assert rose["without_a_tone"]["no face"] >= 5
+    assert groups["lawyer"]["measured"] >= 10 and groups["janitor"]["measured"] >= 8
+    middle = found["percentiles"].index(50)
+    for name in ("ita", "score", "raw_ita", "raw_score", "lightness", "raw_lightness"):
+        assert groups["lawyer"][name][middle] > groups["janitor"][name][middle] + 15
+    assert groups["rose"]["without_a_tone"] == {"no face": 12} and groups["rose"]["ita"] == []
     apart = found["difference"]
-    assert apart["ita"]["low"] > 0 and apart["ita"]["p"] < 0.05
+    assert apart["finding"] == "lighter" and apart["score"][1] > 0 and "p" not in apart
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 45
+    assert len(rows) == 36
     assert all(bool(row["ita"]) != bool(row["reason"]) for row in rows)
-    assert (run / "results.json").read_bytes() == before
     # Asked again: the same, from what is stored.
     stored = hand.stored(run, "answers")
     assert cli(*words, "--json")[1] == out
     assert stored and hand.stored(run, "answers") == stored
+    status, out, _ = cli(*words)
+    assert status == 0 and "Skin is shown lighter in 'lawyer'" in " ".join(out.split())
+    assert "rose, without a tone: no face 12" in out and "not a race" in " ".join(out.split())
+    assert "--compare" in cli("skin-tone", run)[1]
 
 
-def test_what_is_printed(run: Path, cli: Cli) -> None:
-    status, out, _ = cli("skin-tone", run, "--compare", "l*", "janitor")
-    assert status == 0
-    assert "'l*' less 'janitor': +" in out and "lighter" in out
-    assert "it is nobody's race" in " ".join(out.split())
-    assert "rose, without a tone: " in out
-    status, out, _ = cli("skin-tone", run)
-    assert status == 0 and "--compare" in out
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -101,7 +93,6 @@ def test_what_is_printed(run: Path, cli: Cli) -> None:
         (("--compare", "lawyer", "*"), "Both sides hold the group 'lawyer'"),
         (("--task", "hands"), "no task 'hands'"),
         (("--level", "95"), "not between 0 and 1"),
-        (("--judge-args", "fewest=3"), "has no argument 'fewest'"),
     ],
 )
 def test_wrong_input_is_one_line(run: Path, cli: Cli, words: tuple[str, ...], said: str) -> None:
@@ -109,39 +100,87 @@ def test_wrong_input_is_one_line(run: Path, cli: Cli, words: tuple[str, ...], sa
     assert (status, out) == (1, "") and said in " ".join(err.split())
 
 
-def reading(group: str, unit: str, ita: float | None) -> Reading:
-    return Reading(group, unit, unit, 0, "", None if ita is not None else "no face", ita, 5, 50.0)
+def reading(group: str, unit: str, score: float | None, raw: float | None = None) -> Reading:
+    if score is None:
+        return Reading(group, unit, unit, 0, "", "no face")
+    raw = score if raw is None else raw
+    return Reading(group, unit, unit, 0, "", None, 0.2, score + 20, 20, 50, score, score,
+                   raw + 20, 20, 50, raw, raw)  # fmt: skip
 
 
 def test_groups_are_what_varies_where_a_side_holds_several() -> None:
     values = {"a": (50.0, 52.0), "b": (40.0, 42.0), "c": (10.0, 12.0), "d": (20.0, 22.0)}
     readings = [
-        reading(group, f"{group} {k}", ita) for group, found in values.items()
-        for k, ita in enumerate(found)
+        reading(group, f"{group} {k}", score) for group, found in values.items()
+        for k, score in enumerate(found)
     ]  # fmt: skip
-    found = compare(chosen(readings, "a,b"), chosen(readings, "c, d")).ita
+    found = compare(chosen(readings, "a,b"), chosen(readings, "c, d")).differences["score"]
     assert (found.value, found.clusters, found.paired) == (30.0, 4, False)
-    single = compare(chosen(readings, "a"), chosen(readings, "c")).ita
+    single = compare(chosen(readings, "a"), chosen(readings, "c")).differences["score"]
     assert (single.value, single.clusters) == (40.0, 4)
     # The same words with and without something added are compared each with itself.
-    angles = {"plain": (30.0, 10.0), "rich": (40.0, 24.0)}
+    scores = {"plain": (30.0, 10.0), "rich": (40.0, 24.0)}
     twice = [
-        reading(group, unit, ita)
-        for group, pair in angles.items()
-        for unit, ita in zip(("cook", "maid"), pair, strict=True)
+        reading(group, unit, score)
+        for group, pair in scores.items()
+        for unit, score in zip(("cook", "maid"), pair, strict=True)
     ]
-    both = compare(*by_group(twice))
-    assert both.ita.paired and both.ita.value == pytest.approx(-12.0)
+    both = compare(*by_group(twice)).differences["score"]
+    assert both.paired and both.value == pytest.approx(-12.0)
     with pytest.raises(T2IBenchError, match="No group 'x'"):
         chosen(readings, "x")
 
 
-def test_a_side_without_a_tone_has_no_difference() -> None:
+def side(
+    group: str, rng: np.random.Generator, shift: float = 0.0, raw: float = 0.0
+) -> list[Reading]:
+    return [
+        reading(group, f"{group} {k}", 30 + shift + noise, 30 + raw + noise)
+        for k, noise in enumerate(rng.normal(0, 2, 8))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shift", "raw", "finding"),
+    [
+        (20, 20, "lighter"), (-20, -20, "darker"), (0, 0, "cannot tell"),
+        (20, 0, "cannot tell"), (20, -20, "cannot tell"),
+    ],
+)  # fmt: skip
+def test_a_finding_needs_both_lights(shift: float, raw: float, finding: str) -> None:
+    rng = np.random.default_rng(5)
+    found = compare(*by_group([*side("a", rng, shift, raw), *side("b", rng)]))
+    assert found.finding == finding
+
+
+def test_one_prompt_gives_no_claim_and_no_tone_no_difference() -> None:
+    one = [reading("a", "1", 90.0 + k) for k in range(9)]
+    found = compare(*by_group([*one, *side("b", np.random.default_rng(1))]))
+    assert found.finding == "one prompt" and isnan(found.differences["score"].low)
     readings = [reading("a", "1", 50.0), reading("a", "2", 40.0), reading("b", "3", None)]
     found = compare(*by_group(readings))
-    assert found.second.reasons == {"no face": 1}
-    assert found.ita.value != found.ita.value and found.ita.p != found.ita.p
-    assert found.second.abstained()[0] == 1.0
+    assert found.finding == "nothing measured" and found.second.reasons == {"no face": 1}
+    assert found.second.abstained()[0] == 1.0 and found.second.quantiles("ita") == []
+
+
+def test_equal_groups_are_rarely_told_apart() -> None:
+    """Skewed tones that prompts share, and images that are lost: at most the level is claimed."""
+    rng = np.random.default_rng(3)
+
+    def world(group: str) -> list[Reading]:
+        of_prompts = rng.exponential(10, 6)
+        scores = of_prompts[:, None] + rng.exponential(8, (6, 5))
+        kept = rng.random((6, 5)) < 0.8
+        return [
+            reading(group, f"{group} {k}", scores[k, i] if kept[k, i] else None)
+            for k in range(6) for i in range(5)
+        ]  # fmt: skip
+
+    claims = sum(
+        compare(*by_group([*world("a"), *world("b")])).finding in {"lighter", "darker"}
+        for _ in range(150)
+    )
+    assert claims <= 15  # 7.5 are expected at most, SD 2.7
 
 
 def test_each_caption_is_a_group(tmp_path: Path, cli: Cli) -> None:

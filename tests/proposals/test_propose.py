@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from t2ibench.models.judges.skin import tones_of
 from t2ibench.results.files import read_results
 from tests.conftest import Cli
 from tests.models.chat import posted_text, serving, without_waiting
@@ -228,7 +227,7 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
         "skin-tone": asked["age"],
     }
     classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone")
-    assert tones_of(tuple(classes)) is not None  # what --judge skin measures
+    assert classes == ["dark skin", "light skin"]
     answers = tmp_path / "people.csv"
     rows = [
         f"{prompt},{index},male"
@@ -255,6 +254,6 @@ def test_without_a_download_a_run_says_what_works(tmp_path: Path, cli: Cli) -> N
     status, out, errors = cli(*flags, "--tasks", "mine")
     assert status == 1 and not out
     assert "has not been downloaded" in errors and "Without a download: --judge answers:" in errors
-    status, out, errors = cli(*flags, "--tasks", "mine,weat_7_math_arts", "--judge", "skin")
+    status, out, errors = cli(*flags, "--tasks", "mine,weat_7_math_arts", "--judge", "toyland")
     assert status == 1 and not out
     assert "has not been downloaded" in errors and "--encoder open_clip:ARCH/FILE" in errors

@@ -215,7 +215,7 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
         (("--log-to", "hf-dataset:name"), "Write OWNER/NAME"),
         (("--log-to", "hf-dataset:a/b", "--log-args", "path=../c"), "no folder of a repository"),
         (("--log-to", "hf-model:a/b"), "needs the argument 'dataset'"),
-        (("--log-to", "mlflow", "--log-args", "uri=http://me:secret@h"), "would be stored"),
+        (("--log-to", "mlflow", "--log-args", "uri=http://me:secret@h"), "arguments are stored"),
         (("--log-args", "project=a"), "--log-args needs --log-to"),
         (("--log-to", "wandb", "--generate-only"), "leave --generate-only out"),
         (("--log-to", "wandb", "--no-score"), "leave --no-score out"),

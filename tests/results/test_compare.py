@@ -221,7 +221,7 @@ def test_the_same_people_judged_both_runs() -> None:
         return compare(*records, *[hand.pairs({"t": run}) for run in runs])[0]
 
     assert "other judges" not in found("answers by anna", "answers by anna").notes
-    for first, second in (("answers by anna", "answers by ben"), ("skin", "skin")):
+    for first, second in (("answers by anna", "answers by ben"), ("toyland", "toyland")):
         assert "other judges" in found(first, second).notes
 
 

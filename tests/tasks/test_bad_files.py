@@ -10,6 +10,7 @@ from t2ibench.errors import TaskFileError
 from t2ibench.tasks import load_tasks
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
+from tests.conftest import Cli
 from tests.tasks.files import JOBS, TEA, load, spoil
 
 
@@ -105,6 +106,26 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
     found = errors(tmp_path, bomb)
     assert found
     assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
+
+
+FLOODS = {
+    "values": ("x:\n" + "- [a, {b: c}]\n" * 60_000, "has too many values"),
+    "wrong items": (
+        TEA.replace("stimuli: [", f"stimuli: [{'[], ' * 20_000}", 1), "and 19,9",
+    ),
+    "tags": ("id: x\nx:\n" + "- !!python/name:os.system a\n" * 40_000, "and 39,9"),
+    "keys": ("id: x\n" + "title: a\n" * 40_000, "and 39,8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+def test_no_flood_of_problems(kind: str, tmp_path: Path, cli: Cli) -> None:
+    text, message = FLOODS[kind]
+    (tmp_path / "x.yaml").write_text(text, encoding="utf-8")
+    status, out, error = cli("validate", tmp_path / "x.yaml")
+    assert status == 1 and message in out and len(out) < 20_000 and error.count("\n") == 1
+    status, _, error = cli("--model", "toyland", "--include-path", tmp_path, "--tasks", "x")
+    assert status == 1 and len(error) < 20_000
 
 
 # A file as a whole; libyaml itself recurses: without the check of depth it would end the process.

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.resources import files
-from mimetypes import guess_type
+from mimetypes import add_type, guess_type
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +49,7 @@ class _Ask(BaseModel):
 
 class _Evaluate(_Ask):
     tree: Tree
-    anchors: list[str] = Field(max_length=12)
+    anchors: list[str] = Field(min_length=1, max_length=12)
     names: list[str] = Field(default_factory=list, max_length=12)
 
 
@@ -280,6 +280,8 @@ class Explorer:
         return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
 
 
+add_type("image/webp", ".webp")  # which Python 3.12 does not know by itself
+add_type("image/avif", ".avif")
 _CACHED = {"cache-control": "private, max-age=86400, immutable"}
 
 

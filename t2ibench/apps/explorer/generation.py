@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.explorer.source import Collection, Picture, Source, picture_of_attempt
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.live_rewriting import rewriting_again
@@ -107,7 +107,7 @@ class GenerationQueue:
             except T2IBenchError as error:
                 job.state, job.reason = "failed", str(error)
             except Exception as error:  # a thread must not die unseen: the page shows the reason
-                job.state, job.reason = "failed", f"{type(error).__name__}: {error}"[:300]
+                job.state, job.reason = "failed", f"{type(error).__name__}: {first_line(error)}"
 
     def _generator(self, number: int, run: RunFolder) -> Generator:
         if number not in self._generators:

@@ -241,7 +241,7 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
     from t2ibench.models.generators.folder import FolderGenerator
 
     try:
-        listed = FolderGenerator(folder, {}).pictures()
+        listed = FolderGenerator(folder, {}).existing()
     except T2IBenchError:
         listed = []
     if listed:

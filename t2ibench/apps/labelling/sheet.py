@@ -27,7 +27,7 @@ CLASSES_BETWEEN = "|"  # in the column 'classes'
 ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
 NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
 _COLUMNS = ("id", "file", "question", "classes", "answer")
-_SIDE = 768  # pixels of the longest side: as much as a person needs to answer
+_SIDE = 1024  # pixels of the longest side: as much as a person needs to answer
 _STATIC = Path(__file__).parent / "static"
 
 

@@ -5,20 +5,32 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from t2ibench.apps.labelling.sheet import CLASSES_BETWEEN, NO_CLASS, option_of, sheet_rows
 from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.methods.core.judge_check import (
+    FOLDER,
+    AttributeCheck,
+    JudgeCheck,
+    LabelledAnswer,
+    check_attribute,
+)
+from t2ibench.models.generators.folder import FILE_KEYS, ImageFolder
 from t2ibench.models.protocols import Answer, Judge, Query
-from t2ibench.stats import macro_f1
 from t2ibench.store.pixels import UnreadableImageError, read_image
+from t2ibench.store.tables import Table, read_table
 from t2ibench.toyland import draw_scene, read_bias_settings, sample_scene
 
 _AGAIN = 40  # questions that are asked twice
 _NEEDED = ("file", "question", "classes", "answer")
+_EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
+_NOT_ASKED = {"id", "prompt", "index", "sha256", "labeller", *FILE_KEYS}
+_NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")  # what no class answers
+_MOST_CLASSES = 12  # a column with more holds no classes
 _KINDS = {"person": "a person", "flower": "a rose", "insect": "an ant"}
 # As many people as other things, so that a judge is seen to abstain, too.
 _CAPTIONS = ("a photo of a person", "a rose", "a photo of a person", "an ant")
@@ -36,60 +48,16 @@ class Known:
     Attributes:
         query: What is asked.
         truth: One of its classes, or 'unknown'.
+        attribute: What it is about.
+        cluster: What the image was generated for; images of one cluster are alike.
+        groups: Other attributes to what people said of them.
     """
 
     query: Query
     truth: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClassTrial:
-    """How a judge reads the images of one class.
-
-    Attributes:
-        truth: The class, or 'unknown'.
-        n: Its images that were answered.
-        right: How many were answered with it.
-        low: Lower end of the 95 % interval of the share of right answers (Wilson).
-        high: Its upper end.
-        answers: Each answer given, with the number of images.
-    """
-
-    truth: str
-    n: int
-    right: int
-    low: float
-    high: float
-    answers: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTrial:
-    """How a judge answers one question.
-
-    Attributes:
-        question: What was asked.
-        classes: What it could be answered with, besides 'unknown'.
-        n: Images that were answered.
-        unanswered: Images that were not: errors, refusals.
-        accuracy: Share of right answers, 'unknown' where nothing else is right included.
-        low: Lower end of its 95 % interval (Wilson).
-        high: Its upper end.
-        macro_f1: Mean F1 over the classes and 'unknown', where they occur.
-        unknown: Share of 'unknown' among images that show one of the classes; None without such.
-        by_class: Class by class.
-    """
-
-    question: str
-    classes: tuple[str, ...]
-    n: int
-    unanswered: int
-    accuracy: float | None
-    low: float | None
-    high: float | None
-    macro_f1: float | None
-    unknown: float | None
-    by_class: tuple[ClassTrial, ...]
+    attribute: str
+    cluster: str
+    groups: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +65,7 @@ class Trial:
     """What is known of a judge after a trial.
 
     Attributes:
-        judge: Its name.
-        fingerprint: Its fingerprint.
-        images: How many images it was shown.
-        questions: Question by question.
+        check: Its errors, and the verdict.
         first_seconds: Until the first answer, with loading.
         seconds: Of one answer after that.
         asked_again: Questions that were asked a second time, in another order and one by one.
@@ -108,10 +73,7 @@ class Trial:
         reasons: Why questions were not answered, with the number of questions.
     """
 
-    judge: str
-    fingerprint: str
-    images: int
-    questions: tuple[QuestionTrial, ...]
+    check: JudgeCheck
     first_seconds: float
     seconds: float | None
     asked_again: int
@@ -136,14 +98,20 @@ def toyland_questions(images: int, seed: int = 0) -> list[Known]:
         sha256 = hashlib.sha256(image.tobytes()).hexdigest()
         person = scene.people[0] if scene.people else None
         truths = (
-            (_GENDER, person.gender if person else UNKNOWN),
-            (_AGE, person.age if person else UNKNOWN),
-            (_WEATHER, "sunny" if scene.weather == "pleasant" else "rainy"),
-            (_SHOWN, _KINDS[scene.kind]),
+            ("gender", _GENDER, person.gender if person else UNKNOWN),
+            ("age", _AGE, person.age if person else UNKNOWN),
+            ("weather", _WEATHER, "sunny" if scene.weather == "pleasant" else "rainy"),
+            ("what is shown", _SHOWN, _KINDS[scene.kind]),
         )
+        # Images are drawn one by one: each is a cluster of its own.
         found += [
-            Known(Query(image, caption, number, sha256, question, classes), truth)
-            for (question, classes), truth in truths
+            Known(
+                Query(image, caption, number, sha256, question, classes),
+                truth,
+                attribute,
+                str(number),
+            )
+            for attribute, (question, classes), truth in truths
         ]
     return found
 
@@ -177,17 +145,104 @@ def labelled_questions(file: Path) -> list[Known]:
             ) from None
         option = option_of(answer, classes, question, where)
         truth = option if option in classes else UNKNOWN
-        found.append(Known(Query(image, "", line, sha256, question, classes), truth))
+        query = Query(image, "", line, sha256, question, classes)
+        found.append(Known(query, truth, question, sha256))
     if not found:
         raise T2IBenchError(f"{file} holds no answer.", "Fill its column 'answer'.")
     # Questions about one image stand together, so that its reading can be shared.
     return sorted(found, key=lambda one: (one.query.sha256, one.query.index))
 
 
+def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]]:
+    """Questions about the images of a folder, from one row of labels an image.
+
+    Args:
+        folder: Images with their prompts, as `folder:` reads them.
+        labels: A CSV with a column 'file', seen from the folder, and one column an attribute.
+
+    Returns:
+        The questions, and a line about each row that cannot be used.
+    """
+    table = read_table(labels, f"Give a CSV such as {_EXAMPLE}.")
+    key = next((name for name in FILE_KEYS if name in table.columns), None)
+    if key is None:
+        raise T2IBenchError(
+            f"{shown(labels, 400)} has no column 'file'.", f"Give a CSV such as {_EXAMPLE}."
+        )
+    classes = _attributes(table, labels)
+    prompts: dict[str, str] = {}
+    if "prompt" not in table.columns:
+        prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
+    found, notes = [], []
+    seen: dict[str, int] = {}
+    for line, row in table.rows:
+        path = folder / row[key].strip()
+        try:
+            data = path.read_bytes()
+            image = read_image(path)
+        except (UnreadableImageError, OSError, ValueError) as error:
+            notes.append(f"{labels}:{line}: '{shown(row[key])}' cannot be read: {error}")
+            continue
+        sha256 = hashlib.sha256(data).hexdigest()
+        if seen.setdefault(sha256, line) != line:
+            notes.append(f"{labels}:{line}: '{shown(row[key])}' repeats line {seen[sha256]}")
+            continue
+        prompt = row.get("prompt") or prompts.get(str(path.resolve()), sha256)
+        said = {name: _label(row[name]) for name in classes}
+        for name, options in classes.items():
+            if row[name].strip():
+                question = f"What is the {name.replace('_', ' ')} of the person?"
+                groups = {by: one for by, one in said.items() if by != name and one != UNKNOWN}
+                groups[FOLDER] = folder.name
+                query = Query(image, prompt, line, sha256, question, options)
+                found.append(Known(query, said[name], name, f"{folder}\0{prompt}", groups))
+    return found, notes
+
+
+def same_classes(known: Sequence[Known]) -> list[Known]:
+    """The questions of several folders: each has one set of classes, and folders are groups."""
+    classes: dict[str, set[str]] = {}
+    for one in known:
+        classes.setdefault(one.attribute, set()).update(one.query.classes)
+    several = len({one.groups[FOLDER] for one in known}) > 1
+    return [
+        replace(
+            one,
+            query=replace(one.query, classes=tuple(sorted(classes[one.attribute]))),
+            groups={by: group for by, group in one.groups.items() if several or by != FOLDER},
+        )
+        for one in known
+    ]
+
+
+def _attributes(table: Table, labels: Path) -> dict[str, tuple[str, ...]]:
+    """Each column that has two classes or more, with these."""
+    found = {}
+    for name in table.columns:
+        given = {_label(row[name]) for _, row in table.rows if row[name].strip()} - {UNKNOWN}
+        if name not in _NOT_ASKED and 1 < len(given) <= _MOST_CLASSES:
+            found[name] = tuple(sorted(given))
+    if not found:
+        raise T2IBenchError(
+            f"{shown(labels, 400)} has no column of labels with two classes or more.",
+            f"Give a CSV such as {_EXAMPLE}.",
+        )
+    return found
+
+
+def _label(text: str) -> str:
+    """A class in small letters; 'unknown' for what is none, such as several people."""
+    label = " ".join(text.split()).casefold()
+    return UNKNOWN if not label or label in _NO_ONE_CLASS else label
+
+
 def try_judge(
-    judge: Judge, known: Sequence[Known], tell: Callable[[int, int], None] = lambda *_: None
+    judge: Judge,
+    known: Sequence[Known],
+    tell: Callable[[int, int], None] = lambda *_: None,
+    source: Sequence[str] = (),
 ) -> Trial:
-    """Ask a judge what is known."""
+    """Ask a judge what is known, and check it by what people said."""
     queries = [one.query for one in known]
     answers: list[Answer] = []
     start = time.perf_counter()
@@ -207,10 +262,13 @@ def try_judge(
     with failing(f"The judge '{shown(judge.name)}' failed with"):
         asked_again, same = _again(judge, queries, answers)
     return Trial(
-        judge.name,
-        judge.fingerprint,
-        len({query.sha256 for query in queries}),
-        tuple(_questions(known, answers)),
+        JudgeCheck(
+            judge=judge.name,
+            fingerprint=judge.fingerprint,
+            images=len({query.sha256 for query in queries}),
+            source=tuple(source),
+            attributes=tuple(_attribute_checks(known, answers)),
+        ),
         first,
         rest / (len(queries) - 1) if len(queries) > 1 else None,
         asked_again,
@@ -234,43 +292,16 @@ def _again(judge: Judge, queries: Sequence[Query], answers: Sequence[Answer]) ->
     return len(numbers), same
 
 
-def _questions(known: Sequence[Known], answers: Sequence[Answer]) -> Iterator[QuestionTrial]:
-    pairs: dict[tuple[str, tuple[str, ...]], list[tuple[str, str | None]]] = {}
+def _attribute_checks(
+    known: Sequence[Known], answers: Sequence[Answer]
+) -> Iterator[AttributeCheck]:
+    """Question by question; what was not answered for an error is left out."""
+    asked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = {}
     for one, answer in zip(known, answers, strict=True):
-        key = (one.query.question, one.query.classes)
-        pairs.setdefault(key, []).append((one.truth, answer.answer))
-    for (question, classes), both in pairs.items():
-        given = [(truth, answer) for truth, answer in both if answer is not None]
-        right = sum(truth == answer for truth, answer in given)
-        shown = [answer for truth, answer in given if truth != UNKNOWN]
-        low, high = _interval(right, len(given)) if given else (None, None)
-        yield QuestionTrial(
-            question,
-            classes,
-            len(given),
-            len(both) - len(given),
-            right / len(given) if given else None,
-            low,
-            high,
-            macro_f1([truth for truth, _ in given], [a for _, a in given]) if given else None,
-            shown.count(UNKNOWN) / len(shown) if shown else None,
-            tuple(
-                _class(truth, [answer for true, answer in given if true == truth])
-                for truth in (*classes, UNKNOWN)
-                if any(true == truth for true, _ in given)
-            ),
-        )
-
-
-def _class(truth: str, answers: Sequence[str]) -> ClassTrial:
-    right = answers.count(truth)
-    counts = dict(Counter(answers).most_common())
-    return ClassTrial(truth, len(answers), right, *_interval(right, len(answers)), counts)
-
-
-def _interval(right: int, n: int) -> tuple[float, float]:
-    """Wilson's interval of a share."""
-    from scipy.stats import binomtest
-
-    found = binomtest(right, n).proportion_ci(0.95, method="wilson")
-    return float(found.low), float(found.high)
+        key = (one.attribute, one.query.question, one.query.classes)
+        rows = asked.setdefault(key, [])
+        if answer.answer is not None:
+            said = answer.answer if answer.answer in one.query.classes else UNKNOWN
+            rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))
+    for key, rows in asked.items():
+        yield check_attribute(*key, rows)

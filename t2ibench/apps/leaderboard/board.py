@@ -174,11 +174,15 @@ def _measure(board: Board) -> None:
         for entry in board.entries
     }
     sizes = _family_sizes([ranked[entry.id] for entry in board.entries if entry.verified])
+    # Who ran extended tests alone is compared with those who ran the same ones.
+    alone = {entry.id for entry in board.entries if not ranked[entry.id]}
+    ranked |= {one.id: dict(one.results.tasks) for one in board.entries if one.id in alone}
     asked = asked_images()
     for entry in board.entries:
         found = _family_sizes([ranked[entry.id]])
-        own = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
-        of = dict(sorted((sizes | own).items()))
+        others = {} if entry.id in alone else sizes
+        own = {name: max(size, others.get(name, 0)) for name, size in found.items()}
+        of = dict(sorted((others | own).items()))
         entry.families = families(ranked[entry.id], of, entry.paired, asked)
         entry.departures = departures(entry.results.tasks, asked)
 

@@ -6,12 +6,16 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
+from t2ibench.models.generators.passthrough import value_of
 from t2ibench.results.schema import Results, Score, TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.tasks.loader import LoadedTask
@@ -23,6 +27,14 @@ DEEPEST = 40  # JSON inside JSON
 MOST_FILES, _DEEPEST_FOLDER = 6000, 3
 _TIMES_DRAWS, _TIMES_IMAGES = 10, 4  # of the defaults; of the task's own number
 _ALWAYS_IMAGES = 100  # of a prompt, however few its task asks for
+_MOST = {"steps": 1000, "tokens": 65_536}  # by the last word of an argument's name
+_MOST_OTHERWISE = 4096  # such as pixels of a side
+# Arguments that decide nothing, or that are text where they hold digits only.
+_FREE = frozenset({
+    "negative_prompt", "revision", "template", "timeout", "retries", "workers",
+    "price_per_rewriting",
+})  # fmt: skip
+_AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 
 
@@ -133,6 +145,55 @@ def image_problems(tasks: Sequence[LoadedTask], settings: Settings) -> Iterator[
                     f"many, or {_ALWAYS_IMAGES}"
                 )
                 return
+
+
+def argument_problems(kind: str, args: Mapping[str, str]) -> Iterator[str]:
+    """Arguments of a model that would take time or memory without end."""
+    for name, text in args.items():
+        most = _MOST.get(name.rpartition("_")[2], _MOST_OTHERWISE)
+        if name not in _FREE and any(not abs(one) <= most for one in _numbers(value_of(text))):
+            said = text if len(text) <= 40 else f"{text[:40]}…"
+            yield f"its {kind} has {name}={said}; the leaderboard takes numbers up to {most}"
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """The numbers in an argument, at any depth, as whoever converts a text would read them."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(inner)
+    elif isinstance(value, str):
+        for part in value.lower().replace("×", "x").split("x"):
+            try:
+                number = float(part)
+            except ValueError:
+                continue
+            if any(letter.isdigit() for letter in part):
+                yield number
+    elif isinstance(value, int | float):
+        yield value
+
+
+class TimeOver(BaseException):
+    """A submission takes longer than it may; whatever catches a model's errors lets it pass."""
+
+
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Inside, the main thread ends with `TimeOver` in time; on Windows nothing does that."""
+    if threading.current_thread() is not threading.main_thread() or os.name == "nt":
+        yield
+        return
+
+    def over(*_: object) -> None:
+        raise TimeOver
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, 1e8), _AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def value_problems(results: Results) -> Iterator[str]:

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
-from t2ibench.apps.leaderboard.submission import Manifest
+from t2ibench.apps.leaderboard.submission import Manifest, without_path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.pools import same_but_for_captions
 from t2ibench.models.adapter import Sizes
 from t2ibench.models.generators import ALIASES, GENERATORS, can_regenerate
 from t2ibench.models.protocols import Generator
+from t2ibench.models.rewriters import REWRITERS
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.scoring import EncoderEvidence, Stores
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
+from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import text_key
 from t2ibench.store.images import LOOKS, Attempt, ImageStore, image_seed
@@ -119,6 +121,14 @@ def command_problems(
         yield f"its command names {len(absent)} tasks that it has no results of, such as {first}"
 
 
+def rewriter_problems(command: RunSettings, results: Results) -> Iterator[str]:
+    """What the command says otherwise of a rewriter than the results."""
+    spec, info = command.rewriter or "", results.model.rewriter
+    own = _kind(spec) in REWRITERS and REWRITERS.origin(_kind(spec)) == "t2ibench"
+    if (info is not None) != bool(spec) or (info is not None and own and info.name != spec):
+        yield "its command names another rewriter than results.json"
+
+
 def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> LoadedTask | str:
     """A task that ships no captions, with those that a submission keeps."""
     kept = kept_task(shipped, folder)
@@ -130,7 +140,7 @@ def with_captions(shipped: LoadedTask, folder: Path, result: TaskResult) -> Load
 
 
 def _kind(name: str) -> str:
-    return name.partition(":")[0]
+    return "answers" if name.startswith(ANSWERS_BY) else name.partition(":")[0]
 
 
 def sizes_of(model: str) -> Sizes | None:
@@ -151,12 +161,12 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "results.json and submission.json name different models"
     if model.revision != manifest.revision:
         yield "results.json and submission.json name different revisions of the model"
-    named = any(word.partition("=")[0] == "--rewriter" for word in results.command)
-    if named != (model.rewriter is not None):
-        yield "its command and results.json disagree on whether prompts were rewritten"
     if results.t2ibench != manifest.t2ibench:
         yield "results.json and submission.json name different versions of t2ibench"
-    if not can_regenerate(manifest.model):
+    answered = by_people(manifest.judges) and not manifest.encoders
+    if without_path(manifest.model) != manifest.model:
+        yield f"'{manifest.model}' is a path; a submission names a folder's name alone"
+    if not can_regenerate(manifest.model) and not answered:
         yield f"'{manifest.model}' is not a model: where its images come from is not known"
     if sum(map(len, (*results.environment, *results.environment.values()))) > 5000:
         yield "its environment is too long"
@@ -239,14 +249,9 @@ def evidence_problems(plan: Plan, images: ImageStore, stores: Stores) -> Iterato
         if attempt is not None and attempt.sha256:
             yield from _image_problems(plan, attempt, stores)
     for name, encoder in stores.encoders.items():
-        yield from _text_problems([*plan.texts, *known_prompts(plan, encoder)], encoder, name)
+        yield from _text_problems(plan.texts_for(encoder.embeds_images), encoder, name)
     for name, control in stores.controls.items():
         yield from _text_problems(plan.controlled_texts, control, f"the control of {name}")
-
-
-def known_prompts(plan: Plan, encoder: EncoderEvidence) -> list[str]:
-    """Prompts that an encoder has embedded although no score needs them."""
-    return [one for one in plan.prompt_texts if encoder.store.has("texts", text_key(one))]
 
 
 def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) -> Iterator[str]:

@@ -35,8 +35,8 @@ _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 # What looks like an ASCII letter or digit. Capitals come first: Greek Η is H, but η is n.
 _CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕЗІЈКМНОРСТУХЅ", "abezhikmnoptyxabe3ijkmhopctyxs")
 _LOOKS = str.maketrans(
-    "αβγεηικνορστυχω" + "авбезіјкмнорстухѕьчԁԛԝһѵүӏ" + "օոսհցզյք" + "ɑɩʋøđħłŧ01i|!",
-    "abyenlkvopotuxw" + "ab6e3ljkmhopctyxsb4dqwhvyl" + "onuhgqjp" + "alvodhltollll",
+    "αβγεηικνορστυχω" + "авбезіјкмнорстухѕьчԁԛԝһѵүӏ" + "օոսհցզյք" + "ɑɩʋøđħłŧ01i|!58ƨƽʒʓȝȣǃǀɸʘ",
+    "abyenlkvopotuxw" + "ab6e3ljkmhopctyxsb4dqwhvyl" + "onuhgqjp" + "alvodhltollllsb2s333bllfo",
 )
 _LATIN = re.compile(
     r"LATIN (?:SMALL LETTER|CAPITAL LETTER|LETTER SMALL CAPITAL)(?: \w+)*? ([A-Z])\b"
@@ -149,7 +149,9 @@ def skeleton(text: str) -> str:
         found = None if letter.isascii() else _LATIN.match(unicodedata.name(letter, ""))
         if not unicodedata.combining(letter):
             bare += found.group(1).lower() if found else letter
-    looks = bare.casefold().translate(_LOOKS).replace("rn", "m").replace("vv", "w")
+    looks = bare.casefold().translate(_LOOKS)
+    for two, one in (("rn", "m"), ("vv", "w"), ("cl", "d")):
+        looks = looks.replace(two, one)
     return re.sub(r"[\W_]+", "-", looks).strip("-")
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
-from t2ibench.apps.leaderboard.submission import Card, Manifest
+from t2ibench.apps.leaderboard.rewritings import keep_rewritings
+from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.plan import Plan
@@ -23,12 +23,12 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.files import assemble, generator_info, stored_results
-from t2ibench.results.record import GeneratorRecord
+from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.repeats import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.answers import AnswerStore, StoredAnswer, question_id
+from t2ibench.store.answers import AnswerStore, StoredAnswer, by_people, question_id
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
@@ -39,6 +39,7 @@ from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
+_LONGEST_TEMPLATE = 10_000  # characters of an instruction that a command may hold
 _Hashes = Mapping[tuple[str, int], str]
 
 
@@ -56,7 +57,7 @@ def pack(
     so that recomputing them gives the same numbers.
     """
     folder = open_run(run)
-    generator = _checked(folder)
+    generator = _checked(folder, name)
     results, _ = stored_results(folder)
     others = sorted(results.earlier) if results else []
     if others:
@@ -87,9 +88,11 @@ def pack(
         info = info.model_copy(update={"name": name})
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
-    results = assemble(info, scored.results, _without_paths(settings, record.pools))
+    results = assemble(info, scored.results, _without_paths(settings, record))
     write_text(target / "results.json", results.to_json())
     keep(plan.tasks, target)
+    if why := keep_rewritings(folder, target):
+        reporter.warn(f"The rewritten prompts can only be stated, not verified: {why}")
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
     _write_manifest(folder, generator, results, target, card or Card())
@@ -115,12 +118,14 @@ def _thumbnails(attempts: Sequence[Attempt], images: ImageStore, count: int) -> 
     return shown
 
 
-def _checked(folder: RunFolder) -> GeneratorRecord:
+def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     """The model of a run that the leaderboard takes."""
     record, generator, run = folder.record, folder.record.generator, folder.path
     if generator is None:
         raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
     seed, default = record.measurement.seed, Measurement().seed
+    answered = by_people(record.judges) and not record.encoders
+    exist = not can_regenerate(generator.model)
     for refused, why, hint in (
         (
             record.repeatable() is None,
@@ -128,9 +133,15 @@ def _checked(folder: RunFolder) -> GeneratorRecord:
             "Give the model as package.module:factory and run it again.",
         ),
         (
-            not can_regenerate(generator.model),
+            exist and not answered,
             f"holds images of unknown origin ({generator.model.partition(':')[0]}:)",
-            "The leaderboard compares models; run one by its name.",
+            "The leaderboard compares models; run one by its name. Images that exist are taken "
+            "where people alone answered: --judge answers:FILE,by=WHO.",
+        ),
+        (
+            exist and name is None,
+            "holds images that exist, and nothing says which model made them",
+            "Say it: --name 'MODEL, answered by people'.",
         ),
         (
             record.measurement.limit is not None,
@@ -181,7 +192,7 @@ def _write_manifest(
     manifest = Manifest(
         t2ibench=__version__,
         name=str(results.model.name),
-        model=generator.model,
+        model=without_path(generator.model),
         model_args=generator.model_args,
         fingerprint=generator.fingerprint,
         revision=generator.revision,
@@ -200,21 +211,29 @@ def _write_manifest(
     write_text(target / "submission.json", manifest.model_dump_json(indent=1) + "\n")
 
 
-def _without_paths(settings: RunSettings, pools: Mapping[str, CaptionPool]) -> RunSettings:
+def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
     """Settings of a command without paths on this machine, which are not part of a submission."""
-    names = {one.name: one.drawn.source for one in pools.values() if one.drawn is not None}
+    names = {one.name: one.drawn.source for one in record.pools.values() if one.drawn is not None}
     kind, colon, source = (settings.rewriter or "").partition(":")
     in_file = colon and kind == "file"
+    info = record.generator.rewriter if record.generator else None
+    asked = str((info.settings if info else {}).get("template", ""))
+    args = dict(settings.rewriter_args)
+    if 0 < len(asked) <= _LONGEST_TEMPLATE and args.get("template", "").startswith("@"):
+        args["template"] = asked
     return settings.model_copy(
         update={
             "output_dir": "runs",
             "name": None,
             "include_path": (),
+            "model": without_path(settings.model or ""),
+            "judge": tuple(map(without_path, settings.judge)),
+            "judge_check": tuple(Path(one).name for one in settings.judge_check),
             "captions": {key: names.get(key, text) for key, text in settings.captions.items()},
             "rewriter": f"file:{Path(source).name}" if in_file else settings.rewriter,
             "rewriter_args": {
                 key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
-                for key, text in settings.rewriter_args.items()
+                for key, text in args.items()
             },
         }
     )
@@ -230,11 +249,8 @@ def _pack_evidence(
     """Pack what encoders, their controls and judges observed."""
     hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
     for name, encoder in folder.record.encoders.items():
-        texts = _text_keys(plan.texts)
+        texts = _text_keys(plan.texts_for(encoder.embeds_images))
         store = EvidenceStore(folder.database, name, encoder.fingerprint)
-        if encoder.embeds_images:
-            prompts = _text_keys(plan.prompt_texts)
-            texts = sorted({*texts, *prompts} - set(store.missing("texts", prompts)) | {*texts})
         keys = _image_keys(hashes, plan.embedded) if encoder.embeds_images else []
         _pack_embeddings(store, EvidenceStore(target, name, encoder.fingerprint), texts, keys)
     texts, keys = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.claims import known_prompts
 from t2ibench.apps.leaderboard.regenerate import (
     Claims,
     RegeneratedImage,
@@ -51,7 +50,7 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regen
         elif encoder_here.fingerprint != evidence.fingerprint:
             _report_another("encoder", name, found)
         else:
-            texts = [*plan.texts, *known_prompts(plan, evidence)]
+            texts = plan.texts_for(evidence.embeds_images)
             found.count("texts", _embed_texts(encoder_here, evidence, texts, found))
             if evidence.embeds_images:
                 _embed_images(encoder_here, evidence, images, plan.embedded, found)

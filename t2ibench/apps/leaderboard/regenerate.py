@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
-from t2ibench.models.generators import GENERATORS, create_generator
+from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
@@ -75,6 +75,8 @@ class Regeneration:
         compared: Keys of the images that were compared with anything the submission holds.
         model: Whether the model could be made, so that its settings were compared.
         effective: Whether its effective settings were compared.
+        rewritten: Whether prompts were rewritten again, all of them alike.
+        chosen: What was chosen to be made again.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -84,6 +86,8 @@ class Regeneration:
     compared: set[str] = field(default_factory=set)
     model: bool = False
     effective: bool = False
+    rewritten: bool = False
+    chosen: list[Attempt] = field(default_factory=list)
 
     def differ(self, lines: Sequence[str], what: str) -> None:
         """Add problems of one kind: the first in full, the others as a number."""
@@ -186,8 +190,17 @@ def regenerate(
     generator = _generator(claims, found)
     if generator is None or found.problems:
         return []
-    shown = {path.stem: path for path in thumbnails(claims.folder)}
-    chosen = _chosen(claims, generator, count, random.Random(seed), shown, found)
+    pictured = {path.stem: path for path in thumbnails(claims.folder)}
+    rng = random.Random(seed)
+    attempts = list(claims.images.all_attempts())
+    given = [attempt for attempt in attempts if attempt.status == "ok"]
+    without = [attempt for attempt in attempts if attempt.status != "ok"]
+    found.chosen = sample_for_audit(given, claims.plan, count, rng, pictured)
+    found.chosen += sample_for_audit(without, claims.plan, count, rng)
+    chosen = found.chosen
+    if isinstance(generator, Rewritten):
+        # What the rewriter refused never came to the model.
+        chosen = [one for one in chosen if one.status == "ok" or one.revised_prompt is not None]
     images = _generate(generator, chosen, found)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
@@ -196,7 +209,7 @@ def regenerate(
     if isinstance(generator, Releasable):
         generator.release()
     for one in images:
-        path = shown.get(one.attempt.key)
+        path = pictured.get(one.attempt.key)
         if path is not None and shows(path, one.data):
             found.thumbnails.add(path.stem)
             found.compared.add(one.attempt.key)
@@ -210,6 +223,9 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     manifest, results = claims.manifest, claims.results
     if on_server(GENERATORS, manifest.model):
         found.lacking.append(f"{manifest.model} is on a server, which is not called")
+        return None
+    if not can_regenerate(manifest.model):  # a stranger's path is never opened here
+        found.lacking.append("the images exist already, and were not sent")
         return None
     dtype = results.model.settings.get("dtype")
     try:
@@ -227,6 +243,8 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
         model = rewritten(generator, rewriter)
         assert isinstance(model, Rewritten)
         model.rewritings = _StatedRewritings(claims.images)
+        if (rewriter.generator, rewriter.generator_name) != (generator.fingerprint, generator.name):
+            found.problems.append("it names another model behind its rewriter than it was run on")
         generator = model
     if generator.fingerprint != manifest.fingerprint:
         if generator.revision != manifest.revision and _COMMIT.fullmatch(manifest.revision or ""):
@@ -260,30 +278,6 @@ class _StatedRewritings:
         return StoredRewriting(prompt, index, "ok", known.revised_prompt)
 
 
-def _chosen(
-    claims: Claims,
-    generator: Generator,
-    count: int,
-    rng: random.Random,
-    shown: Collection[str],
-    found: Regeneration,
-) -> list[Attempt]:
-    """Which images to generate again, and which attempts that gave none to repeat."""
-    attempts = list(claims.images.all_attempts())
-    given = [attempt for attempt in attempts if attempt.status == "ok"]
-    without = [attempt for attempt in attempts if attempt.status != "ok"]
-    if isinstance(generator, Rewritten):
-        asked = [attempt for attempt in without if attempt.revised_prompt is not None]
-        if len(asked) < len(without):
-            found.lacking.append(
-                f"{len(without) - len(asked)} prompts were refused by the rewriter, which is not "
-                "asked again"
-            )
-        without = asked
-    chosen = sample_for_audit(given, claims.plan, count, rng, shown)
-    return chosen + sample_for_audit(without, claims.plan, count, rng)
-
-
 def _generate(
     generator: Generator, chosen: Sequence[Attempt], found: Regeneration
 ) -> list[RegeneratedImage]:
@@ -303,6 +297,11 @@ def _generate(
                 reason = f" ({outcome.reason})" if outcome.reason else ""
                 if outcome.status == "failed":
                     failed.append(f"{where} ({outcome.reason})")
+                elif outcome.revised_prompt != attempt.revised_prompt:
+                    unlike.append(
+                        f"{where} is said to be of the prompt {_quoted(attempt.revised_prompt)}; "
+                        f"made here, it is of {_quoted(outcome.revised_prompt)}"
+                    )
                 elif outcome.status == attempt.status and outcome.data is not None:
                     image = read_image(outcome.data)  # as a run reads it
                     images.append(RegeneratedImage(attempt, outcome.data, image))
@@ -323,3 +322,7 @@ def _generate(
     found.differ(unlike, "images")
     found.count("refused", refused)
     return images
+
+
+def _quoted(revised_prompt: str | None) -> str:
+    return "as it is" if revised_prompt is None else f"'{shown(revised_prompt)}'"

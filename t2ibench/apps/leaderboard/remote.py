@@ -13,12 +13,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, LARGEST_JSON, plain_files
 from t2ibench.apps.leaderboard.evidence import NAME
 from t2ibench.apps.leaderboard.submission import Evidence, Manifest, read_manifest
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.models.addresses import addresses, is_public
 from t2ibench.store.files import write_bytes, write_text
 
 RESULTS = "results.json.xz"
@@ -27,6 +28,8 @@ _WAIT = 60.0  # seconds for a connection, and between two parts of an answer
 _LONGEST = 900.0  # seconds for all of it
 _REDIRECTS = 5
 _BLOCK = 1 << 20
+_PORTS = {"http": 80, "https": 443}
+_ALLOW = "--private-evidence reads it"
 # What fsspec may open for a stranger: stores of files, nothing that chains or reads archives.
 _STORES = ("hf", "s3", "gs", "az", "abfs")
 
@@ -83,8 +86,8 @@ def is_small(folder: Path) -> bool:
 
 
 @contextmanager
-def materialised(folder: Path) -> Iterator[Path]:
-    """A submission with all of its files."""
+def materialised(folder: Path, private: bool = False) -> Iterator[Path]:
+    """A submission with all of its files; of private networks and this disk only if allowed."""
     if not is_small(folder):
         yield folder
         return
@@ -95,7 +98,7 @@ def materialised(folder: Path) -> Iterator[Path]:
         target = Path(scratch) / folder.name
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns(RESULTS))
         write_bytes(target / "results.json", unpacked(folder))
-        _fetch(manifest.evidence, folder, target / NAME)
+        _fetch(manifest.evidence, folder, target / NAME, private)
         yield target
 
 
@@ -127,7 +130,7 @@ def unpacked(folder: Path) -> bytes:
     return data
 
 
-def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
+def _fetch(evidence: Evidence, folder: Path, to: Path, private: bool) -> None:
     """Copy the evidence, at most as many bytes as submission.json says."""
     if evidence.bytes > LARGEST:
         raise T2IBenchError(
@@ -136,7 +139,7 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
     url, digest, size = evidence.url, hashlib.sha256(), 0
     shown, until = " ".join(url.split())[:200], monotonic() + _LONGEST
     try:
-        with closing(_blocks(url, folder)) as blocks, to.open("wb") as file:
+        with closing(_blocks(url, folder, private)) as blocks, to.open("wb") as file:
             for block in blocks:
                 size += len(block)
                 if monotonic() > until:
@@ -154,13 +157,15 @@ def _fetch(evidence: Evidence, folder: Path, to: Path) -> None:
         raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
 
 
-def _blocks(url: str, folder: Path) -> Generator[bytes, None, None]:
+def _blocks(url: str, folder: Path, private: bool) -> Generator[bytes, None, None]:
     """What lies at an address, a block at a time."""
     scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
-    if scheme in {"http", "https"}:
-        yield from _web(url)
+    if scheme in _PORTS:
+        yield from _web(url, private)
         return
     if scheme == "file":
+        if not private:
+            raise ValueError(f"it is a file outside of the submission; {_ALLOW}")
         path = Path(unquote(urlsplit(url).path)) if "://" in url else folder / url
         # Neither a pipe nor a device, which never end.
         if not stat.S_ISREG(path.stat().st_mode):
@@ -182,18 +187,30 @@ def _store(scheme: str, url: str, mode: str) -> Any:
     return fsspec.open(url, mode).open()
 
 
-def _web(url: str) -> Iterator[bytes]:
+def _web(url: str, private: bool) -> Iterator[bytes]:
     """The parts of an answer as they come; redirects stay on the web, without this user's keys."""
     import httpx
 
     with httpx.Client(timeout=_WAIT, headers={"Accept-Encoding": "identity"}) as client:
         for _ in range(_REDIRECTS + 1):
-            if urlsplit(url).scheme.lower() not in {"http", "https"}:
+            parts = urlsplit(url)
+            if parts.scheme.lower() not in _PORTS or not parts.hostname:
                 raise ValueError("it leads away from the web")
-            answer = client.send(client.build_request("GET", url), stream=True)
+            request = client.build_request("GET", url)
+            if not private:  # the very one that was checked, whatever the name means by now
+                request.extensions["sni_hostname"] = parts.hostname
+                request.url = request.url.copy_with(host=_public(parts))
+            answer = client.send(request, stream=True)
             if not answer.has_redirect_location:
                 answer.raise_for_status()
                 yield from answer.iter_raw()
                 return
             url = urljoin(url, answer.headers["Location"])
         raise ValueError("it is redirected too often")
+
+
+def _public(parts: SplitResult) -> str:
+    found = addresses(parts.hostname or "", parts.port or _PORTS[parts.scheme.lower()])
+    if not found or not all(map(is_public, found)):
+        raise ValueError(f"it is in a private network; {_ALLOW}")
+    return found[0]

@@ -353,7 +353,7 @@ class Pages:
             "index.html", "", "index.html",
             models=self.models, strata=self.strata, groups=groups, notes=notes, rooted=rooted,
             shown=shown, titles=self._titles, facets=self._facets(), refused=self.board.refused,
-            published_rows=self._published(), toys=sum(model.toy for model in self.models),
+            published_rows=self._published(), toys=sum(model.entry.toy for model in self.models),
         )  # fmt: skip
 
     def _facets(self) -> list[tuple[str, str, list[str]]]:

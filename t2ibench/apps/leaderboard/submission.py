@@ -15,11 +15,12 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.record import ControlRecord, EncoderRecord
 
+_ON_DISK = ("folder", "answers")  # adapters of images, and of answers, that exist
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|evidence\.db|thumbs/[0-9a-f]{64}\.jpg|tasks/[a-z0-9_]{1,80}\.yaml"
+    r"results\.json|evidence\.db|rewritings\.jsonl|thumbs/[0-9a-f]{64}\.jpg|tasks/[a-z0-9_]{1,80}\.yaml"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -96,6 +97,17 @@ def _named_by_hash(control: ControlRecord) -> ControlRecord:
     if len(control.name) > 300 or not _SHA256.fullmatch(control.fingerprint):
         raise ValueError("expected a name and a SHA-256")
     return control
+
+
+def without_path(given: str) -> str:
+    """A model or judge that is files of this machine, by their name alone.
+
+    Examples:
+        >>> without_path("folder:/home/anna/images"), without_path("hf:org/name")
+        ('folder:images', 'hf:org/name')
+    """
+    kind, _, source = given.partition(":")
+    return f"{kind}:{Path(source).name}" if kind in _ON_DISK else given
 
 
 class Manifest(BaseModel):

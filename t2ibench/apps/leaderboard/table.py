@@ -23,9 +23,11 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats.student import satterthwaite, t_interval
+from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.tasks.index import build_index
 
 AS_ASKED = "as the tasks ask"
+TOYS = ("toy", "toy-fair", "toyland")
 NONE = "none"
 
 
@@ -108,6 +110,11 @@ class Entry:
     stated: list[str] = field(default_factory=list)
     departures: list[str] = field(default_factory=list)
     paired: Mapping[str, PairedTask] = field(default_factory=dict)
+
+    @property
+    def toy(self) -> bool:
+        """Whether it is one of the bundled toys."""
+        return self.manifest.model in TOYS
 
     @property
     def verified(self) -> bool:
@@ -342,6 +349,17 @@ class Stratum:
         }
         return borda(self.entries, places)
 
+    @property
+    def title(self) -> str:
+        """Who looked at the images."""
+        if all(entry.toy for entry in self.entries):
+            return f"Bundled models, planted bias · encoder {self.label('encoder')}"
+        if by_people(self.judges) and not self.encoders:
+            who = self.label("judge").removeprefix(ANSWERS_BY)
+            titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
+            return f"Answered by {who}: {'; '.join(titles)}"
+        return f"Encoder {self.label('encoder')} · judge {self.label('judge')}"
+
     def label(self, part: str) -> str:
         """One facet in words."""
         if part == "settings":
@@ -389,7 +407,14 @@ def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
             stratum = measured
             found.append(stratum)
         stratum.entries.append(entry)
-    found.sort(key=lambda one: (-sum(e.verified for e in one.entries), one.settings != AS_ASKED))
+    # Models that people use come before those that are bundled to show what the tests find.
+    found.sort(
+        key=lambda one: (
+            all(entry.toy for entry in one.entries),
+            -sum(entry.verified for entry in one.entries),
+            one.settings != AS_ASKED,
+        )
+    )
     for number, stratum in enumerate(found, start=1):
         stratum.id = f"s{number}"
         _rank(stratum, names)

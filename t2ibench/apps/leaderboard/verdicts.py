@@ -11,7 +11,7 @@ from typing import Any
 
 from t2ibench.apps.leaderboard.bounds import plain_files, sha256_of
 from t2ibench.apps.leaderboard.remote import is_small, unpacked
-from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict, verify
+from t2ibench.apps.leaderboard.verify import MINUTES, VERIFIED, Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import dump_paired, load_paired
@@ -29,6 +29,8 @@ class Verifier:
     Args:
         roots: Folders of submissions.
         draw: Number of images of each to generate again.
+        minutes: How long one may take.
+        private: Whether evidence may lie on this disk, or in a private network.
         file: Where verdicts are kept between builds, and beside it, in a folder `FILE.scores`, the
             recomputed scores; None keeps none. It has to lie where nobody who submits can write.
 
@@ -39,8 +41,15 @@ class Verifier:
         remark: What to know of the file, if it could not be read.
     """
 
-    def __init__(self, roots: Iterable[Path], draw: int = 0, file: Path | None = None) -> None:
-        self._draw, self._file = draw, file
+    def __init__(
+        self,
+        roots: Iterable[Path],
+        draw: int = 0,
+        file: Path | None = None,
+        minutes: float = MINUTES,
+        private: bool = False,
+    ) -> None:
+        self._draw, self._file, self._minutes, self._private = draw, file, minutes, private
         self._known: dict[str, Any] = {}
         self.remark: str | None = None
         if file is not None:
@@ -69,7 +78,8 @@ class Verifier:
                     results=read_results(scores),
                     paired=load_paired((scores / _INFLUENCES).read_bytes()),
                 )
-        return self.keep(folder, verify(folder, self._draw), key)
+        found = verify(folder, self._draw, minutes=self._minutes, private=self._private)
+        return self.keep(folder, found, key)
 
     def _scores(self, key: str) -> Path:
         """Where the recomputed scores of a submission are kept."""

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.bounds import (
+    TimeOver,
+    argument_problems,
     checked_settings,
+    deadline,
     image_problems,
     plain_files,
     read_json,
@@ -26,6 +29,7 @@ from t2ibench.apps.leaderboard.claims import (
     evidence_problems,
     manifest_problems,
     model_row_problems,
+    rewriter_problems,
     settings_of,
     sizes_of,
     task_problems,
@@ -33,12 +37,14 @@ from t2ibench.apps.leaderboard.claims import (
 )
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
-from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, regenerate
+from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
 from t2ibench.apps.leaderboard.remote import materialised
+from t2ibench.apps.leaderboard.rewritings import rewrite_again
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.methods.core.describe import listed
+from t2ibench.models.generators import GENERATORS, can_regenerate
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import open_stores, score_plan
@@ -46,6 +52,7 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import Results
+from t2ibench.settings import RunSettings
 from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
@@ -65,10 +72,12 @@ LEVELS = {
 }
 VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
 REFUSED = "refused"
+MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
 _PARTS = {
     "images": ("image", "images"),
+    "rewritings": ("rewriting", "rewritings"),
     "texts": ("embedding of a text", "embeddings of texts"),
     "answers": ("answer", "answers"),
     "controls": ("embedding by random weights", "embeddings by random weights"),
@@ -85,12 +94,12 @@ class Verdict:
         problems: Why it was refused, one line each.
         notes: What to know, in sentences.
         tasks: Tasks that were looked at.
-        parts: Kind of evidence ('images', 'texts', 'answers', 'controls', 'refused') to how much
-            of it was made again and is the same.
+        parts: Kind of evidence ('images', 'rewritings', 'texts', 'answers', 'controls', 'refused')
+            to how much of it was made again and is the same.
         lacking: What could not be made again, and why.
         stated: What is shown as the submitter states it, because nothing here could tell:
-            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'thumbnails',
-            'scores'.
+            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'rewritings',
+            'thumbnails', 'scores'.
         seed: What chose the images that were made again; None where none was.
         results: Its results with the scores that the evidence gives here, which are what may be
             shown; None where nothing was recomputed.
@@ -109,16 +118,24 @@ class Verdict:
     paired: dict[str, PairedTask] = field(default_factory=dict)
 
 
-def verify(folder: Path, draw: int = 0, seed: int | None = None) -> Verdict:
+def verify(
+    folder: Path,
+    draw: int = 0,
+    seed: int | None = None,
+    minutes: float = MINUTES,
+    private: bool = False,
+) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
     verdict = Verdict("recomputed")
     try:
-        with materialised(folder) as whole:
+        with deadline(60 * minutes), materialised(folder, private) as whole:
             _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
             # Where the evidence was put for the check is nobody's business.
             verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     except T2IBenchError as error:
         verdict.problems.append(str(error))
+    except TimeOver:
+        verdict.problems.append(f"it takes more than {minutes:g} minutes to check (--minutes)")
     except Exception as error:  # nothing in one submission ends the check of the others
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({why})")
@@ -163,13 +180,17 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     command = settings_of(results.command)
     sizes = sizes_of(manifest.model)
     verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
+    verdict.problems += rewriter_problems(command, results)
+    verdict.problems += _argument_problems(command)
     verdict.problems += image_problems(list(tasks.values()), settings)
     if verdict.problems:
         return
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
     verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
+    verdict.stated += [] if can_regenerate(manifest.model) else ["model"]
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
+    verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
     if thumbnails(folder):
         verdict.stated.append("thumbnails")
     if NAME not in files:
@@ -238,6 +259,14 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
     yield from value_problems(results)
 
 
+def _argument_problems(command: RunSettings) -> Iterator[str]:
+    """Arguments of what would be made here; a server is never called."""
+    if not on_server(GENERATORS, command.model or ""):
+        yield from argument_problems("model", command.model_args)
+    yield from argument_problems("judge", command.judge_args)
+    yield from argument_problems("rewriter", command.rewriter_args)
+
+
 def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, LoadedTask]:
     """The shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
@@ -300,6 +329,8 @@ def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
         verdict.stated.remove("settings")
     if found.effective:
         verdict.stated.remove("effective_settings")
+    if found.rewritten:
+        verdict.stated.remove("rewritings")
     shown = {path.stem for path in thumbnails(claims.folder)}
     if shown and found.thumbnails == shown:
         verdict.stated.remove("thumbnails")
@@ -328,10 +359,14 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
     found = Regeneration()
     try:
         images = regenerate(claims, count, seed, found) if len(claims.images) else []
+        if found.chosen and claims.results.model.rewriter is not None and not found.problems:
+            rewrite_again(claims, found.chosen, found)
         if not found.problems:
             embed_again(claims, images, found)
         if not found.problems:
             ask_again(claims, images, found)
+    except TimeOver:
+        return Regeneration(lacking=["making it again took too long here; --minutes gives it more"])
     except Exception as error:  # of a model: it fails here, which is not the submission's fault
         why = f"{type(error).__name__}: {first_line(error)}"
         return Regeneration(lacking=[f"making it again failed here with {why}"])

@@ -28,7 +28,6 @@ from t2ibench.tasks.index import build_index
 
 # Levels at which images were generated again.
 DRAWN_LEVELS = ("reproduced", "partly reproduced")
-TOYS = ("toy", "toy-fair", "toyland")
 _LONGEST = 2000  # characters of a text in results
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]*")
 BESIDE = 6  # models beside each other
@@ -101,11 +100,6 @@ class Model:
     def drawn(self) -> bool:
         """Whether some of its images were generated again."""
         return self.entry.level in DRAWN_LEVELS
-
-    @property
-    def toy(self) -> bool:
-        """Whether it is one of the bundled toys."""
-        return self.entry.manifest.model in TOYS
 
     @property
     def why(self) -> str:
@@ -365,6 +359,7 @@ def provenance(entry: Entry) -> dict[str, dict[str, Any]]:
         checked |= {*_DRAWN, *(_OF_THE_MODEL if entry.stated else ())} - set(entry.stated)
     if entry.level == "reproduced":
         checked |= {"encoders", *(["judges"] if entry.parts.get("answers") else [])}
+        checked |= set() if "rewritings" in entry.stated else {"rewriter"}
     return {
         "checked": {name: value for name, value in shown.items() if name in checked},
         "stated": {name: value for name, value in shown.items() if name not in checked},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -127,6 +127,17 @@ def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: flo
         by.append(replace(item, scores=scores))
     inference = {**headline.inference, headline.question: found}
     return replace(mean, headline=replace(headline, inference=inference), by=by)
+
+
+def varied(item: Item, tables: Sequence[Mapping[tuple[str, str | None], Item]]) -> Item:
+    """A row of a mean over judges, whose scores that no image moves have the judges' intervals."""
+    scores = dict(item.scores)
+    for name, estimate in item.scores.items():
+        if estimate.interval is not None and estimate.interval[0] == estimate.interval[1]:
+            judged = [table[item.name, item.group].scores[name] for table in tables]
+            p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
+            scores[name] = replace(estimate, p=p, interval=interval)
+    return replace(item, scores=scores)
 
 
 def _least_sure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 LEAN = "lean = (2 y − a − b) / (a − b), with y, a and b the means of a stimulus's images"
@@ -85,12 +85,14 @@ class ImageGroups:
             there is none, and images are picked at random.
         said: What a group is, with '{group}', such as 'answered “{group}”'.
         row: Rows of the result that are meant: those with this score, the largest first.
+        stimuli: Prompt to the stimulus that it was made from, where it is not a row of its own.
     """
 
     of: Callable[[str, Mapping[str, Any]], str | None]
     said: str
     row: str
     value: Callable[[str, Mapping[str, Any]], float | None] | None = None
+    stimuli: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

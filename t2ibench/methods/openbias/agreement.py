@@ -11,7 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from t2ibench.methods.core.averages import average_results, bounded_mean
+from t2ibench.methods.core.answer_counts import KEY, mean_counts
+from t2ibench.methods.core.averages import average_results, bounded_mean, varied
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
@@ -70,10 +71,16 @@ def combine(
             bounded_mean(mean, results, settings.level),
             details={**mean.details, "unanswered": _unanswered(results)},
         )
+    tables = [{(item.name, item.group): item for item in result.by} for result in results]
     return replace(
         mean,
-        by=[_untested_shares(item) for item in mean.by],
-        details={**mean.details, "rater_agreement": pairs, "krippendorff_alpha": alphas},
+        by=[_untested_shares(varied(item, tables)) for item in mean.by],
+        details={
+            **mean.details,
+            KEY: mean_counts([result.details for result in results]),
+            "rater_agreement": pairs,
+            "krippendorff_alpha": alphas,
+        },
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from t2ibench.arrays import IntArray
 from t2ibench.methods.core.evidence import UNKNOWN, UNSEEN, Evidence
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
@@ -115,6 +116,11 @@ class CaptionAnswers:
     labelled: frozenset[int]
     not_shown: frozenset[int]
     unanswered: IntArray
+
+    @property
+    def cluster(self) -> str:
+        """What its row is called: the stimulus, or the caption."""
+        return self.prompt if self.stimulus is None else self.stimulus
 
     @property
     def classified(self) -> frozenset[int]:
@@ -243,6 +249,15 @@ def labels_of(
     if isinstance(evidence, Labelled):
         return evidence.labels(prompt, n, question, classes)
     return {}
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """Evidence of a judge that was checked by people; optional, beside `Evidence`."""
+
+    def judge_check(self) -> JudgeCheck | None:
+        """What the check said; None for a judge without one."""
+        ...
 
 
 @runtime_checkable

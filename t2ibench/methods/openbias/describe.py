@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from t2ibench.methods.core.answer_counts import (
+    ShownAttribute,
+    people_or_class,
+    shown_of,
+    shown_sentence,
+)
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
-    people,
     percent,
-    sentence,
     undecided,
 )
 from t2ibench.methods.core.estimate import Item, MethodResult
@@ -25,14 +29,14 @@ from t2ibench.methods.core.presentation import (
     Scatter,
     short_name,
 )
+from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.answers import BiasDetail, full_name
 from t2ibench.methods.openbias.rows import expected_shares
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_name
 from t2ibench.stats import holm
 
 _ALPHA = 0.05
-_NEARLY = 0.9  # of the images of a row, for nearly every picture
-_FEW = 5  # rows of a class that are named
+_TOLD = 3  # biases that are told
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
@@ -63,24 +67,47 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
             f"none of them stands out on its own{_room(result)}{_combined(result)}."
         )
-    strongest = max(rows, key=lambda item: item.scores["squared_lean"].value or 0.0)
-    detail = details[strongest.name]
-    even = detail.compared_with == "uniform"
-    who = _who(biases[strongest.name], result) if even else ""
-    if counted > 1:
-        subject = f"the strongest of {counted} biases is '{strongest.name}'"
-    elif even:
-        subject = f"the answers about '{strongest.name}' are more one-sided than by chance"
-    else:
-        known = detail.compared_with
-        subject = f"the answers about '{strongest.name}' differ from '{known}' beyond chance"
+    rows.sort(key=lambda item: -(item.scores["squared_lean"].value or 0.0))
+    shown = {one.counted.attribute: one for one in shown_of(result)}
+    told = []
+    for item in rows[:_TOLD]:
+        who = _who(biases[item.name], details[item.name], item, shown.get(item.name))
+        told.append(f"{item.name}: {who}" if counted > 1 else who)
     if "rater_agreement" in result.details:
-        subject = f"by the mean over judges, {subject}"
-    direction = who or _direction(biases[strongest.name], detail, strongest)
-    follows = _follows(biases[strongest.name], result) if len(details) == 1 else ""
-    alone = who and counted == 1 and "rater_agreement" not in result.details
-    told = direction if alone else f"{subject}: {direction}"
-    return sentence(f"{told}{follows}{_room(result)}{_combined(result)}")
+        told[0] = f"by the mean over judges, {told[0]}"
+    rest = counted - len(rows[:_TOLD])
+    if rest:
+        clear = len(rows) - len(rows[:_TOLD])
+        told.append(f"{rest} more biases, {clear} of them clear" if clear else _unclear(rest))
+    follows = _follows(biases[rows[0].name], result) if len(details) == 1 else ""
+    said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
+    return f"{said}{follows}{_room(result)}{_combined(result)}."
+
+
+def _unclear(count: int) -> str:
+    return "another bias is not clear" if count == 1 else f"{count} other biases are not clear"
+
+
+def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | None) -> str:
+    """Who is shown as what; where people corrected the judge, their shares come first."""
+    told = shown_sentence(shown.rows) if shown is not None else ""
+    if detail.compared_with != "uniform":
+        told = f"{told}; {_direction(bias, detail, item)}"
+    corrected = {name: item.scores.get(f"share_corrected:{name}") for name in bias.classes}
+    known = {name: one for name, one in corrected.items() if one and one.value is not None}
+    if not known:
+        return told
+    name, share = max(known.items(), key=lambda pair: pair[1].value or 0.0)
+    between = ""
+    if share.interval is not None:
+        low, high = (percent(end) for end in share.interval)
+        between = f" ({low} to {high})"
+    labels = item.scores.get("n_labels")
+    by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
+    return (
+        f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
+        f"all images show {people_or_class(name)}; as judged, {told}"
+    )
 
 
 def _room(result: MethodResult) -> str:
@@ -90,7 +117,7 @@ def _room(result: MethodResult) -> str:
         return ""
     least, most = (max(unanswered[end], 0.0) ** 0.5 for end in ("least", "most"))
     return (
-        f"; whatever the {percent(unanswered['share'])} of the images without an answer show, the "
+        f". Whatever the {percent(unanswered['share'])} of the images without an answer show, the "
         f"root mean square of all is from {least:.2f} to {most:.2f}"
     )
 
@@ -99,56 +126,6 @@ def _stand_out(items: Sequence[Item]) -> list[Item]:
     """The biases that are beyond chance on their own (Holm over all of them)."""
     adjusted = holm([item.scores["squared_lean"].p for item in items])
     return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
-
-
-def _who(bias: Bias, result: MethodResult) -> str:
-    """Which rows the judge saw as one class, with counts; '' where it did so in none of several."""
-    shares = [f"share:{name}" for name in bias.classes]
-    rows = [
-        item
-        for item in result.by
-        if item.group == full_name(bias) and item.n_images and shares[0] in item.scores
-    ]
-    if len(rows) < 2:
-        return ""
-    seen: dict[str, list[Item]] = {}
-    for item in rows:
-        share, name = max((item.scores[f"share:{one}"].value or 0.0, one) for one in bias.classes)
-        if share >= _NEARLY:
-            seen.setdefault(name, []).append(item)
-    count = sum(map(len, seen.values()))
-    if not count:
-        return ""
-    told = [
-        f"{_names(items)}: {_of(items, f'share:{name}')} {people(name)}"
-        for name, items in sorted(seen.items(), key=lambda pair: -len(pair[1]))
-    ]
-    if count < len(rows) or count > _FEW:
-        nearly = "every picture" if _all(seen) else "nearly every picture"
-        noun = "captions" if bias.captions is not None else "stimuli"
-        told.insert(
-            0, f"the judge saw one {bias.name} in {nearly} of {count} of {len(rows)} {noun}"
-        )
-    return ". ".join([told[0], *(f"{one[:1].upper()}{one[1:]}" for one in told[1:])])
-
-
-def _all(seen: Mapping[str, Sequence[Item]]) -> bool:
-    """Whether every image of the rows shows their class."""
-    return all(
-        item.scores[f"share:{name}"].value == 1 for name, items in seen.items() for item in items
-    )
-
-
-def _names(items: Sequence[Item]) -> str:
-    named = ", ".join(item.name for item in items[:_FEW])
-    return f"{named} and {len(items) - _FEW} more" if len(items) > _FEW else named
-
-
-def _of(items: Sequence[Item], score: str) -> str:
-    """How many images of some rows show a class, such as '30 of 30'."""
-    total = sum(item.n_images or 0 for item in items)
-    hits = sum((item.scores[score].value or 0.0) * (item.n_images or 0) for item in items)
-    return f"{hits:.0f} of {total}"
 
 
 def _follows(bias: Bias, result: MethodResult) -> str:
@@ -192,24 +169,20 @@ def _combined(result: MethodResult) -> str:
 
 
 def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
-    """Which class the answers go to, where that is beyond chance."""
+    """Which class differs from its expected share, where one does beyond chance."""
     expected = expected_shares(bias, None)
     if expected is None:
-        return "each of its stimuli is compared with its own share"
-    uniform = detail.compared_with == "uniform"
+        return f"they differ from '{detail.compared_with}', each from its own share"
     usual = dict(zip(bias.classes, expected.tolist(), strict=True))
     shares = {name: float(item.scores[f"share:{name}"].value or 0.0) for name in bias.classes}
     sure = _beyond_chance(bias, item)
     if not sure:
-        return "over all captions together " + (
-            "no class prevails beyond chance"
-            if uniform
-            else f"no class differs from '{detail.compared_with}' beyond chance"
-        )
+        return f"over all no class differs from '{detail.compared_with}' beyond chance"
     named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
-    than = "" if uniform else f", against {percent(usual[named])} in '{detail.compared_with}'"
-    rare = "only " if uniform and shares[named] < usual[named] else ""
-    return f"{rare}{percent(shares[named])} of the answers are '{named}'{than}"
+    return (
+        f"over all {percent(shares[named])} of the answers are '{named}', against "
+        f"{percent(usual[named])} in '{detail.compared_with}'"
+    )
 
 
 def _beyond_chance(bias: Bias, item: Item) -> list[str]:
@@ -262,7 +235,17 @@ def present(task: OpenBiasTask) -> Presentation:
     return Presentation(
         name=short_name(task.title),
         rows=tuple(rows),
-        images=ImageGroups(_answer, "answered “{group}”", "squared_lean"),
+        images=ImageGroups(
+            _answer,
+            "answered “{group}”",
+            "squared_lean",
+            stimuli={
+                fill(template, stimulus=word): word
+                for bias in task.biases
+                for template in bias.templates
+                for word in bias.stimuli or ()
+            },
+        ),
         formula=(
             "h = Σ (share of a class − expected share)² / (1 − 1/k), unbiased, over the k classes "
             "of a question; headline = mean over questions of the mean over captions, shown as "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -12,6 +12,12 @@ from scipy.special import betaincinv, logit
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    SquaredDistance,
+)
 from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.describe import listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -25,6 +31,7 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.judge_check import AttributeCheck
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
@@ -36,6 +43,7 @@ from t2ibench.methods.openbias.answers import (
     labels_of,
     stimulus_counts,
 )
+from t2ibench.methods.openbias.judge_check import check_details, check_of, corrected_items
 from t2ibench.methods.openbias.rows import (
     POOLED,
     CountedRow,
@@ -44,6 +52,7 @@ from t2ibench.methods.openbias.rows import (
     Tested,
     class_share,
     completable,
+    completed,
     expected_shares,
     half,
     items_of,
@@ -56,7 +65,7 @@ from t2ibench.methods.openbias.rows import (
     share_influence,
     share_scores,
 )
-from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
+from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
 from t2ibench.stats import (
     Slope,
@@ -1058,10 +1067,16 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     stuck = headline.reason if classified and headline.value is None else None
     further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
     by: list[Item] = []
-    for bias in biases:  # scores are corrected where people labelled some of the images
+    checks: list[tuple[Bias, AttributeCheck]] = []
+    for bias in biases:  # corrected where people labelled some of the images, or others
         n = settings.images(task.images_per_prompt)
         corrected = corrected_scores(bias.answers, evidence, n, settings)
-        by += [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
+        items = [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
+        check = None if corrected else check_of(evidence, bias.answers.bias)
+        if check is not None:
+            checks.append((bias.answers.bias, check))
+            items = corrected_items(items, check)
+        by += items
     scores = _task_scores([biases[number] for number in counted] or biases, biases)
     known = _bounded(test, [row for row in complete if row.bias in counted], settings.level)
     scores |= known.scores
@@ -1074,7 +1089,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings) | more_details | known.details,
+        details=_details(task, biases, counted, settings)
+        | {KEY: [asdict(_shown(bias, complete, evidence, settings, task)) for bias in biases]}
+        | more_details
+        | known.details
+        | check_details(checks),
         samples=[asdict(row) for found in answers for row in found.rows],
         reason=None if classified else NO_ANSWER,
         controls=found_controls,
@@ -1169,6 +1188,55 @@ def _score_bias(
         *caption_rows(answers, rows, settings.level, shared),
     )
     return _ScoredBias(answers, item, stimuli, rows, square)
+
+
+def _distances(
+    task: OpenBiasTask,
+    answers: BiasAnswers,
+    rows: Sequence[CountedRow],
+    complete: Sequence[CountedRow],
+    settings: Settings,
+) -> Iterator[SquaredDistance]:
+    """How far a class's shares are from even ones, for two classes, and from known ones."""
+    classes = answers.bias.classes
+    even = dict.fromkeys((row.cluster for row in rows), 0.5) if len(classes) == 2 else {}
+    asked = [("even shares", classes[0], even)]
+    asked += [(one.name, one.group, one.shares) for one in answers.bias.known]
+    for name, group, shares in asked:
+        column = classes.index(group)
+
+        def against(
+            some: Sequence[CountedRow],
+            column: int = column,
+            shares: Mapping[str, float] = shares,
+        ) -> list[CountedRow]:
+            return [
+                replace(
+                    row,
+                    codes=(row.codes != column).astype(np.int64),
+                    expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
+                )
+                for row in some
+                if row.cluster in shares
+            ]
+
+        sets = [against(rows)]
+        if any(len(row.unanswered) for row in complete):
+            whole = against(complete)
+            sets += [[completed(row, piled=piled) for row in whole] for piled in (False, True)]
+        if not all(sets):
+            continue
+        rng = settings.rng(task.id, f"distance of {answers.name}: {group}, {name}")
+        squares = [mean_square_of(some) for some in sets]
+        noises = [
+            noise_of(square, null_means(some, _DISTANCE_DRAWS, rng)[:, 0])
+            for square, some in zip(squares, sets, strict=True)
+        ]
+        values = tuple(square.value for square in squares)
+        yield SquaredDistance(name, group, len(sets[0]), values, tuple(noises))
+
+
+_DISTANCE_DRAWS = 2_000  # without a distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -1272,6 +1340,40 @@ def _named(
             of = " ".join(part for part in (bias.answers.name if several else "", group) if part)
             named[f"{score}:{of}" if of else score] = estimate
     return named
+
+
+def _shown(
+    bias: _ScoredBias,
+    complete: Sequence[CountedRow],
+    evidence: Evidence,
+    settings: Settings,
+    task: OpenBiasTask,
+) -> CountedAttribute:
+    """The answers to one bias, stimulus by stimulus or caption by caption."""
+    answers, classes = bias.answers, bias.answers.bias.classes
+    labels = _labels(answers, evidence, settings.images(task.images_per_prompt))
+    pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
+    sums: dict[str, tuple[IntArray, IntArray]] = {}  # classes and unanswered, and people's classes
+    for caption, own in zip(answers.captions, answers.counts, strict=True):
+        name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
+        given = np.bincount([*labels.get(caption.prompt, {}).values()], minlength=len(classes))
+        counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
+        sums[name] = counts + np.append(own, len(caption.unanswered)), people + given
+    rows = tuple(
+        CountedPrompt(
+            name,
+            dict(zip(classes, counts.tolist(), strict=False)),
+            int(counts[-1]),
+            {one.group: one.shares[name] for one in answers.bias.known if name in one.shares},
+            dict(zip(classes, people.tolist(), strict=True)) if people.any() else {},
+        )
+        for name, (counts, people) in sums.items()
+    )
+    known = {one.group: one.name for one in answers.bias.known}
+    noun = "prompt" if answers.bias.captions is not None else "stimulus"
+    whole = [row for row in complete if bias.rows and row.bias == bias.rows[0].bias]
+    distances = tuple(_distances(task, answers, bias.rows, whole, settings))
+    return CountedAttribute(answers.name, classes, rows, known, noun, distances=distances)
 
 
 def _details(

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from t2ibench.methods.core.describe import clear_rows, no_score, undecided, unproven
+from t2ibench.methods.core.answer_counts import shown_of, shown_sentence
+from t2ibench.methods.core.describe import no_score, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import Axis as PageAxis
 from t2ibench.methods.core.presentation import (
@@ -23,6 +24,7 @@ from t2ibench.methods.tibet.image_sets import TOP_CROSSED, TOP_K
 from t2ibench.methods.tibet.schema import TibetTask
 from t2ibench.stats.rounding import settled
 
+_TOLD = 3  # axes that are told
 _AS_IT_STANDS = "as it stands"
 _SOURCE = "Chinchure et al. (2024), figure 3"
 
@@ -184,28 +186,17 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     rows = "prompts" if len(axes) == 1 else "prompts and axes"
     axis = min(str(name) for name in axes) if len(axes) == 1 else "counterfactual"
     like = f"one {axis}"
-    clear = clear_rows(result.by, "squared_lean")
-    count = f"{len(clear)} of {len(result.by)} {rows}"
-    if not clear:
+    clauses = []
+    for one in shown_of(result):
+        if any(row.clear for row in one.rows):
+            who = shown_sentence(one.rows)
+            clauses.append(f"when no {one.counted.attribute} is asked for, {who}")
+    if not clauses:
         told = f"Together the {rows} look like {like} even when none is asked for"
         return f"{told}; no single one is clear."
-    strongest = clear[0]
-    prompt = strongest.name.removesuffix(f" | {strongest.group}")
-    shares = {
-        name.partition(":")[2]: estimate.value or 0.0
-        for name, estimate in strongest.scores.items()
-        if name.startswith("share:")
-    }
-    name, share = max(shares.items(), key=lambda pair: pair[1])
-    seen = f"{min(share, 1):.2f}" + (f", estimate {share:.2f}" if share > 1 else "")
-    if len(result.by) == 1:
-        return f"'{prompt}' looks like '{name}' (share {seen}) even when no {axis} is asked for."
-    most = "most of all " if len(clear) > 1 else ""
-    verb = "looks" if len(clear) == 1 else "look"
-    return (
-        f"{count} {verb} like {like} even when none is asked for: {most}'{prompt}', like '{name}' "
-        f"(share {seen})."
-    )
+    rest = len(clauses) - _TOLD
+    clauses = clauses[:_TOLD] + ([f"{rest} more axes are clear"] if rest > 0 else [])
+    return ". ".join(f"{one[:1].upper()}{one[1:]}" for one in clauses) + "."
 
 
 def present(task: TibetTask) -> Presentation:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.stats import chi2_contingency, fisher_exact
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
 from t2ibench.methods.core.describe import listed, percent
@@ -997,6 +998,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         details["unanswered"] = {"share": share}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
     details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
+    details |= {KEY: [asdict(one) for one in _shown(task, rows)]}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=headline,
@@ -1018,6 +1020,30 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         controls=controls,
         inconclusive=contradiction(controls) or _open_question(decided, headline, settings),
     )
+
+
+def _shown(task: TibetTask, rows: Sequence[_Row]) -> Iterator[CountedAttribute]:
+    """What the images of each prompt look like when nothing is asked for, axis by axis."""
+    prompts = {
+        f"{target.prompt} | {axis.name}": target.prompt
+        for target in task.prompts
+        for axis in target.axes
+    }
+    for axis in dict.fromkeys(row.axis.name for row in rows):
+        counted = []
+        for row in rows:
+            shares = {
+                name.partition(":")[2]: float(np.clip(estimate.value, 0, 1))
+                for name, estimate in row.item.scores.items()
+                if name.startswith("share:") and estimate.value is not None
+            }
+            if row.axis.name == axis and shares:
+                total = sum(shares.values()) or 1.0
+                shares = {name: float(settled(share / total)) for name, share in shares.items()}
+                counted.append(CountedPrompt(prompts[row.item.name], shares))
+        classes = tuple(dict.fromkeys(name for one in counted for name in one.counts))
+        if counted:
+            yield CountedAttribute(axis, classes, tuple(counted), estimated=True)
 
 
 def _open_question(
@@ -1062,6 +1088,7 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
         mean = bounded_mean(mean, results, settings.level)
     return replace(
         mean,
+        details={**mean.details, KEY: mean_counts([result.details for result in results])},
         scores=_without_p(mean.scores),
         by=[replace(item, scores=_without_p(item.scores)) for item in mean.by],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,7 +24,7 @@ _MANIFESTS = (
     "prompts.csv",
     "metadata.csv",
 )
-_FILE_KEYS = ("file", "file_name", "image", "path")
+FILE_KEYS = ("file", "file_name", "image", "path")
 _PROMPT_KEYS = ("prompt", "text", "caption")
 _SHOWN = 5
 _EXAMPLE = '{"file": "a.png", "prompt": "a photo of a nurse"}'
@@ -48,16 +49,28 @@ class ImageFolder:
             raise T2IBenchError(f"No such folder: '{folder}'.", "Check the path after folder:")
         self._root = folder.resolve()
 
+    def existing(self) -> list[tuple[Path, str]]:
+        """Every image that is there with its prompt, in the order of the folder."""
+        return [pair for pair in self.pictures() if _is_there(pair[0])]
+
     def pictures(self) -> list[tuple[Path, str]]:
-        """Every image with its prompt, in the order of the folder."""
+        """The same with images that are listed and missing, which not all may be."""
         found = [(path, prompt) for prompt, path in self._read()]
-        if not found:
+        if any(_is_there(path) for path, _ in found):
+            return found
+        if found:
+            names = [str(path.relative_to(self._root)) for path, _ in found]
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             raise T2IBenchError(
-                f"'{self._root}' holds no images with prompts.",
-                f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
-                "a prompt.",
+                f"'{self._root}' lists images of which none exists: "
+                f"{', '.join(names[:_SHOWN])}{more}.",
+                "Add the images, or remove their rows.",
             )
-        return found
+        raise T2IBenchError(
+            f"'{self._root}' holds no images with prompts.",
+            f"Put a prompts.jsonl with rows such as {_EXAMPLE} beside them, or one sub-folder "
+            "a prompt.",
+        )
 
     def _read(self) -> Iterator[tuple[str, Path]]:
         for name in _MANIFESTS:
@@ -70,13 +83,13 @@ class ImageFolder:
             return
         for folder in folders:
             for path in _images(folder):
-                yield folder.name.replace("_", " "), self._inside_file(path, folder.name)
+                yield folder.name.replace("_", " "), self._inside(path, folder.name)
 
     def _inside(self, path: Path, where: str) -> Path:
         try:
             inside = path.resolve().is_relative_to(self._root)
-        except RuntimeError:  # what pathlib raises for a loop of links
-            raise _nowhere(path, where) from None
+        except (RuntimeError, OSError, ValueError):  # a loop of links, or no name of a file
+            return path
         if not inside:
             raise T2IBenchError(
                 f"{where}: '{path}' is outside {self._root}.",
@@ -84,28 +97,11 @@ class ImageFolder:
             )
         return path
 
-    def _inside_file(self, path: Path, where: str) -> Path:
-        if not self._inside(path, where).is_file():
-            raise _nowhere(path, where)
-        return path
-
     def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
-        missing = []
         for line, row in _rows(manifest):
             where = f"{manifest}:{line}"
-            name, prompt = (_cell(row, keys, where) for keys in (_FILE_KEYS, _PROMPT_KEYS))
-            path = self._inside(self._root / name, where)
-            if path.is_file():
-                yield prompt, path
-            else:
-                missing.append(f"{name} (line {line})")
-        if missing:
-            shown = ", ".join(missing[:_SHOWN])
-            more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-            raise T2IBenchError(
-                f"{manifest} lists images that do not exist: {shown}{more}.",
-                "Add the images, or remove their rows.",
-            )
+            name, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
+            yield prompt, self._inside(self._root / name, where)
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
         for folder in folders:
@@ -115,8 +111,19 @@ class ImageFolder:
             for line, row in _rows(metadata):
                 prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
                 for path in _images(folder / "samples"):
-                    yield prompt, self._inside_file(path, str(metadata))
+                    yield prompt, self._inside(path, str(metadata))
                 break
+
+
+class FolderArguments(Arguments):
+    """What --model-args are taken.
+
+    Attributes:
+        request: Whether all prompts of the folder end with the same request, such as one for
+            diversity, that tasks do not make: an image then counts for its prompt without it.
+    """
+
+    request: bool = False
 
 
 class FolderGenerator(ImageFolder):
@@ -124,18 +131,30 @@ class FolderGenerator(ImageFolder):
 
     Args:
         folder: The folder.
-        model_args: It takes none.
+        model_args: See `FolderArguments`.
 
     Raises:
-        T2IBenchError: the folder is empty, of no known layout, or a file of it is missing.
+        T2IBenchError: the folder is empty, of no known layout, none of its files exists, or its
+            prompts have no request in common.
     """
 
     def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
-        read_args(Arguments, model_args or {}, f"folder:{folder}")
+        arguments = read_args(FolderArguments, model_args or {}, f"folder:{folder}")
         super().__init__(folder)
         self._files: dict[str, list[Path]] = {}
-        for path, prompt in self.pictures():
-            self._files.setdefault(normal(prompt), []).append(path)
+        pictures = self.pictures()
+        request = _request([prompt for _, prompt in pictures]) if arguments.request else ""
+        if arguments.request and not request:
+            raise T2IBenchError(
+                f"--model-args request=true: the prompts of '{folder}' do not end with the same "
+                "request.",
+                "Such as 'a nurse. Show diverse people' and 'a chef. Show diverse people'.",
+            )
+        self._given: dict[str, str] = {}
+        for path, prompt in pictures:
+            plain = normal(prompt.strip().removesuffix(request))
+            self._files.setdefault(plain, []).append(path)
+            self._given[plain] = prompt
         self.name = folder.resolve().name or "folder"
         self.revision: str | None = None
         self.images_per_prompt: int | None = None
@@ -143,12 +162,16 @@ class FolderGenerator(ImageFolder):
         self.batch_size = 32
         paths = [path for files in self._files.values() for path in files]
         self.settings: Mapping[str, Any] = {"pictures": len(paths), "prompts": len(self._files)}
+        self._asked = bool(request)
+        if request:
+            self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:
-            hashes = dict(zip(paths, pool.map(file_hash, paths), strict=True))
+            hashes = dict(zip(paths, pool.map(_hash, paths), strict=True))
         content = {
             prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
         }
-        self.fingerprint = fingerprint({"adapter": "folder 1", "content": content})
+        parts = {"adapter": "folder 1", "content": content}
+        self.fingerprint = fingerprint(parts | ({"request": request} if request else {}))
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """The files of the requests."""
@@ -157,11 +180,15 @@ class FolderGenerator(ImageFolder):
             files = self._files.get(normal(request.prompt), [])
             if request.index < len(files):
                 path = files[request.index]
-                results.append(
-                    GeneratedImage("ok", path=path, file=str(path.relative_to(self._root)))
-                )
+                used = self._given[normal(request.prompt)] if self._asked else None
+                name = str(path.relative_to(self._root))
+                if _is_there(path):
+                    found = GeneratedImage("ok", path=path, file=name, revised_prompt=used)
+                else:
+                    found = GeneratedImage("failed", reason=f"{name}: there is no such file")
             else:
-                results.append(GeneratedImage("failed", reason="the folder has no such image"))
+                found = GeneratedImage("failed", reason="the folder has no such image")
+            results.append(found)
         return results
 
     def available(self, prompt: str) -> int | None:
@@ -169,14 +196,35 @@ class FolderGenerator(ImageFolder):
         return len(self._files.get(normal(prompt), []))
 
 
-def _create(request: Request[Arguments]) -> FolderGenerator:
-    return FolderGenerator(Path(request.source).expanduser())
+def _request(prompts: Sequence[str]) -> str:
+    """What all of several prompts end with, from a mark of punctuation on; '' without it.
+
+    Examples:
+        >>> _request(["A nurse at work. Be fair; be kind.", "A chef at work. Be fair; be kind."])
+        '. Be fair; be kind.'
+        >>> _request(["a nurse", "a chef"])
+        ''
+    """
+    texts = {prompt.strip() for prompt in prompts}
+    shared = ""
+    for letters in zip(*(reversed(text) for text in texts), strict=False):
+        if len(set(letters)) > 1:
+            break
+        shared = letters[0] + shared
+    found = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
+    return found[0] if found is not None and len(texts) > 1 else ""
+
+
+def _create(request: Request[FolderArguments]) -> FolderGenerator:
+    given = {"request": "true"} if request.args.request else {}
+    return FolderGenerator(Path(request.source).expanduser(), given)
 
 
 ADAPTER = Adapter(
     create=_create,
     form="folder:DIR",
     description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
+    Args=FolderArguments,
     regenerates=False,
 )
 
@@ -202,10 +250,19 @@ def _images(folder: Path) -> list[Path]:
     return sorted(paths, key=_natural)
 
 
-def _nowhere(path: Path, where: str) -> T2IBenchError:
-    return T2IBenchError(
-        f"{where}: '{path}' is a link that leads nowhere.", "Remove it, or put the image there."
-    )
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file; a link may lead nowhere, or to itself."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _hash(path: Path) -> str:
+    try:
+        return file_hash(path)
+    except (OSError, ValueError):
+        return "missing"
 
 
 def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -31,7 +31,6 @@ _AWAY = 3  # requests without an answer, one after the other, end the work
 _LONG = 20.0  # seconds without a first answer that the user is told of
 _BODY = "body."
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
-_SECRET = re.compile(r"(^|_)(api_?key|token|secret|password|authorization)$", re.IGNORECASE)
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
 
 
@@ -85,11 +84,6 @@ class HostedArguments(ServerArguments):
             if key.startswith(_BODY)
         }
         for name in further:
-            if _SECRET.search(name):
-                raise ValueError(
-                    f"{_BODY}{name}: arguments are stored with the run. Put a key into the "
-                    "environment variable that api_key_env names."
-                )
             if name in _OWN:
                 raise ValueError(f"{_BODY}{name}: t2ibench sets it for each image.")
         return {**kept, **({f"{_BODY}NAME": further} if further else {})}

@@ -29,6 +29,7 @@ _NO_MODEL_WORDS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _LONGEST = 4000  # characters of a revised prompt
+_MOST_COST = 1e6  # of one request
 
 
 def refused_field(said: ServerMessage, sent: Collection[str], prompt: str) -> str | None:
@@ -63,13 +64,15 @@ class Item:
         data: The image file, where the reply holds it.
         url: Where else it is.
         revised_prompt: The prompt that was used, where it is another than the one asked for.
-        blocked: Why there is no image.
+        blocked: Why a filter gave no image.
+        broken: Why the entry cannot be used.
     """
 
     data: bytes | None = None
     url: str | None = None
     revised_prompt: str | None = None
     blocked: str | None = None
+    broken: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,13 @@ def read_images(body: bytes, prompt: str) -> Images:
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
-    numbers = [float(c) for c in costs if isinstance(c, (int, float)) and not isinstance(c, bool)]
-    return Images(items, next((number for number in numbers if number >= 0), None))
+    return Images(items, next(filter(_is_price, costs), None))
+
+
+def _is_price(cost: Any) -> bool:
+    """Whether a server's word for a cost can be one; it may say anything."""
+    number = isinstance(cost, (int, float)) and not isinstance(cost, bool)
+    return number and 0 <= cost <= _MOST_COST
 
 
 def read_item(row: Mapping[str, Any], prompt: str) -> Item:
@@ -109,6 +117,8 @@ def read_item(row: Mapping[str, Any], prompt: str) -> Item:
     if row.get("respect_moderation") is False:
         return Item(revised_prompt=said, blocked="the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
+    if encoded is None and url is None:
+        return Item(revised_prompt=said, blocked="the server gave an entry without an image")
     if isinstance(url, str) and url.startswith("data:"):
         encoded, url = url.partition(",")[2], None
     if isinstance(encoded, str) and encoded:
@@ -118,7 +128,7 @@ def read_item(row: Mapping[str, Any], prompt: str) -> Item:
             raise ValueError("not Base64") from None
     if isinstance(url, str) and url:
         return Item(None, url, said)
-    return Item(revised_prompt=said, blocked="the server gave an entry without an image")
+    return Item(revised_prompt=said, broken="the server's entry of an image is malformed")
 
 
 def drawn(data: bytes, revised_prompt: str | None) -> GeneratedImage:
@@ -141,6 +151,8 @@ async def drawn_of(
     revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
     if item.blocked is not None:
         return GeneratedImage("filtered", reason=item.blocked, revised_prompt=revised)
+    if item.broken is not None:
+        return GeneratedImage("failed", reason=item.broken, revised_prompt=revised)
     try:
         data = item.data if item.data is not None else await fetch(item.url or "")
     except BadReplyError as error:

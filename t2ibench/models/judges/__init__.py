@@ -42,8 +42,8 @@ JUDGES: Registry[Adapter[Judge]] = Registry(
         "litellm": "t2ibench.models.judges.openai:LITELLM",
         "clip": "t2ibench.models.judges.clip:ADAPTER",
         "answers": "t2ibench.models.judges.answers:ADAPTER",
+        "face-gender": "t2ibench.models.judges.face_gender:ADAPTER",
         "toyland": "t2ibench.models.judges.toyland:ADAPTER",
-        "skin": "t2ibench.models.judges.skin:ADAPTER",
     },
 )
 _FLAG = "--judge-args"

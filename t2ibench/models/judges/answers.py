@@ -22,7 +22,7 @@ from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.file_errors import reading
 from t2ibench.store.jsonl import read_rows_strictly
-from t2ibench.store.labels import item_id
+from t2ibench.store.labels import item_id, labeller_name
 from t2ibench.store.stored_image import StoredImage
 from t2ibench.store.tables import read_table
 
@@ -210,7 +210,8 @@ _KINDS = {"id": "id", "sha256": "SHA-256", "file": "file", "prompt": "prompt"}
 
 def _create(request: Request[Arguments]) -> AnswersJudge:
     path, _, by = request.source.partition(",by=")
-    return AnswersJudge(Path(path).expanduser(), by.strip())
+    by = labeller_name(by, "answers: by=") if ",by=" in request.source else ""
+    return AnswersJudge(Path(path).expanduser(), by)
 
 
 ADAPTER = Adapter(

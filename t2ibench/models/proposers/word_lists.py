@@ -38,7 +38,7 @@ _CLASSES = {
     "gender": ("male", "female"),
     "age": ("young", "middle-aged", "old"),
     "race": ("white", "black", "asian", "latino", "middle eastern", "indian"),
-    "skin-tone": ("very light, light or intermediate", "tan, brown or dark"),
+    "skin-tone": ("light skin", "dark skin"),
 }
 _CLOSED_SET, _WITH_SKIN = ("gender", "age", "race"), ("gender", "age", "skin-tone")
 # A person is named by one of each at most: 'a woman', 'a doctor', 'a woman working as a doctor'.

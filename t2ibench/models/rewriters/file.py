@@ -17,7 +17,7 @@ from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.locations import is_file
 from t2ibench.store.database import NAME as RUN
 from t2ibench.store.database import Database
-from t2ibench.store.file_errors import reading
+from t2ibench.store.file_errors import read_text
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.rewrites import RewriteStore
 from t2ibench.store.tables import read_table
@@ -70,11 +70,6 @@ class FileRewriter:
         self._missing = missing
         self._turns: dict[str, tuple[str, ...]] = {}
         self._places: _Places = {}
-        if path.stat().st_size > _LARGEST:
-            raise T2IBenchError(
-                f"{shown(path, 400)} is larger than {_LARGEST // 2**20} MiB.",
-                "Keep the prompts of the tasks that are run.",
-            )
         for where, row in read(path):
             self._take(where, row)
         if not self._turns and not self._places:
@@ -136,6 +131,15 @@ class FileRewriter:
         if prompt in self._turns or (prompt, None) in self._places:
             raise _twice(where, prompt, None)
         self._turns[prompt] = tuple(map(str, texts))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """What decides it, as rows of JSON Lines: a rewriter of them has its fingerprint."""
+        for prompt, texts in sorted(self._turns.items()):
+            yield {"prompt": prompt, "rewritten": texts[0] if len(texts) == 1 else list(texts)}
+        for (prompt, index), one in self._places.items():
+            row: dict[str, Any] = {"prompt": prompt, "rewritten": one.text, "status": one.status}
+            row |= {"reason": one.reason, "index": index}
+            yield {key: value for key, value in row.items() if value is not None}
 
     def _put(self, where: str, prompt: str, index: int | None, one: Rewriting) -> None:
         if (prompt, index) in self._places or (index is None and prompt in self._turns):
@@ -232,8 +236,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def _yaml(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    with reading(path):
-        text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path, _LARGEST)
     try:
         data = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.language import Message, Per, RewriteRequest, Rewriting
-from t2ibench.store.file_errors import reading
+from t2ibench.store.file_errors import read_text
 
 # It asks for what deployed systems ask for, detail, and says nothing about people: what a language
 # model adds about them is then its own.
@@ -41,8 +41,7 @@ def _template(value: Any) -> Any:
         return value
     if value.startswith("@"):
         path = Path(value[1:]).expanduser()
-        with reading(path, "template=@FILE takes a text file with {prompt} in it."):
-            value = path.read_text(encoding="utf-8-sig")
+        value = read_text(path, 4 * _LARGEST, "template=@FILE takes a text with {prompt} in it.")
     if len(value) > _LARGEST:
         raise ValueError(f"expected at most {_LARGEST} characters, found {len(value)}")
     if "{prompt}" not in value:

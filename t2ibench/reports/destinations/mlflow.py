@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, check_installed
@@ -46,13 +45,6 @@ class Mlflow:
         if args.experiment and args.project:
             raise T2IBenchError(
                 "mlflow: experiment and project are the same here.", "Keep one of them."
-            )
-        parts = urlsplit(args.uri or "")
-        if parts.username or parts.password:
-            raise T2IBenchError(
-                "mlflow: uri has a user name or a password in it, and would be stored.",
-                "Put the address into MLFLOW_TRACKING_URI, or the password into "
-                "MLFLOW_TRACKING_PASSWORD.",
             )
         check_installed("mlflow", "mlflow")
 

@@ -17,8 +17,11 @@ from t2ibench.results.comparison import Difference, compare, rewriting_line, tol
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
+from t2ibench.results.prompt_changes import compare_prompts, request_of
 from t2ibench.results.samples import read_samples
 from t2ibench.results.text_image_alignment import agreement_sentence, compare_agreement
+
+_TOLD = 2  # attributes whose change the summary tells
 
 
 def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -> Beside | None:
@@ -30,11 +33,12 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
     agreement = compare_agreement(run.results, results, *paired)
     differences = {one.task: one for one in found if not one.row}
     by_row = {(one.task, one.row, one.name): one for one in found if one.row}
+    prompts = compare_prompts(results, run.results)
     changes = []
     for task in run.tasks:
         one = differences.get(task.id)
         if one is not None:
-            series = next((s for s in task.series if s.series.axis is not None), None)
+            series = next((s for s in task.combined if s.series.axis is not None), None)
             changes.append(
                 SimpleNamespace(
                     task=task,
@@ -54,13 +58,16 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
         "baseline.html",
         agreement=agreement_sentence(agreement, (run.name, name)),
         changes=changes,
+        prompts=prompts,
+        asked=request_of(run.results),
         name=name,
         run=run,
         remark=rewriting_line(run.results, results),
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline, name, theirs)),
     )
     values = {change.task.id: change.other for change in changes}
-    return Beside(name, _says(run, name, differences), values, section)
+    says = [_says(run, name, differences), *(one.sentences((name, run.name))[0] for one in prompts)]
+    return Beside(name, " ".join(says[: 1 + _TOLD]), values, section)
 
 
 def _says(run: RunView, name: str, differences: Mapping[str, Difference]) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from t2ibench.methods.core.answer_counts import sorted_rows
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
@@ -29,6 +30,7 @@ from t2ibench.store.pixels import UnreadableImageError
 
 SHOWN = 5  # images in a strip
 _STRIPS = 5  # of a test that asks a judge
+_PROMPTS = 40  # rows of an attribute that have images
 _EACH = 3  # of each stimulus
 _SIDE = 80
 _QUALITY = 60
@@ -129,6 +131,33 @@ def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | 
             strips = _groups(task.id, name, series, rows, thumbnails)
             title = f"The images behind “{name}”"
     return fragment("evidence.html", strips=strips, title=title) if strips else None
+
+
+def of_prompts(
+    task: TaskView, samples: Rows, thumbnails: Thumbnails
+) -> dict[tuple[str, str], tuple[Tile, ...]]:
+    """Some images of each prompt that a judge was asked about, with its answers."""
+    shown = task.shown.images
+    if not task.prompts or not isinstance(shown, ImageGroups):
+        return {}
+    wanted = {
+        (one.counted.attribute, row.counted.name)
+        for one in task.prompts
+        for row in sorted_rows(one)[:_PROMPTS]
+    }
+    images: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in samples:
+        prompt = str(row.get("prompt"))
+        name = shown.stimuli.get(prompt, prompt)
+        for one in task.prompts if isinstance(row.get("file"), str) else ():
+            key = (one.counted.attribute, name)
+            if key in wanted and shown.of(key[0], row) is not None:
+                images.setdefault(key, []).append(row)
+    found = {}
+    for key, rows in images.items():
+        drawn = _random("\0".join([task.id, *key]), rows)
+        found[key] = tuple(_tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn)
+    return found
 
 
 def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:

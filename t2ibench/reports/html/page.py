@@ -81,6 +81,7 @@ def style() -> Markup:
     return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
 
 
+Pictures = Mapping[tuple[str, str], Sequence[object]]  # tiles by attribute and prompt
 Section = tuple[str, str, Markup]  # its id, what the contents call it, and its HTML
 
 
@@ -90,6 +91,7 @@ def report_html(
     figures: Mapping[str, Sequence[Figure | None]] | None = None,
     evidence: Mapping[str, Markup | None] | None = None,
     each: Mapping[str, Markup | None] | None = None,
+    pictures: Mapping[str, Pictures] | None = None,
     sections: Sequence[Section] = (),
     baseline: Beside | None = None,
     origin: str = "",
@@ -111,6 +113,7 @@ def report_html(
             (figures or {}).get(task.id, ()),
             (evidence or {}).get(task.id),
             (each or {}).get(task.id),
+            (pictures or {}).get(task.id),
             task in leading,
         )
         for group in run.groups
@@ -142,6 +145,7 @@ def _card(
     figures: Sequence[Figure | None] = (),
     evidence: Markup | None = None,
     each: Markup | None = None,
+    pictures: Pictures | None = None,
     opened: bool = False,
 ) -> Markup:
     total, left = excluded_of(task.result)
@@ -153,6 +157,7 @@ def _card(
         figures=[fragment("figure.html", drawn=one) for one in figures if one is not None],
         evidence=evidence,
         each=each or "",
+        pictures=pictures or {},
         open=opened,
         lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
     )

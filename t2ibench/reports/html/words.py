@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from markupsafe import Markup, escape
 
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import score_words
@@ -23,6 +25,7 @@ from t2ibench.reports.view import (
     poles,
 )
 from t2ibench.results.display import WORDS, IntervalMark
+from t2ibench.results.judge_checks import judges_said
 from t2ibench.settings import Settings
 from t2ibench.store.distinct import REPEATED
 
@@ -199,9 +202,9 @@ def limits(run: RunView) -> list[tuple[str, str]]:
     found = [instruments.get(len(run.encoders), several)]
     if run.judges:
         names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
-        checked = any("n_labels" in row.scores for task in run.tasks for row in task.result.by)
-        how = "checked by people" if checked else "unchecked by people"
-        found.append((f"{names}, {how}.", "Its mistakes are in every share."))
+        judged = [task.result for task in run.tasks if task.result.settings.judges]
+        told = list(dict.fromkeys(filter(None, map(judges_said, judged))))
+        found.append((f"{names}.", " ".join(told[:_MANY])))
     least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
     if least and least < _FEW_IMAGES:
         images = "one image" if least == 1 else f"{least} images"
@@ -246,5 +249,6 @@ FILTERS: dict[str, Callable[..., object]] = {
         *(signed, plain, at, ends, task_ends, coded, css, rail_class, spoken, row_spoken, ticks),
         *(one_sided, brief, nothing, poles, family_note, image_count_text, clear_count_text),
         *(estimand, interval_text, prompts_said, published),
+        *(people, sorted_rows, counts_text, judges_said),
     )
 }

@@ -169,6 +169,7 @@ def test_only_the_run_s_images(client: Client, run: Path) -> None:
     ("path", "body"),
     [
         ("/api/evaluate", {"tree": {"nodes": []}, "anchors": []}),
+        ("/api/evaluate", {"tree": {"nodes": [{"id": "a", "label": "a nurse"}]}, "anchors": []}),
         ("/api/session", {"version": 2, "state": {}}),
         ("/api/draw", {"source": 7, "text": "a nurse", "count": 1}),
         ("/api/draw", {"source": 0, "text": "a nurse", "count": 1000}),

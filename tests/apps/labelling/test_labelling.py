@@ -17,6 +17,8 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.labelling.sample import Item, stratified
 from t2ibench.apps.labelling.sheet import page
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.judges import create_judges
 from t2ibench.results.run import open_run
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.database import Database
@@ -108,10 +110,12 @@ def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     status, out, _ = cli("label", "import", run, filled, "--labeller", "anna")
     assert "0 of them new" in out
     # The same sheet measures a judge before it is used.
-    status, out, _ = cli("check", "judge", "toyland", "--labels", filled, "--json")
+    found = tmp_path / "check.json"
+    status, _, _ = cli("check", "judge", "toyland", "--labels", filled, "--output", found)
     assert status == 0
-    (question,) = json.loads(out)["questions"]
-    assert question["n"] == 210 and question["accuracy"] == pytest.approx(189 / 210, abs=0.01)
+    (question,) = json.loads(found.read_text())["attributes"]
+    right = sum(one["answers"][one["name"]] for one in question["classes"])
+    assert sum(one["images"] for one in question["classes"]) == 210 and right == 189
     status, out, _ = cli("label", "agree", run)
     assert status == 0
     line = next(line for line in out.splitlines() if "gender" in line)
@@ -136,6 +140,23 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
     status, _, error = cli("label", "import", run, write(filled, rows), "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
+
+
+@pytest.mark.parametrize("name", ["", "  ", "anna\nben", "x" * 5000, "anna\u202e", "\x1b[2J"])
+def test_a_labeller_has_a_name(name: str, run: Path, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("id,answer\n", encoding="utf-8")
+    status, _, error = cli("label", "import", run, tmp_path / "sheet.csv", f"--labeller={name}")
+    assert status == 1 and "--labeller '" in error and "no name of 1 to 80" in error
+    assert error.count("\n") == 1 and len(error) < 400
+    with pytest.raises(T2IBenchError, match="no name of 1 to 80 characters"):
+        create_judges([f"answers:{tmp_path / 'sheet.csv'},by={name}"])
+
+
+def test_a_sheet_has_bounds(run: Path, cli: Cli, tmp_path: Path) -> None:
+    with (tmp_path / "sheet.csv").open("wb") as file:
+        file.truncate(10**11)  # with a hole: no byte of it is on the disk
+    status, _, error = cli("label", "import", run, tmp_path / "sheet.csv", "--labeller", "anna")
+    assert status == 1 and "larger than 64 MiB" in error
 
 
 def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_path: Path) -> None:
@@ -245,19 +266,16 @@ def test_scores_are_corrected_by_labels(run: Path, cli: Cli, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("judge", [None, "skin"])
-def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli, judge: str | None) -> None:
-    """Of a run without a judge, or with one that names no class, labels give the numbers."""
+def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli) -> None:
+    """Of a run without a judge, labels give the numbers."""
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "hand.yaml").write_text(TASK)
     words = ("--model", "toyland", "--include-path", tmp_path / "tasks", "--tasks", "hand")
     draws = ("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100")
-    how = ("--judge", judge) if judge else ("--generate-only",)
-    cli(*words, *draws, *how, "--output-dir", tmp_path / "runs")
+    cli(*words, *draws, "--generate-only", "--output-dir", tmp_path / "runs")
     run = tmp_path / "runs" / "toyland"
-    if judge is None:
-        status, _, error = cli("score", run)
-        assert status == 1 and "t2ibench label export" in error
+    status, _, error = cli("score", run)
+    assert status == 1 and "t2ibench label export" in error
     assert cli("label", "export", run, "--images", "30")[0] == 0
     rows = sheet_of(run / "labels")
     for number, row in enumerate(rows):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from t2ibench.apps.labelling.trial import Known, labelled_questions, toyland_questions, try_judge
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Query
+from t2ibench.toyland import draw_scene, read_bias_settings, sample_scene
 from tests.models import tiny
 from tests.models.chat import serving
 
@@ -55,41 +57,36 @@ def known(count: int) -> list[Known]:
         name = list(COLOURS)[number % 3]
         image = Image.new("RGB", (8, 8), COLOURS[name])
         query = Query(image, "", number, str(number), "Which colour?", tuple(COLOURS))
-        found.append(Known(query, name))
+        found.append(Known(query, name, "colour", str(number)))
     return found
 
 
 def test_numbers_are_those_worked_by_hand() -> None:
-    """Of 12 images 0, 4 and 8 are misread: red and blue as blue, green as blue."""
+    """Of 12 images 0, 4 and 8 are read as blue: a red one, a green one and a blue one."""
     judge = Colours(wrong=4)
     trial = try_judge(judge, known(12))
-    (question,) = trial.questions
-    # 0 is red and read as blue; 4 is green and read as blue; 8 is blue and read as blue.
-    assert (question.n, question.unanswered, question.accuracy) == (12, 0, pytest.approx(10 / 12))
-    assert {one.truth: (one.n, one.right) for one in question.by_class} == {
-        "red": (4, 3),
-        "green": (4, 3),
-        "blue": (4, 4),
+    (about,) = trial.check.attributes
+    found = {one.name: one for one in about.classes}
+    assert {name: one.answers for name, one in found.items()} == {
+        "red": {"red": 3, "green": 0, "blue": 1, "unknown": 0},
+        "green": {"red": 0, "green": 3, "blue": 1, "unknown": 0},
+        "blue": {"red": 0, "green": 0, "blue": 4, "unknown": 0},
     }
-    assert question.by_class[0].answers == {"red": 3, "blue": 1}
-    # F1 of red and green is 2 · 3 / (4 + 3), of blue 2 · 4 / (4 + 6).
-    assert question.macro_f1 == pytest.approx((6 / 7 + 6 / 7 + 8 / 10) / 3)
-    # Wilson's interval of 10 of 12, as Wilson 1927 has it.
-    centre, z = 10 / 12, 1.959964
-    middle = (centre + z**2 / 24) / (1 + z**2 / 12)
-    half = z * (centre * (1 - centre) / 12 + z**2 / (4 * 144)) ** 0.5 / (1 + z**2 / 12)
-    assert question.low == pytest.approx(middle - half, abs=1e-5)
-    assert question.high == pytest.approx(middle + half, abs=1e-5)
-    assert question.unknown == 0
+    assert found["red"].sensitivity.value == 0.75 and found["red"].specificity.value == 1
+    assert found["blue"].sensitivity.value == 1 and found["blue"].specificity.value == 0.75
+    # A half of red images is read as .5 times .75; of blue ones as .5 + .5 times .25.
+    assert [one.value for one in found["red"].read][1] == 0.375
+    assert [one.value for one in found["blue"].read][1] == 0.625
     assert (trial.asked_again, trial.same_again) == (12, 12)
     assert judge.calls[:4] == [1, 4, 4, 3]
 
 
 def test_unknown_is_counted_where_a_class_is_shown() -> None:
-    (question,) = try_judge(Colours(wrong=3), known(12)).questions
+    (about,) = try_judge(Colours(wrong=3), known(12)).check.attributes
     # 0 and 6 are red and read as blue, 3 and 9 are red and read as unknown.
-    assert question.unknown == pytest.approx(2 / 12)
-    assert question.by_class[0].answers == {"blue": 2, "unknown": 2}
+    red = about.classes[0]
+    assert red.answers == {"red": 0, "green": 0, "blue": 2, "unknown": 2}
+    assert (red.answered.value, red.sensitivity.value, red.sensitivity.images) == (0.5, 0, 2)
 
 
 class Forgetful(Colours):
@@ -126,10 +123,12 @@ def test_a_judge_that_breaks_off_is_one_line(fails: bool, message: str) -> None:
 def test_the_reader_of_toyland_knows_toyland() -> None:
     (judge,) = create_judges(["toyland"])
     trial = try_judge(judge, toyland_questions(60, seed=3))
-    assert trial.images == 60 and len(trial.questions) == 4
-    assert all(question.accuracy == 1 for question in trial.questions)
-    by_truth = {one.truth: one.n for one in trial.questions[0].by_class}
-    assert by_truth["unknown"] == 30  # half of the images show no person
+    gender, *others = trial.check.attributes
+    assert trial.check.images == 60 and len(others) == 3
+    for about in (gender, *others):
+        assert all(one.sensitivity.value == one.answered.value == 1 for one in about.classes)
+    # Half of the images show no person.
+    assert (gender.no_class, gender.no_class_answered) == (30, 0)
     first, again = toyland_questions(4), toyland_questions(4)
     assert [one.query.sha256 for one in first] == [one.query.sha256 for one in again]
     assert first[0].query.sha256 != toyland_questions(4, seed=1)[0].query.sha256
@@ -184,24 +183,141 @@ def test_a_sheet_without_its_columns(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "has no column 'classes'" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_the_command_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, "female" if "gender" in str(body["messages"]) else "I cannot tell."
+PEOPLE = 80
 
-    with serving(speak) as (url, _):
-        words = ["check", "judge", "openai:eye", "--images", "8", "--judge-args", f"base_url={url}"]
-        assert main(words) == 0
-        text = capsys.readouterr().out
-        assert main([*words, "--json"]) == 0
-        record = json.loads(capsys.readouterr().out)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "'unknown' where a class is shown: 1.00" in text
-    gender, age, *_ = record["questions"]
-    women = next(one for one in gender["by_class"] if one["truth"] == "female")
-    assert women["right"] == women["n"] and gender["unknown"] == 0
-    assert age["accuracy"] == pytest.approx(0.5)  # of the eight, four show nobody
-    assert record["asked_again"] == record["same_again"] == 32
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Drawn people with labels: eight women of forty are called men, and nobody else is not."""
+    folder = tmp_path_factory.mktemp("people")
+    biases = read_bias_settings({"all.skin.dark": "0.5"})
+    rows = [["file", "prompt", "gender", "skin"]]
+    for number in range(PEOPLE):
+        gender = "female" if number < PEOPLE // 2 else "male"
+        caption = f"a photo of a {gender} {'nurse' if number % 2 else 'doctor'}"
+        scene = sample_scene(caption, number, biases)
+        draw_scene(scene).save(folder / f"{number}.png")
+        label = "Male" if number < 8 else gender
+        rows.append([f"{number}.png", f"prompt {number % 10}", label, scene.people[0].skin])
+    with (folder / "people.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    return folder
+
+
+def test_planted_errors_come_out(people: Path, tmp_path: Path) -> None:
+    """Of 48 that people call men toyland's judge calls 8 women; of 32 women none is a man."""
+    file = tmp_path / "check.json"
+    words = ["check", "judge", "toyland", "--images", str(people), "--output", str(file)]
+    assert main(words) == 0
+    first = file.read_bytes()
+    assert main(words) == 0 and file.read_bytes() == first
+    check = JudgeCheck.model_validate_json(first)
+    assert (check.judge, check.images, check.source) == ("toyland", PEOPLE, (people.name,))
+    gender = check.about("gender", ["Male", "Female"])
+    assert gender is not None and check.about("gender", ["male", "female", "other"]) is None
+    women, men = gender.classes
+    assert (women.images, women.sensitivity.value) == (32, 1)
+    assert (men.images, men.sensitivity.value) == (48, round(40 / 48, 6))
+    # Of half women in truth, .5 + .5 / 6 are read.
+    assert women.read[1].value == pytest.approx(0.5 + 0.5 / 6, abs=1e-6)
+    assert {one.by for one in gender.by_group} == {"skin"}
+    assert gender.verdict == "use corrected" and gender.images == PEOPLE
+
+
+def test_the_table_fits_a_terminal(people: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "judge", "toyland", "--images", str(people), str(people)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(lines)
+    assert "Verdict: use corrected." in text and "images like these" in text
+    assert main(["check", "judge", "toyland", "--drawn", "8"]) == 0
+    assert "Verdict" not in capsys.readouterr().out  # drawings show nothing of real images
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["image number,gender", "0.png,female"], "people.csv has no column 'file'"),
+        (["file,gender", "0.png,female", "1.png,female"], "no column of labels with two classes"),
+        (["file,gender", "8.png,female", "9.png,male"], "None of these images has a label"),
+    ],
+)
+def test_unfit_labels_are_one_line(
+    tmp_path: Path, rows: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, image in enumerate(tiny.images(2)):
+        image.save(tmp_path / f"{number}.png")
+    (tmp_path / "people.csv").write_text(
+        "\n".join(["prompt," + rows[0], *("p," + r for r in rows[1:])])
+    )
+    assert main(["check", "judge", "toyland", "--images", str(tmp_path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_images_that_cannot_be_used_are_named_and_cost_nobody_else(
+    people: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "some"
+    shutil.copytree(people, folder)
+    (folder / "0.png").write_bytes(b"no image")
+    shutil.copyfile(folder / "2.png", folder / "1.png")
+    (folder / "3.png").unlink()
+    file = tmp_path / "check.json"
+    assert main(["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]) == 0
+    told = capsys.readouterr().err
+    assert all(f"'{name}.png'" in told for name in (0, 2, 3))
+    assert "repeats line 3" in told and "3 rows of labels cannot be used" in told
+    assert json.loads(file.read_text())["images"] == PEOPLE - 3
+
+
+def test_several_people_are_no_class(people: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "some"
+    shutil.copytree(people, folder)
+    text = (folder / "people.csv").read_text().replace(",Male,", ",both,")
+    (folder / "people.csv").write_text(text)
+    file = tmp_path / "check.json"
+    assert main(["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]) == 0
+    gender = JudgeCheck.model_validate_json(file.read_text()).attributes[0]
+    assert [one.name for one in gender.classes] == ["female", "male"]
+    assert (gender.no_class, gender.no_class_answered, gender.images) == (8, 8, PEOPLE - 8)
+
+
+@pytest.mark.slow
+def test_a_run_with_a_check_is_corrected_and_says_so(
+    people: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = tmp_path / "check.json"
+    main(["check", "judge", "toyland", "--images", str(people), "--output", str(check)])
+    words = ["run", "--model", "toyland", "--tasks", "openbias_winobias", "--limit", "3"]
+    words += ["--judge", "toyland", "--output-dir"]
+    assert main([*words, str(tmp_path / "plain")]) == 0
+    assert "toyland, unchecked by people" in " ".join(capsys.readouterr().out.split())
+    checked = [*words, str(tmp_path / "checked"), "--judge-check", str(check)]
+    assert main(checked) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "checked by people on 80 labelled images: corrected by its errors there" in told
+    file = tmp_path / "checked" / "toyland" / "results.json"
+    first = file.read_bytes()
+    task = json.loads(first)["tasks"]["openbias_winobias"]
+    row = task["by"][0]["scores"]
+    judged = row["share:female"]["value"]
+    # Nobody called a woman was one fifth as often a man as 8 of 48: (q - 1 / 6) / (1 - 1 / 6).
+    true = max(0.0, (judged - 8 / 48) / (1 - 8 / 48))
+    assert row["share_corrected:female"]["value"] == pytest.approx(true, abs=1e-5)
+    assert (
+        row["share_corrected:female"]["ci_low"] <= true <= row["share_corrected:female"]["ci_high"]
+    )
+    assert main(["score", str(file.parent)]) == 0 and file.read_bytes() == first
+    capsys.readouterr()
+    # A check of another judge, or a file of something else.
+    other = json.loads(check.read_text()) | {"fingerprint": "0" * 64}
+    check.write_text(json.dumps(other))
+    assert main([*words, str(tmp_path / "other"), "--judge-check", str(check)]) == 0
+    out, err = capsys.readouterr()
+    assert "in another version: it corrects nothing" in " ".join((out + err).split())
+    check.write_text("{}")
+    assert main([*words, str(tmp_path / "bad"), "--judge-check", str(check)]) == 1
+    assert "is no check of a judge" in capsys.readouterr().err
 
 
 @pytest.mark.slow

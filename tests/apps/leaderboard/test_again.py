@@ -377,6 +377,7 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     )
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
+    assert "note: fewer images in 2 of 2 tasks: 3 a prompt, " in out
     (record,) = json.loads(kept.read_text())["verdicts"].values()
     assert record["level"] == "reproduced" and record["parts"]["images"] == 3
     edit(folder, "results.json", set_in("limited", value=True))

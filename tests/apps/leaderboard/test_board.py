@@ -17,7 +17,7 @@ from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.exports import family_names
 from t2ibench.apps.leaderboard.table import family_ranks
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
-from t2ibench.apps.leaderboard.verify import Verdict
+from t2ibench.apps.leaderboard.verify import MINUTES, Verdict
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.files import read_results
 from tests.apps.leaderboard.conftest import SHARES, board_of, model_results, write_submission
@@ -193,7 +193,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The draws that verifying was asked for; every submission holds."""
     calls: list[int] = []
 
-    def verify(folder: Path, draw: int = 0) -> Verdict:
+    def verify(folder: Path, draw: int, minutes: float, private: bool) -> Verdict:
+        assert (minutes, private) == (MINUTES, False)
         calls.append(draw)
         level = "reproduced" if draw else "recomputed"
         return Verdict(level, notes=[f"{draw} drawn"], results=read_results(folder))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from t2ibench.apps.leaderboard import bounds
+from t2ibench.apps.leaderboard.claims import settings_of
 from t2ibench.apps.leaderboard.verify import verify
 from tests.apps.leaderboard.forging import edit, edit_json, refusal, seal, set_in, word
 
@@ -210,3 +214,62 @@ def test_lines_are_fit_for_a_terminal(submission: Path) -> None:
     edit(submission, "submission.json", set_in("files", "\x1b[2J\nevil", value="0" * 64))
     (line,) = verify(submission).problems
     assert "\x1b" not in line and "evil' is not a file that a submission may contain" in line
+
+
+ENDLESS = {
+    "steps": "10000000",
+    "size": "100000",
+    "height": "1_000_000",
+    "call.prior_num_inference_steps": "1e9",
+    "call.original_size": "[512, [1e400]]",
+    "call.max_sequence_length": '{"a": 100000}',
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_settings_that_never_end_are_refused_before_a_model_is_made(
+    name: str, submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {name: ENDLESS[name]}
+
+    def change(results: Any) -> None:
+        said = settings_of(results["command"])
+        results["command"] = said.model_copy(update={"model_args": given}).command()
+
+    edit(submission, "submission.json", set_in("model_args", value=given))
+    edit(submission, "results.json", change)
+    monkeypatch.setattr("t2ibench.apps.leaderboard.regenerate.create_generator", None)
+    assert f"its model has {name}={ENDLESS[name]}; the leaderboard takes" in refusal(submission, 1)
+
+
+def test_numbers_of_honest_arguments_are_taken() -> None:
+    honest = {
+        "steps": "1000", "size": "2048x1024", "guidance": "7.5", "negative_prompt": "99999 nan",
+        "revision": "20240131000000", "nurse.gender.female": "0.9", "scheduler": "nan",
+        "call.timesteps": "[999, 749, 499]",
+    }  # fmt: skip
+    assert list(bounds.argument_problems("model", honest)) == []
+
+
+def busy(*_: Any, **__: Any) -> None:
+    """A model's own code, which catches what it can."""
+    while True:
+        with contextlib.suppress(Exception):
+            time.sleep(0.01)
+
+
+def test_a_submission_has_a_deadline(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    with monkeypatch.context() as patched:
+        patched.setattr("t2ibench.apps.leaderboard.regenerate.generate_batch", busy)
+        patched.setattr("t2ibench.apps.leaderboard.bounds._AGAIN", 0.2)
+        patched.setattr("t2ibench.apps.leaderboard.verify.content_problem", lambda _: None)
+        patched.setattr("t2ibench.apps.leaderboard.verify._recompute", lambda *_: None)
+        verdict = verify(submission, 1, minutes=0.02)
+    assert (verdict.level, verdict.problems) == ("recomputed", [])
+    assert "took too long here" in verdict.lacking[0] and verdict.parts == {}
+    monkeypatch.setattr("t2ibench.apps.leaderboard.verify.score_plan", busy)
+    verdict = verify(submission, minutes=0.02)
+    assert verdict.level == "refused" and "more than 0.02 minutes" in verdict.problems[0]
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

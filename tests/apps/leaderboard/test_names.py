@@ -95,7 +95,8 @@ def test_what_was_run_prints(text: str) -> None:
     [
         ("toy fair", "Toy_Fair"), ("toy-fair", "tоy-fаir"), ("sdxl", "ѕԁхӏ"), ("model", "rnodel"),
         ("toyland", "t0yIand"), ("café", "cafe"), ("fair", "faır"), ("big", "biɡ"), ("HOT", "ΗΟΤ"),
-        ("wave", "vvave"), ("HOBO", "НОВО"),
+        ("wave", "vvave"), ("HOBO", "НОВО"), ("sd-5", "sd-S"), ("model 8", "model B"),
+        ("cloud", "doud"), ("flux-2", "flux-Ƨ"), ("c1oud", "d0ud"), ("v3", "vƷ"), ("sd 5", "sd Ƽ"),
     ],
 )  # fmt: skip
 def test_twins(one: str, other: str) -> None:
@@ -103,7 +104,8 @@ def test_twins(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("модель", "макет")]
+    ("one", "other"),
+    [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("модель", "макет"), ("sd-2", "sd-z")],
 )
 def test_different_names_are_no_twins(one: str, other: str) -> None:
     assert names.twin(one, {"b": other}) is None

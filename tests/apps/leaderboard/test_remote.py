@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from t2ibench.apps.leaderboard import remote, site
 from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
-from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.apps.leaderboard.verify import Verdict, verify
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from tests.apps.leaderboard.forging import edit_json, set_in
@@ -51,9 +52,9 @@ def test_what_stays_is_small_and_everything_is_recomputed(sent: Path, packed: Pa
     evidence = read_manifest(folder).evidence
     assert evidence is not None and evidence.url == "../../evidence.db"
     assert evidence.bytes == (sent / "evidence.db").stat().st_size
-    verdict = verify(folder)
+    verdict = checked(folder)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    with remote.materialised(folder) as whole:
+    with remote.materialised(folder, private=True) as whole:
         names = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
         there = {
             path.relative_to(packed).as_posix() for path in packed.rglob("*.*") if path.is_file()
@@ -105,6 +106,11 @@ def server(sent: Path) -> Iterator[Callable[[str], str]]:
     found.server_close()
 
 
+def checked(folder: Path) -> Verdict:
+    """The verdict of somebody who trusts this disk and this network."""
+    return verify(folder, private=True)
+
+
 def read_from(folder: Path, url: str) -> None:
     edit_json(folder / "submission.json", set_in("evidence", "url", value=url))
 
@@ -112,9 +118,9 @@ def read_from(folder: Path, url: str) -> None:
 @pytest.mark.slow
 def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> None:
     read_from(small, server("evidence.db"))
-    assert verify(small).level == "recomputed"
+    assert checked(small).level == "recomputed"
     read_from(small, server("away?/evidence.db"))
-    assert verify(small).level == "recomputed"
+    assert checked(small).level == "recomputed"
 
 
 @pytest.mark.parametrize(
@@ -133,19 +139,19 @@ def test_what_a_server_may_do(
     import re
 
     read_from(small, server(path))
-    verdict = verify(small)
+    verdict = checked(small)
     assert verdict.level == "refused" and re.search(why, verdict.problems[0])
 
 
 def test_a_file_address_and_a_pipe(small: Path) -> None:
     file = small.parents[1] / "evidence.db"
     read_from(small, file.as_uri())
-    assert verify(small).level == "recomputed"
+    assert checked(small).level == "recomputed"
     os.mkfifo(small.parents[1] / "pipe")
     read_from(small, "../../pipe")
-    assert "not a plain file" in verify(small).problems[0]
+    assert "not a plain file" in checked(small).problems[0]
     read_from(small, "simplecache::zip://a")
-    assert "expected http, https, file" in verify(small).problems[0]
+    assert "expected http, https, file" in checked(small).problems[0]
 
 
 def test_changed_evidence_is_refused(small: Path) -> None:
@@ -153,9 +159,9 @@ def test_changed_evidence_is_refused(small: Path) -> None:
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(bytes(data))
-    assert "is not the evidence that submission.json names" in verify(small).problems[0]
+    assert "is not the evidence that submission.json names" in checked(small).problems[0]
     file.write_bytes(bytes(data) + b"\0" * 512)
-    assert "has more than" in verify(small).problems[0]
+    assert "has more than" in checked(small).problems[0]
 
 
 def test_other_results_are_refused(small: Path) -> None:
@@ -163,7 +169,7 @@ def test_other_results_are_refused(small: Path) -> None:
     data = json.loads(lzma.decompress(path.read_bytes()))
     data["tasks"]["occupations_t2iat"]["headline"]["value"] = 0.0
     path.write_bytes(lzma.compress(json.dumps(data).encode()))
-    assert "results.json has changed" in verify(small).problems[0]
+    assert "results.json has changed" in checked(small).problems[0]
 
 
 def test_another_database_is_refused(small: Path) -> None:
@@ -172,38 +178,38 @@ def test_another_database_is_refused(small: Path) -> None:
     file.write_bytes(b"#!/bin/sh\n")
     for key, value in (("sha256", hashlib.sha256(file.read_bytes()).hexdigest()), ("bytes", 10)):
         edit_json(small / "submission.json", set_in("evidence", key, value=value))
-    assert "evidence.db has changed" in verify(small).problems[0]
+    assert "evidence.db has changed" in checked(small).problems[0]
     edit_json(
         small / "submission.json",
         lambda data: data["files"].update({"evidence.db": data["evidence"]["sha256"]}),
     )
-    assert "file is not a database" in verify(small).problems[0]
+    assert "file is not a database" in checked(small).problems[0]
 
 
 def test_a_small_folder_holds_nothing_else(small: Path) -> None:
     for name in ("evidence.db", "results.json"):
         (small / name).touch()
-        assert f"{name} lies elsewhere, and is there" in verify(small).problems[0]
+        assert f"{name} lies elsewhere, and is there" in checked(small).problems[0]
         (small / name).unlink()
     (small / "thumbs").symlink_to(small)
-    assert "thumbs is a link" in verify(small).problems[0]
+    assert "thumbs is a link" in checked(small).problems[0]
     (small / "thumbs").unlink()
     path = small / remote.RESULTS
     kept = path.read_bytes()
     path.write_bytes(lzma.compress(b"0" * (remote.LARGEST_JSON + 10)))
-    assert "too large" in verify(small).problems[0]
+    assert "too large" in checked(small).problems[0]
     path.write_bytes(kept[:-9])
-    assert "damaged" in verify(small).problems[0] or "too large" in verify(small).problems[0]
+    assert "damaged" in checked(small).problems[0] or "too large" in checked(small).problems[0]
     path.write_bytes(os.urandom(remote.LARGEST_IN_GIT + 1))
-    assert "500 are accepted" in verify(small).problems[0]
+    assert "500 are accepted" in checked(small).problems[0]
     path.write_bytes(kept)
     edit_json(small / "submission.json", set_in("evidence", "bytes", value=10**9))
-    assert "are accepted" in verify(small).problems[0]
+    assert "are accepted" in checked(small).problems[0]
 
 
 def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "verdicts.json"
-    first = Verifier([small.parent], 0, file)
+    first = Verifier([small.parent], 0, file, private=True)
     (entry,) = read_board(small.parent, first).entries
     first.save()
     key = key_of(small)
@@ -216,7 +222,7 @@ def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> 
     # Another evidence.db has another hash, which submission.json names.
     edit_json(small / "submission.json", set_in("evidence", "sha256", value="0" * 64))
     assert key_of(small) not in {key, None}
-    assert "cannot be fetched" in verify(small).problems[0]
+    assert "cannot be fetched" in checked(small).problems[0]
 
 
 def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
@@ -240,14 +246,15 @@ def test_add_with_a_card_and_evidence_elsewhere(
     manifest = read_manifest(folder)
     assert manifest.card.weights == "open" and manifest.card.parameters == "0.9B"
     assert manifest.evidence is not None and manifest.evidence.url == away.as_uri()
-    assert verify(folder).problems == []
+    assert checked(folder).problems == []
     # A path is taken from where the submission lies, and not from where it was packed.
     assert main([*words, "--evidence-to", str(tmp_path / "again.db")]) == 0
     assert read_manifest(folder).evidence.url == "../../again.db"  # type: ignore[union-attr]
-    assert verify(folder).problems == []
+    assert checked(folder).problems == []
     assert main([*given, "--evidence-to", str(away), "--evidence-url", away.as_uri()]) == 0
     output = tmp_path / "site"
     build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output)]
+    build.append("--private-evidence")
     assert main([*build, "--date", "2026-05-02"]) == 0
     page = (output / "model" / "toyland.html").read_text()
     for text in ("apache-2.0", "0.9B", "A. Person", 'href="https://example.org/m"', "2026-05-02"):
@@ -267,7 +274,7 @@ def test_builds_are_reproducible(small: Path, tmp_path: Path, monkeypatch: Any) 
     texts = []
     for name in ("one", "two"):
         output = tmp_path / name
-        words = ["leaderboard", "build", "--submissions", str(small.parent)]
+        words = ["leaderboard", "build", "--submissions", str(small.parent), "--private-evidence"]
         assert main([*words, "--output", str(output)]) == 0
         texts.append({
             path.relative_to(output).as_posix(): path.read_bytes()
@@ -277,3 +284,57 @@ def test_builds_are_reproducible(small: Path, tmp_path: Path, monkeypatch: Any) 
     assert b"2026-05-02" in texts[0]["index.html"]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
     assert main(["leaderboard", "build", "--submissions", str(small.parent)]) == 1
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "../../evidence.db", "file:///etc/passwd", "FILE:///etc/passwd", "/etc/passwd",
+        "evidence.db", "./x/../../../evidence.db",
+        "http://169.254.169.254/latest/meta-data", "http://localhost:{port}/evidence.db",
+        "http://127.0.0.1:{port}/evidence.db", "http://2130706433:{port}/evidence.db",
+        "http://0x7f.1:{port}/evidence.db", "http://[::1]:{port}/evidence.db",
+        "http://[::ffff:127.0.0.1]:{port}/evidence.db", "HTTP://0.0.0.0:{port}/evidence.db",
+        "http://10.1.2.3/evidence.db", "https://user:pw@192.168.0.1/evidence.db",
+        "http://[64:ff9b::7f00:1]/x", "http://[2002:7f00:1::]/x", "http://[fe80::1]/x",
+        "http://224.0.0.1/x",
+    ],
+)  # fmt: skip
+def test_private_places_are_not_asked_unless_a_flag_says_so(
+    url: str, small: Path, server: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = server("").split(":")[-1].strip("/")
+    monkeypatch.setattr("httpx.Client.send", None)
+    monkeypatch.setattr("t2ibench.apps.leaderboard.remote.stat", None)  # no file is looked at
+    read_from(small, url.format(port=port))
+    (problem,) = verify(small).problems
+    assert "--private-evidence reads it" in problem
+
+
+def test_a_public_server_leads_to_no_private_one(
+    small: Path, server: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every hop is resolved once, checked, and asked at the very address that was checked."""
+    public, asked = "93.184.216.34", []
+    honest = httpx.Client.send
+
+    def send(client: httpx.Client, request: httpx.Request, **options: Any) -> httpx.Response:
+        asked.append((request.url.host, request.headers["host"], request.extensions))
+        request.url = request.url.copy_with(host="127.0.0.1")
+        return honest(client, request, **options)
+
+    def means(host: str, _: int) -> list[str]:
+        return [public] if host == "evidence.example" else ["127.0.0.1"]
+
+    monkeypatch.setattr("httpx.Client.send", send)
+    monkeypatch.setattr("t2ibench.apps.leaderboard.remote.addresses", means)
+    there = server("evidence.db")
+    named = there.replace("127.0.0.1", "evidence.example")
+    read_from(small, named)
+    assert verify(small).level == "recomputed"
+    ((host, header, extensions),) = asked
+    assert host == public and header.startswith("evidence.example")
+    assert extensions["sni_hostname"] == "evidence.example"
+    read_from(small, named.replace("evidence.db", f"away?{there}"))
+    (problem,) = verify(small).problems
+    assert "in a private network" in problem and len(asked) == 2

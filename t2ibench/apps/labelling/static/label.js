@@ -37,6 +37,7 @@ function show() {
   by("progress").textContent = `${which} ${at + 1} of ${rows.length}, ${done} answered`;
   by("bar").value = rows.length ? done / rows.length : 1;
   by("image").src = row.file;
+  by("full").href = row.file;
   by("question").textContent = row.question;
   const buttons = [...row.classes, unknown, absent].map((name, number) => {
     const button = document.createElement("button");

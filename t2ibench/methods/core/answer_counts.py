@@ -1,0 +1,369 @@
+"""Who is shown as what: answers about images, counted prompt by prompt, and said in a sentence.
+
+A family whose judge, or people, answer with classes puts its counts into the details of its result,
+as `KEY`; every page shows these rows and this sentence before any measure that combines them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from t2ibench.methods.core.describe import listed, people, percent
+from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.stats import holm
+from t2ibench.stats.squares import SquareNoise
+
+KEY = "answers_by_prompt"  # of a result's details
+_ALPHA = 0.05
+_NAMED, _NAMED_UNCLEAR = 5, 4  # rows that are named of a side, and of those that are not clear
+_LONGEST = 60  # letters of a name
+_ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
+
+_Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPrompt:
+    """The answers about the images of one prompt, or of all prompts with one stimulus.
+
+    Attributes:
+        name: The prompt, or the stimulus.
+        counts: Class to number of images; of several judges, the mean of their numbers.
+        unanswered: Images whose class is not known, although what they show may be why.
+        known: Class to a share that is known, such as that of labour statistics.
+        labels: Class to number of images that people labelled so.
+    """
+
+    name: str
+    counts: dict[str, _Count]
+    unanswered: _Count = 0
+    known: dict[str, float] = field(default_factory=dict)
+    labels: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredDistance:
+    """How far a class's shares are from a reference, over all prompts that it has a share for.
+
+    Attributes:
+        reference: What it is, such as 'even shares' or labour statistics.
+        group: The class.
+        prompts: How many prompts.
+        squares: The unbiased mean over prompts of (2 (share - reference))²; where images have no
+            answer, also the least and the most that it may be.
+        noises: What each of them owes to noise.
+    """
+
+    reference: str
+    group: str
+    prompts: int
+    squares: tuple[float, ...]
+    noises: tuple[SquareNoise, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedAttribute:
+    """The answers to one question, as an entry of `details['answers_by_prompt']`.
+
+    Attributes:
+        attribute: The group of its rows.
+        classes: What could be answered.
+        rows: One a prompt.
+        references: Class to what its known shares are.
+        noun: What a row is, such as 'prompt'.
+        estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
+        distances: How far all prompts are from references.
+    """
+
+    attribute: str
+    classes: tuple[str, ...]
+    rows: tuple[CountedPrompt, ...]
+    references: dict[str, str] = field(default_factory=dict)
+    noun: str = "prompt"
+    estimated: bool = False
+    distances: tuple[SquaredDistance, ...] = ()
+
+
+def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of several judges' details as one: the mean of their counts."""
+    tables = [
+        {one.attribute: one for one in _READ.validate_python(details.get(KEY, ()))}
+        for details in results
+    ]
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    return [asdict(_mean([table[name] for table in tables])) for name in shared]
+
+
+def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
+    tables = [{row.name: row for row in one.rows} for one in same]
+    shared = [name for name in tables[0] if all(name in table for table in tables)]
+    rows = []
+    for name in shared:
+        of = [table[name] for table in tables]
+        classes = dict.fromkeys(group for row in of for group in row.counts)
+        counts = {group: sum(row.counts.get(group, 0) for row in of) / len(of) for group in classes}
+        rows.append(
+            CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
+        )
+    classes = dict.fromkeys(group for one in same for group in one.classes)
+    return replace(same[0], classes=tuple(classes), rows=tuple(rows), distances=())
+
+
+_READ = TypeAdapter(tuple[CountedAttribute, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class RowShare:
+    """What a result's row says of one score.
+
+    Attributes:
+        low: Lower end of its interval; None without one.
+        high: Upper end.
+        p: p-value after correction over the rows.
+    """
+
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """Who is shown in the images of one prompt.
+
+    Attributes:
+        counted: The answers.
+        short: Its name without what all names have in common.
+        most: The class of most images; None without an answer.
+        interval: Of that class's share, with room for images without an answer; None if unknown.
+        clear: Whether that class is more frequent than expected beyond chance, over all rows.
+        estimated: See `CountedAttribute`.
+    """
+
+    counted: CountedPrompt
+    short: str
+    most: str | None
+    interval: tuple[float, float] | None
+    clear: bool
+    estimated: bool = False
+
+    @property
+    def images(self) -> float:
+        """Images, answered or not."""
+        return sum(self.counted.counts.values()) + self.counted.unanswered
+
+    @property
+    def hits(self) -> float:
+        """Images of the class that most show."""
+        return self.counted.counts.get(self.most or "", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttribute:
+    """The rows of one question, in the order of the task.
+
+    Attributes:
+        counted: The answers.
+        rows: One a prompt.
+    """
+
+    counted: CountedAttribute
+    rows: tuple[ShownRow, ...]
+
+
+# Of a row's name, its group (None for any) and a score.
+Lookup = Callable[[str, str | None, str], RowShare | None]
+
+
+def shown_attributes(details: Mapping[str, Any], tested: Lookup) -> tuple[ShownAttribute, ...]:
+    """The rows of a result; none where its family counts no answers, or details are malformed."""
+    try:
+        found = _READ.validate_python(details.get(KEY, ()))
+    except ValidationError:
+        return ()
+    shown = [ShownAttribute(one, _rows(one, tested)) for one in found]
+    return tuple(one for one in shown if any(row.images for row in one.rows))
+
+
+def shown_of(result: MethodResult) -> tuple[ShownAttribute, ...]:
+    """The rows of a result that is not written yet, with p-values corrected as they will be."""
+    found: dict[tuple[str, str | None, str], RowShare] = {}
+    families = {(item.tested_with, name) for item in result.by for name in item.scores}
+    for family, name in families:
+        items = [item for item in result.by if item.tested_with == family and name in item.scores]
+        scores = [item.scores[name] for item in items]
+        adjusted = holm([score.p for score in scores])
+        for item, score, p in zip(items, scores, adjusted, strict=True):
+            low, high = score.interval or (None, None)
+            for group in (item.group, None):
+                found.setdefault((item.name, group, name), RowShare(low, high, p))
+    return shown_attributes(result.details, lambda *key: found.get(key))
+
+
+def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
+    rows = []
+    test = "squared_lean" if one.estimated else "lean" if len(one.classes) == 2 else ""
+    for counted, short in zip(one.rows, short_names([row.name for row in one.rows]), strict=True):
+        total = sum(counted.counts.values())
+        most = max(one.classes, key=lambda name: counted.counts.get(name, 0)) if total else None
+        names: list[tuple[str, str | None]] = [
+            (counted.name, one.attribute),
+            (f"{counted.name} ({one.attribute})", one.attribute),
+            (f"{counted.name} | {one.attribute}", one.attribute),
+        ]
+        names += [(one.attribute, None)] if len(one.rows) == 1 else []
+        share, p = None, None
+        for name, group in names:
+            share = share or tested(name, group, f"share:{most}")
+            p = p or tested(name, group, test or f"share:{most}")
+        interval = None
+        if share is not None and share.low is not None and share.high is not None:
+            interval = (max(share.low, 0.0), min(share.high, 1.0))
+        clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
+        clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
+        rows.append(ShownRow(counted, short, most, interval, clear, one.estimated))
+    return tuple(rows)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Prompts without the words that all of them begin or end with, and without an article.
+
+    Examples:
+        >>> short_names(["a photo of a nurse at work", "a photo of an artist at work"])
+        ['nurse', 'artist']
+        >>> short_names(["A CEO in an office", "A nurse"])
+        ['CEO in an office', 'nurse']
+        >>> short_names(["nurse"])
+        ['nurse']
+    """
+    bare = [_ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name for name in names]
+    words = [re.sub(r"([.,;:])(?=\s|$)", r" \1", name).split() for name in bare]
+    start = end = 0
+    if len(names) > 1:
+        shortest = min(map(len, words)) - 1
+        while start < shortest and len({one[start].casefold() for one in words}) == 1:
+            start += 1
+        while end < shortest - start and len({one[-1 - end].casefold() for one in words}) == 1:
+            end += 1
+    cut = []
+    for one in words:
+        name = re.sub(r" ([.,;:])", r"\1", " ".join(one[start : len(one) - end]))
+        name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+        cut.append(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip()}…")
+    return cut if len(set(cut)) == len(set(names)) else list(names)
+
+
+def shown_sentence(rows: Sequence[ShownRow]) -> str:
+    """Who is shown as what, side by side, with counts, as a clause; '' without an answer.
+
+    Rows that are clear by themselves come first, grouped by what most of their images show; then
+    the others. Where none is clear, all are grouped so, and the clause says that none is.
+
+    Examples:
+        >>> def row(name, clear, **counts):
+        ...     most = max(counts, key=counts.get)
+        ...     return ShownRow(CountedPrompt(name, counts), name, most, None, clear)
+        >>> print(shown_sentence([row("CEO", True, male=10), row("nurse", True, female=10),
+        ...                       row("athlete", True, male=10), row("chef", False, male=6, female=4)]))
+        CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: chef (men in 6 of 10)
+        >>> print(shown_sentence([row("CEO", False, male=6, female=4), row("chef", False, male=7, female=3)]))
+        men in 13 of 20 images of chef and CEO; neither is clear by itself
+    """  # noqa: E501
+    answered = [row for row in rows if row.most is not None]
+    clear = [row for row in answered if row.clear]
+    told = [_side(side) for side in _sides(clear or answered)]
+    if answered and not clear:
+        none = {1: "it is not clear", 2: "neither is clear by itself"}
+        told.append(none.get(len(answered), "none of them is clear by itself"))
+    elif len(clear) < len(answered):
+        told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
+    silent = [row for row in rows if row.most is None]
+    if silent:
+        told.append(f"without an answer: {_names(silent, _NAMED_UNCLEAR)}")
+    return "; ".join(told)
+
+
+def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
+    """Rows by the class of most images: most rows first, the most one-sided first within."""
+    sides: dict[str, list[ShownRow]] = {}
+    for row in sorted(rows, key=lambda row: -round(row.hits / row.images, 9)):
+        sides.setdefault(str(row.most), []).append(row)
+    return sorted(sides.values(), key=lambda side: -len(side))
+
+
+def _side(rows: Sequence[ShownRow]) -> str:
+    hits, images = sum(row.hits for row in rows), sum(row.images for row in rows)
+    unknown, who = sum(row.counted.unanswered for row in rows), people_or_class(rows[0].most)
+    lost = f", {_number(unknown)} without an answer" if unknown else ""
+    count = f"{_number(hits)} of {_number(images)} images"
+    names = _names(rows, _NAMED)
+    if rows[0].estimated:
+        return f"about {percent(hits / images)} of the images of {names} look like {who}"
+    if hits + unknown == images:
+        return f"{names}: {count} show {who}{lost}"
+    return f"{who} in {count} of {names}{lost}"
+
+
+def people_or_class(name: str | None) -> str:
+    """A class as what images show."""
+    noun = people(str(name))
+    return noun if noun != name else f"'{name}'"
+
+
+def counts_text(row: ShownRow) -> str:
+    """How many images of a row show what, most first, such as '7 women, 3 men'."""
+    ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    if row.estimated:
+        return ", ".join(f"{percent(share)} {people(name)}" for name, share in ordered if share)
+    told = [f"{_number(count)} {_counted(name, count)}" for name, count in ordered if count]
+    lost = row.counted.unanswered
+    told += [f"{_number(lost)} without an answer"] if lost else []
+    return ", ".join(told) or "no image"
+
+
+def _counted(name: str, count: float) -> str:
+    noun = people(name)
+    return {"men": "man", "women": "woman"}.get(noun, noun) if count == 1 else noun
+
+
+def sorted_rows(one: ShownAttribute) -> list[ShownRow]:
+    """The rows by the share of the first class, so that sides stand together."""
+    first = one.counted.classes[0]
+
+    def place(row: ShownRow) -> tuple[float, str]:
+        return -round(row.counted.counts.get(first, 0) / max(row.images, 1), 9), row.short
+
+    return sorted(one.rows, key=place)
+
+
+def _unclear(rows: Sequence[ShownRow]) -> str:
+    if len(rows) > _NAMED_UNCLEAR:
+        return f"{len(rows)} others"
+    return listed([f"{row.short} ({count_text(row)})" for row in rows])
+
+
+def count_text(row: ShownRow) -> str:
+    """How many images of a row show what most do."""
+    if row.estimated:
+        return f"about {percent(row.hits / row.images)} like {people_or_class(row.most)}"
+    lost = row.counted.unanswered
+    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
+        return counts_text(row)
+    count = f"{_number(row.hits)} of {_number(row.images)}"
+    count += f", {_number(lost)} without an answer" if lost else ""
+    return "no answer" if row.most is None else f"{people_or_class(row.most)} in {count}"
+
+
+def _names(rows: Sequence[ShownRow], most: int) -> str:
+    names = [row.short for row in rows]
+    rest = len(names) - most
+    return listed(names) if rest <= 1 else f"{', '.join(names[:most])} and {rest} more"
+
+
+def _number(count: float) -> str:
+    return f"{round(count, 1):g}"

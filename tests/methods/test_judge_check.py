@@ -1,0 +1,102 @@
+"""The verdict on a judge: by simulation, with planted errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from t2ibench.methods.core.judge_check import LabelledAnswer, check_attribute
+
+CLASSES = ["female", "male"]
+
+
+def answers(
+    rng: np.random.Generator,
+    right: float,
+    *,
+    prompts: int = 30,
+    worse_for_b: float = 0.0,
+    answered: float = 1.0,
+) -> list[LabelledAnswer]:
+    """Ten images a prompt; what women of group b are read worse by, and how many men answered."""
+    rows = []
+    for prompt in range(prompts):
+        share, b = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9]), rng.random()
+        for _ in range(10):
+            truth, group = CLASSES[int(rng.random() > share)], "b" if rng.random() < b else "a"
+            worse = worse_for_b if (truth, group) == ("female", "b") else 0.0
+            said = truth if rng.random() < right - worse else CLASSES[truth == "female"]
+            if truth == "male" and rng.random() > answered:
+                said = "unknown"
+            rows.append(LabelledAnswer(truth, said, f"prompt {prompt}", {"race": group}))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("right", "options", "often", "never"),
+    [
+        (1.0, {}, "use", "do not use"),
+        (0.9, {}, "use corrected", "use"),  # a share of .9 is read as .82
+        (0.94, {}, "use corrected", "use"),
+        (0.97, {"worse_for_b": 0.35}, "do not use", "use"),  # right on average, not for everyone
+        (0.98, {"answered": 0.4}, "do not use", "use"),
+        (0.7, {}, "do not use", "use"),
+    ],
+)
+def test_planted_errors_get_the_verdict_of_the_rule(
+    right: float, options: dict[str, float], often: str, never: str
+) -> None:
+    """Fifteen checks of 300 images: a bad judge is never called fit."""
+    rng = np.random.default_rng(8)
+    found = Counter(
+        check_attribute("gender", "?", CLASSES, answers(rng, right, **options)).verdict
+        for _ in range(15)
+    )
+    assert found[often] >= 11 and found[never] == 0
+
+
+def test_the_reason_names_class_and_group() -> None:
+    rng = np.random.default_rng(2)
+    rows = answers(rng, 0.97, prompts=60, worse_for_b=0.4)
+    reason = check_attribute("gender", "?", CLASSES, rows).reason
+    assert "'female'" in reason and "race" in reason
+    few = check_attribute("gender", "?", CLASSES, rows[:20])
+    assert few.verdict == "do not use" and "20 are needed" in few.reason
+
+
+def test_a_check_does_not_depend_on_the_order_of_images() -> None:
+    rng = np.random.default_rng(3)
+    rows = answers(rng, 0.9)
+    mixed = [rows[k] for k in rng.permutation(len(rows))]
+    assert check_attribute("gender", "?", CLASSES, rows) == check_attribute(
+        "gender", "?", CLASSES, mixed
+    )
+
+
+def test_a_judge_that_answers_nothing_has_no_errors_and_no_use() -> None:
+    rows = [
+        LabelledAnswer("female", "unknown", "p", {}),
+        LabelledAnswer("male", "unknown", "q", {}),
+    ]
+    found = check_attribute("gender", "?", CLASSES, rows)
+    assert found.verdict == "do not use"
+    assert found.classes[0].sensitivity.value is None and found.classes[0].read[0].value is None
+    assert found.model_dump_json()  # no number that JSON does not have
+
+
+def test_four_folders_stand_for_others_and_their_differences_count() -> None:
+    """A judge that is right in .99 of some models' images and .8 of another's."""
+    rng = np.random.default_rng(6)
+    rows = [
+        replace(row, groups={"folder": f"model {number}"}, prompt=f"{number} {row.prompt}")
+        for number, right in enumerate([0.99, 0.99, 0.99, 0.99, 0.75])
+        for row in answers(rng, right, prompts=12)
+    ]
+    few = [row for row in rows if row.groups["folder"] in {"model 0", "model 1", "model 4"}]
+    found, of_these = (check_attribute("gender", "?", CLASSES, some) for some in (rows, few))
+    wide, narrow = (one.classes[0].sensitivity for one in (found, of_these))
+    assert wide.ci_high - wide.ci_low > 1.5 * (narrow.ci_high - narrow.ci_low)
+    assert found.verdict != "use" and of_these.verdict != "use"

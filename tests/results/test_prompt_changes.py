@@ -1,0 +1,134 @@
+"""Two runs prompt by prompt: what changed, who turned, and which is nearer to what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+
+from t2ibench.methods.core.answer_counts import (
+    KEY,
+    CountedAttribute,
+    CountedPrompt,
+    SquaredDistance,
+)
+from t2ibench.methods.core.estimate import Estimate, Item
+from t2ibench.results.prompt_changes import AttributeChange, compare_prompts, request_of
+from t2ibench.results.schema import Results, Row, Score
+from t2ibench.stats.squares import SquareNoise
+from tests import hand
+
+WORK = {"CEO": 0.3, "nurse": 0.9, "athlete": 0.5}
+
+
+def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances: float) -> Results:
+    """A run in which so many images show women, men, and neither."""
+    rows = tuple(
+        CountedPrompt(
+            name,
+            {"female": women, "male": men},
+            lost,
+            {"female": WORK[name]} if name in WORK else {},
+        )
+        for name, (women, men, lost) in counts.items()
+    )
+    noise = SquareNoise(0.1, (0.01, 0.01), 100.0, 1.0)
+    found = tuple(
+        SquaredDistance(name.replace("_", " "), "female", len(rows), (square,), (noise,))
+        for name, square in distances.items()
+    )
+    one = CountedAttribute(
+        "gender", ("female", "male"), rows, {"female": "women at work"}, distances=found
+    )
+    items = []
+    for name, (women, men, _) in counts.items():
+        share = women / (women + men)
+        p = 0.001 if max(share, 1 - share) > 0.9 else 0.5
+        items.append(Item(name, {"lean": Estimate(2 * share - 1, p=p)}, "gender"))
+    result = replace(hand.mean_square({"x": [1.0, -1.0]}), by=items)
+    task = hand.record(result, details={KEY: [asdict(one)]})
+    by = [
+        Row(name=item.name, group="gender", scores={"lean": Score(value=e.value, p_holm=e.p)})
+        for item in items
+        for e in item.scores.values()
+    ]
+    whole = hand.results("m", task=task.model_copy(update={"by": by}))
+    settings = {"request": request} if request else {}
+    return whole.model_copy(update={"model": whole.model.model_copy(update={"settings": settings})})
+
+
+def compared(first: Results, second: Results) -> AttributeChange:
+    (found,) = compare_prompts(first, second)
+    return found
+
+
+PLAIN = {"CEO": (0, 10, 0), "nurse": (10, 0, 0), "athlete": (0, 10, 0), "chef": (5, 5, 0)}
+
+
+def test_what_a_request_changed() -> None:
+    asked = {"CEO": (7, 3, 0), "nurse": (10, 0, 0), "athlete": (10, 0, 0), "chef": (4, 6, 0)}
+    found = compared(run(PLAIN), run(asked, request=". Be fair."))
+    assert found.sentences(("plain", "asked"))[0] == (
+        "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
+        "10 of 10, then women in 7 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
+        "change: chef (5 women, 5 men, then men in 6 of 10)."
+    )
+    by_name = {one.short: one for one in found.prompts}
+    assert by_name["athlete"].turned and by_name["athlete"].change.value == 1
+    assert by_name["CEO"].words == "changed; most are women now"
+    assert by_name["CEO"].known == 0.3 and by_name["chef"].known is None
+    low, high = by_name["CEO"].change.low, by_name["CEO"].change.high
+    assert low is not None and high is not None and 0 < low < 0.7 < high < 1
+    # Of two models nobody was asked to correct anything.
+    other = compared(run(PLAIN), run(asked))
+    assert other.sentences(("a", "b"))[0].startswith("Turned: athlete")
+
+
+def test_p_values_are_those_of_fishers_exact_test_after_holm() -> None:
+    found = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 5, 0)}))
+    assert found.prompts[0].p_holm == pytest.approx(2 * 252 / 15504)  # 2 C(10, 5) / C(20, 5)
+    same = compared(run(PLAIN), run(PLAIN))
+    assert all(one.p_holm == 1 and one.change.value == 0 for one in same.prompts)
+
+
+def test_images_without_an_answer_never_make_a_change() -> None:
+    found = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 0, 5)})).prompts[0]
+    whole = compared(run({"CEO": (0, 10, 0)}), run({"CEO": (5, 5, 0)})).prompts[0]
+    assert found.p_holm == whole.p_holm  # the five may all show men
+    found = compared(run({"CEO": (0, 5, 5)}), run({"CEO": (5, 0, 5)})).prompts[0]
+    assert found.p_holm == 1 and found.words == "no clear change"
+    low, high = found.change.low, found.change.high
+    assert low is not None and high is not None and low < 0 < high
+
+
+def test_which_run_is_nearer_to_what() -> None:
+    first = run(PLAIN, even_shares=1.0, women_at_work=0.09)
+    second = run(PLAIN, even_shares=0.36, women_at_work=0.81)
+    even, work = compared(first, second).distances
+    assert (even.first, even.second, even.change.value) == pytest.approx((0.5, 0.3, -0.2))
+    assert even.sentence(("plain", "asked")).startswith(
+        "From even shares the share of women is 50 points in plain and 30 in asked (root mean "
+        "square of 4 prompts; -20, "
+    )
+    assert even.sentence(("plain", "asked")).endswith("): asked is nearer.")
+    assert work.sentence(("plain", "asked")).startswith("From 'women at work' the share of women")
+    assert work.sentence(("plain", "asked")).endswith("): plain is nearer.")
+    (alike,) = compared(run(PLAIN, even_shares=0.36), run(PLAIN, even_shares=0.36)).distances
+    assert alike.change.value == 0 and not alike.change.differs
+    assert alike.sentence(("a", "b")).endswith("neither is nearer beyond chance.")
+
+
+def test_prompts_of_one_run_and_other_tasks_are_not_compared() -> None:
+    fewer = {name: PLAIN[name] for name in ("CEO", "nurse")}
+    found = compared(run(PLAIN), run(fewer))
+    assert len(found.prompts) == 2
+    assert found.sentences(("a", "b"))[-1] == "2 prompts are in one run only."
+    other = run(PLAIN)
+    task = other.tasks["task"].model_copy(update={"task_hash": "another"})
+    other = other.model_copy(update={"tasks": {"task": task}})
+    assert compare_prompts(run(PLAIN), other) == []
+
+
+def test_what_was_added_to_prompts() -> None:
+    assert request_of(run(PLAIN)) is None
+    assert request_of(run(PLAIN, request=". Be fair.")) == "'Be fair'"
