@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +35,7 @@ _FREE = frozenset({
     "price_per_rewriting",
 })  # fmt: skip
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
-_LARGEST_NUMBER = 2**64  # of anything in results
+_LARGEST_OF = {float: sys.float_info.max, int: 2**64, bool: 1}
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 
 
@@ -235,5 +236,5 @@ def _not_finite(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _not_finite(inner, f"{where}[{number}]")
-    elif isinstance(value, float | int) and not abs(value) <= _LARGEST_NUMBER:
+    elif isinstance(value, float | int) and not abs(value) <= _LARGEST_OF[type(value)]:
         yield where

@@ -226,7 +226,7 @@ def test_no_journal_beside_it_is_played_back(submission: Path) -> None:
 
 @pytest.mark.parametrize("share", [1.0, 0.9, 0.5, 0.01])
 def test_no_write_ahead_log_beside_it_is_read(share: float, submission: Path) -> None:
-    """Of a writer that still runs, whole or cut: its pages would replace those that were checked."""
+    """Of a writer that still runs, whole or cut: its pages would replace those checked."""
     file, log = submission / "evidence.db", submission / "evidence.db-wal"
     honest = file.read_bytes()
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
