@@ -138,7 +138,7 @@ def relabel(rewriting: Path, **claimed: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("hf:./nowhere/Qwen3-8B", "No such folder"),
+        ("hf:./nowhere/Qwen3-8B", "is a path of this machine"),
         ("openai:gpt-4o", "it is on a server, which is not called"),
     ],
 )
@@ -191,6 +191,9 @@ def test_a_language_model_is_asked_again(tmp_path: Path) -> None:
     (run,) = (tmp_path / "runs").iterdir()
     submission = pack(run, tmp_path / "submissions", SilentReporter())
     verdict = verify(submission, draw=3)
+    assert verdict.level == "partly reproduced" and "rewritings" in verdict.stated
+    assert "is a path of this machine; --local reads it" in verdict.lacking[0]
+    verdict = verify(submission, draw=3, local=True)
     assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
     assert verdict.parts["rewritings"] == 3 and "rewritings" not in verdict.stated
 
@@ -220,7 +223,8 @@ def test_an_invented_revised_prompt_is_found_out(run: Path, tmp_path: Path) -> N
 
     edit_attempts(copy, invent)
     submission = pack(copy, tmp_path / "submissions", SilentReporter())
-    assert verify(submission).level == "recomputed"
+    verdict = verify(submission)
+    assert verdict.level == "recomputed" and "rewritings" in verdict.stated
     assert "is said to be of the prompt '" in refusal(submission, 2)
 
 
@@ -229,3 +233,17 @@ def test_no_text_may_be_left_out(made: Path, tmp_path: Path) -> None:
     submission = pack(made, tmp_path / "submissions", SilentReporter())
     edit_embeddings(submission, "texts", lambda keys, rows: (keys.pop(), rows[:-1])[1])
     assert "1 texts have no embedding by toyland" in refusal(submission)
+
+
+def test_few_invented_revised_prompts_stay_stated(run: Path, tmp_path: Path) -> None:
+    """What was not among the images made again is not called verified."""
+    copy = Path(shutil.copytree(run, tmp_path / "forged"))
+
+    def invent(rows: Rows) -> None:
+        rows[0]["revised_prompt"] = f"{rows[0]['text']}, diverse"
+
+    edit_attempts(copy, invent)
+    submission = pack(copy, tmp_path / "submissions", SilentReporter())
+    found = [verify(submission, 2, seed) for seed in range(3)]
+    missed = [verdict for verdict in found if not verdict.problems]
+    assert missed and all("rewritings" in verdict.stated for verdict in missed)
