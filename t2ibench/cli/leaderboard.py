@@ -108,13 +108,13 @@ def check(arguments: argparse.Namespace) -> int:
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    minutes, private = arguments.minutes, arguments.private_evidence
+    minutes, local = arguments.minutes, arguments.local
     verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
     if verifier.remark:
         print(verifier.remark, file=sys.stderr)
     refused, asked = 0, asked_images()
     for folder in folders:
-        verdict = verify(folder, arguments.draw, arguments.seed, minutes, private)
+        verdict = verify(folder, arguments.draw, arguments.seed, minutes, local)
         verifier.keep(folder, verdict)
         verifier.save()
         refused += verdict.level == "refused"
@@ -198,7 +198,7 @@ def _board(arguments: argparse.Namespace) -> Board:
 
     root = Path(arguments.submissions)
     file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    bounds = arguments.minutes, arguments.private_evidence
+    bounds = arguments.minutes, arguments.local
     verifier = Verifier([root], arguments.draw, file, *bounds)
 
     def tell(line: str) -> None:

@@ -144,9 +144,10 @@ def _add_shown(actions: Any, handler: Any, verify: Any) -> None:
             help="how long each may take (60)",
         )
         action.add_argument(
-            "--private-evidence",
+            "--local",
             action="store_true",
-            help="also read evidence from files of this machine and from private networks",
+            help="also read what lies on this machine or in a private network: evidence, and "
+            "models by their paths",
         )
         action.add_argument(
             "--verdicts",

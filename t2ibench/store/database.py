@@ -278,6 +278,9 @@ class Database:
             connection.set_progress_handler(_Steps(_STEPS), 1_000_000)
             if sys.version_info >= (3, 11):
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
+                connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+                connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
+            connection.set_authorizer(_may)
             known = [("table", name, name, sql) for name, (_, sql) in TABLES.items()]
             query = "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?"
             found = connection.execute(query, (len(known) + 1,)).fetchall()
@@ -295,6 +298,14 @@ class Database:
             raise BrokenDatabaseError(self.path, error) from error
         except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as error:
             raise BrokenDatabaseError(self.path, error) from error
+
+
+def _may(action: int, name: str | None, _: str | None, place: str | None, by: str | None) -> int:
+    """Of a stranger's database, the known tables are read, and nothing else is done."""
+    known = name in {*TABLES, "sqlite_master", "sqlite_schema"}
+    plain = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA}
+    reads = action == sqlite3.SQLITE_READ and known and place in {"main", None}
+    return sqlite3.SQLITE_OK if (plain or reads) and by is None else sqlite3.SQLITE_DENY
 
 
 class _Steps:

@@ -211,7 +211,7 @@ def test_a_rate_limit_is_said_and_waited_for(
 @pytest.mark.parametrize(
     ("args", "key", "message"),
     [
-        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "a user name or a password"),
+        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "a password into the service"),
         ("base_url=http://127.0.0.1:1/v1?key=hunter2", "sk-1234", "a query or a fragment"),
         ('base_url="http://[::1"', "sk-1234", "expected an address"),
         ("base_url=http://127.0.0.1:1", "hunter2\n", "cannot be sent"),

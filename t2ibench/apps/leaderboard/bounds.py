@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,6 +35,7 @@ _FREE = frozenset({
     "price_per_rewriting",
 })  # fmt: skip
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
+_LARGEST_OF = {float: sys.float_info.max, int: 2**64, bool: 1}
 _OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 
 
@@ -85,7 +86,7 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     if not path.is_file() or size > largest:
         raise ValueError(f"it has {size / 1e6:.1f} MB; {largest / 1e6:.0f} are accepted")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     level = [data]
@@ -95,6 +96,14 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
         if not level:
             return data
     raise ValueError("it is nested too deeply")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys are there once: readers do not agree on which one counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has a key twice")
+    return found
 
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
@@ -227,5 +236,5 @@ def _not_finite(value: Any, where: str) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _not_finite(inner, f"{where}[{number}]")
-    elif isinstance(value, float) and not math.isfinite(value):
+    elif isinstance(value, float | int) and not abs(value) <= _LARGEST_OF[type(value)]:
         yield where

@@ -97,6 +97,9 @@ def _check(database: Database) -> None:
     ((found,),) = database.read("PRAGMA integrity_check(1)")
     if found != "ok":
         raise T2IBenchError(f"is damaged: {found}")
+    ((pages,),), ((size,),) = database.read("PRAGMA page_count"), database.read("PRAGMA page_size")
+    if pages * size != database.path.stat().st_size:
+        raise T2IBenchError("holds something behind its last page")
     for table in TABLES:
         most = _MOST_ROWS if table in _TABLES else 0
         ((rows,),) = database.read(f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {most + 1})")

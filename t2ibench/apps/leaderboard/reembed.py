@@ -21,7 +21,6 @@ from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Quer
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
 from t2ibench.pipeline.scoring import EncoderEvidence
-from t2ibench.settings import RunSettings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import text_key
 
@@ -38,6 +37,7 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regen
     reasons: list[str] = []
     for spec in claims.command.encoder:
         try:
+            claims.check_paths(spec)
             encoder = create_encoder(spec, dtype=claims.command.dtype, recorded=True)
             encoders[encoder.name] = encoder
         except T2IBenchError as error:
@@ -176,7 +176,7 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
         # A judge that is named `clip` alone gets its encoder's name too.
         full = next((name for name in stores if name.startswith(f"{spec}:")), spec)
         try:
-            judge = _judge(full, claims.command)
+            judge = _judge(full, claims)
             judges[judge.name] = judge
         except T2IBenchError as error:
             reasons.append(str(error))
@@ -190,12 +190,13 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
             _compare_answers(judge_here, queries, evidence.store, found)
 
 
-def _judge(spec: str, command: RunSettings) -> Judge:
-    resolved = find_registered(JUDGES, spec)
+def _judge(spec: str, claims: Claims) -> Judge:
+    resolved, command = find_registered(JUDGES, spec), claims.command
     if on_server(JUDGES, spec):
         raise T2IBenchError(f"{spec} is on a server, which is not called.")
     if resolved is not None and not resolved.adapter.regenerates:
         raise T2IBenchError(f"{spec} holds answers that were given once.")
+    claims.check_paths(spec)
     taken = resolved.adapter.Args.model_fields if resolved else {}
     (judge,) = create_judges(
         [spec],

@@ -17,6 +17,7 @@ from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
+from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
@@ -75,7 +76,7 @@ class Regeneration:
         compared: Keys of the images that were compared with anything the submission holds.
         model: Whether the model could be made, so that its settings were compared.
         effective: Whether its effective settings were compared.
-        rewritten: Whether prompts were rewritten again, all of them alike.
+        rewritten: Whether rewritten prompts were made again, all of them alike.
         chosen: What was chosen to be made again.
     """
 
@@ -113,6 +114,7 @@ class Claims:
         plan: What its tasks need.
         images: What became of each image.
         stores: Its evidence.
+        local: Whether models may be read by paths of this machine.
     """
 
     folder: Path
@@ -122,6 +124,15 @@ class Claims:
     plan: Plan
     images: ImageStore
     stores: Stores
+    local: bool = False
+
+    def check_paths(self, *names: str) -> None:
+        """Refuse names of models that are paths: a stranger chooses no file of this machine."""
+        for name in names if not self.local else ():
+            parts = name.split(":")
+            rest = (":".join(parts[number:]) for number in range(len(parts)))
+            if any(is_path(one) and set("/\\~") & set(one) for one in rest):
+                raise T2IBenchError(f"{shown(name)} is a path of this machine; --local reads it.")
 
 
 def on_server(registry: Registry[Any], spec: str) -> bool:
@@ -201,6 +212,8 @@ def regenerate(
     if isinstance(generator, Rewritten):
         # What the rewriter refused never came to the model.
         chosen = [one for one in chosen if one.status == "ok" or one.revised_prompt is not None]
+    else:
+        found.rewritten = any(one.revised_prompt is not None for one in chosen)
     images = _generate(generator, chosen, found)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
@@ -229,6 +242,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
         return None
     dtype = results.model.settings.get("dtype")
     try:
+        claims.check_paths(manifest.model, manifest.model_args.get("lora", ""))
         generator = create_generator(
             manifest.model,
             manifest.model_args,

@@ -29,7 +29,7 @@ _LONGEST = 900.0  # seconds for all of it
 _REDIRECTS = 5
 _BLOCK = 1 << 20
 _PORTS = {"http": 80, "https": 443}
-_ALLOW = "--private-evidence reads it"
+_ALLOW = "--local reads it"
 # What fsspec may open for a stranger: stores of files, nothing that chains or reads archives.
 _STORES = ("hf", "s3", "gs", "az", "abfs")
 
@@ -86,7 +86,7 @@ def is_small(folder: Path) -> bool:
 
 
 @contextmanager
-def materialised(folder: Path, private: bool = False) -> Iterator[Path]:
+def materialised(folder: Path, local: bool = False) -> Iterator[Path]:
     """A submission with all of its files; of private networks and this disk only if allowed."""
     if not is_small(folder):
         yield folder
@@ -98,7 +98,7 @@ def materialised(folder: Path, private: bool = False) -> Iterator[Path]:
         target = Path(scratch) / folder.name
         shutil.copytree(folder, target, ignore=shutil.ignore_patterns(RESULTS))
         write_bytes(target / "results.json", unpacked(folder))
-        _fetch(manifest.evidence, folder, target / NAME, private)
+        _fetch(manifest.evidence, folder, target / NAME, local)
         yield target
 
 
@@ -130,7 +130,7 @@ def unpacked(folder: Path) -> bytes:
     return data
 
 
-def _fetch(evidence: Evidence, folder: Path, to: Path, private: bool) -> None:
+def _fetch(evidence: Evidence, folder: Path, to: Path, local: bool) -> None:
     """Copy the evidence, at most as many bytes as submission.json says."""
     if evidence.bytes > LARGEST:
         raise T2IBenchError(
@@ -139,7 +139,7 @@ def _fetch(evidence: Evidence, folder: Path, to: Path, private: bool) -> None:
     url, digest, size = evidence.url, hashlib.sha256(), 0
     shown, until = " ".join(url.split())[:200], monotonic() + _LONGEST
     try:
-        with closing(_blocks(url, folder, private)) as blocks, to.open("wb") as file:
+        with closing(_blocks(url, folder, local)) as blocks, to.open("wb") as file:
             for block in blocks:
                 size += len(block)
                 if monotonic() > until:
@@ -157,14 +157,14 @@ def _fetch(evidence: Evidence, folder: Path, to: Path, private: bool) -> None:
         raise T2IBenchError(f"{shown} is not the evidence that submission.json names")
 
 
-def _blocks(url: str, folder: Path, private: bool) -> Generator[bytes, None, None]:
+def _blocks(url: str, folder: Path, local: bool) -> Generator[bytes, None, None]:
     """What lies at an address, a block at a time."""
     scheme = urlsplit(url).scheme.lower() if "://" in url else "file"
     if scheme in _PORTS:
-        yield from _web(url, private)
+        yield from _web(url, local)
         return
     if scheme == "file":
-        if not private:
+        if not local:
             raise ValueError(f"it is a file outside of the submission; {_ALLOW}")
         path = Path(unquote(urlsplit(url).path)) if "://" in url else folder / url
         # Neither a pipe nor a device, which never end.
@@ -187,7 +187,7 @@ def _store(scheme: str, url: str, mode: str) -> Any:
     return fsspec.open(url, mode).open()
 
 
-def _web(url: str, private: bool) -> Iterator[bytes]:
+def _web(url: str, local: bool) -> Iterator[bytes]:
     """The parts of an answer as they come; redirects stay on the web, without this user's keys."""
     import httpx
 
@@ -197,7 +197,7 @@ def _web(url: str, private: bool) -> Iterator[bytes]:
             if parts.scheme.lower() not in _PORTS or not parts.hostname:
                 raise ValueError("it leads away from the web")
             request = client.build_request("GET", url)
-            if not private:  # the very one that was checked, whatever the name means by now
+            if not local:  # the very one that was checked, whatever the name means by now
                 request.extensions["sni_hostname"] = parts.hostname
                 request.url = request.url.copy_with(host=_public(parts))
             answer = client.send(request, stream=True)

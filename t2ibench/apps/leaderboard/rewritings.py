@@ -92,4 +92,5 @@ def _rewriter(claims: Claims) -> Rewriter:
         if not file.is_file():
             raise T2IBenchError("the submission does not hold them.")
         return create_rewriter(f"{_FILE}{file}", args)
+    claims.check_paths(spec)
     return create_rewriter(spec, args, dtype=claims.command.dtype, recorded=True)

@@ -30,7 +30,7 @@ class Verifier:
         roots: Folders of submissions.
         draw: Number of images of each to generate again.
         minutes: How long one may take.
-        private: Whether evidence may lie on this disk, or in a private network.
+        local: Whether evidence may lie on this disk, or in a private network.
         file: Where verdicts are kept between builds, and beside it, in a folder `FILE.scores`, the
             recomputed scores; None keeps none. It has to lie where nobody who submits can write.
 
@@ -47,9 +47,9 @@ class Verifier:
         draw: int = 0,
         file: Path | None = None,
         minutes: float = MINUTES,
-        private: bool = False,
+        local: bool = False,
     ) -> None:
-        self._draw, self._file, self._minutes, self._private = draw, file, minutes, private
+        self._draw, self._file, self._minutes, self._local = draw, file, minutes, local
         self._known: dict[str, Any] = {}
         self.remark: str | None = None
         if file is not None:
@@ -78,7 +78,7 @@ class Verifier:
                     results=read_results(scores),
                     paired=load_paired((scores / _INFLUENCES).read_bytes()),
                 )
-        found = verify(folder, self._draw, minutes=self._minutes, private=self._private)
+        found = verify(folder, self._draw, minutes=self._minutes, local=self._local)
         return self.keep(folder, found, key)
 
     def _scores(self, key: str) -> Path:

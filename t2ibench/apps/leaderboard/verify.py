@@ -123,13 +123,14 @@ def verify(
     draw: int = 0,
     seed: int | None = None,
     minutes: float = MINUTES,
-    private: bool = False,
+    local: bool = False,
 ) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
     verdict = Verdict("recomputed")
     try:
-        with deadline(60 * minutes), materialised(folder, private) as whole:
-            _verify(whole, draw, secrets.randbits(32) if seed is None else seed, verdict)
+        with deadline(60 * minutes), materialised(folder, local) as whole:
+            seed = secrets.randbits(32) if seed is None else seed
+            _verify(whole, draw, seed, verdict, local)
             # Where the evidence was put for the check is nobody's business.
             verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     except T2IBenchError as error:
@@ -155,7 +156,7 @@ def _bounded(lines: list[str]) -> list[str]:
     return [*shown, f"and {more} more"] if more > 0 else shown
 
 
-def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
+def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -> None:
     files, verdict.problems = plain_files(folder)
     if verdict.problems:
         return
@@ -190,11 +191,10 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
     verdict.stated += [] if can_regenerate(manifest.model) else ["model"]
     verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
-    verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
-    if thumbnails(folder):
-        verdict.stated.append("thumbnails")
+    verdict.stated += ["thumbnails"] if thumbnails(folder) else []
     if NAME not in files:
         verdict.level = "self-reported"
+        verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
         verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
         verdict.problems += thumbnail_problems(folder, ())
         verdict.notes.append("no evidence is included, so nothing could be recomputed")
@@ -205,10 +205,12 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     with closing(open_evidence(folder)) as database:
         plan = make_plan(list(tasks.values()), settings)
         images = ImageStore(database, manifest.fingerprint)
+        revised = any(one.revised_prompt is not None for one in images.all_attempts())
+        verdict.stated += ["rewritings"] if revised or results.model.rewriter is not None else []
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
-        claims = Claims(folder, manifest, results, command, plan, images, stores)
+        claims = Claims(folder, manifest, results, command, plan, images, stores, local)
         verdict.problems += model_row_problems(database, manifest)
         verdict.problems += attempt_problems(plan, images)
         verdict.problems += thumbnail_problems(folder, list(images.all_attempts()))
@@ -329,7 +331,7 @@ def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
         verdict.stated.remove("settings")
     if found.effective:
         verdict.stated.remove("effective_settings")
-    if found.rewritten:
+    if found.rewritten and "rewritings" in verdict.stated:
         verdict.stated.remove("rewritings")
     shown = {path.stem for path in thumbnails(claims.folder)}
     if shown and found.thumbnails == shown:

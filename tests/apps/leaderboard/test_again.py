@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.evidence import open_evidence
 from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.regenerate import sample_for_audit
+from t2ibench.apps.leaderboard.regenerate import Claims, sample_for_audit
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
@@ -252,10 +254,26 @@ ABSENT: dict[str, tuple[Callable[[Path], None], str, str, set[str]]] = {
 def test_what_is_not_here_lowers_the_verdict_in_words(kind: str, copy: Path) -> None:
     leave_out, level, message, parts = ABSENT[kind]
     leave_out(copy)
-    verdict = verify(packed_of(copy), draw=6)
+    folder = packed_of(copy)
+    assert "nowhere is a path of this machine; --local reads it" in verify(folder, 1).lacking[0]
+    verdict = verify(folder, draw=6, local=True)
     assert (verdict.level, verdict.problems) == (level, [])
     assert message in verdict.lacking[0]
     assert set(verdict.parts) == parts
+
+
+OTHERS = ["vectors:/etc/passwd", "clip:/usr", "vectors:~/x.txt", "clip:../../models", "text_of:/"]
+NAMES = ["toyland", "clip:openai/clip-vit-base-patch32", "open_clip:hf-hub:laion/CLIP", "tests", ""]
+
+
+def test_a_submission_names_no_file_of_the_verifier() -> None:
+    """What an encoder says of a file that is no model could be words of that file."""
+    claims: Any = Claims(Path(), *[None] * 6)  # type: ignore[arg-type]
+    claims.check_paths(*NAMES)
+    for spec in OTHERS:
+        with pytest.raises(T2IBenchError, match=f"{re.escape(spec)} is a path of this machine"):
+            claims.check_paths("toyland", spec)
+    replace(claims, local=True).check_paths(*OTHERS)
 
 
 def test_a_bundled_encoder_of_another_fingerprint_is_refused(copy: Path) -> None:

@@ -193,8 +193,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The draws that verifying was asked for; every submission holds."""
     calls: list[int] = []
 
-    def verify(folder: Path, draw: int, minutes: float, private: bool) -> Verdict:
-        assert (minutes, private) == (MINUTES, False)
+    def verify(folder: Path, draw: int, minutes: float, local: bool) -> Verdict:
+        assert (minutes, local) == (MINUTES, False)
         calls.append(draw)
         level = "reproduced" if draw else "recomputed"
         return Verdict(level, notes=[f"{draw} drawn"], results=read_results(folder))

@@ -99,12 +99,24 @@ def replace_file(name: str, text: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_text(text)
 
 
+def edit_text(path: Path, beginning: str) -> None:
+    """Another value of a key before the one that readers take."""
+    path.write_text(path.read_text().replace("{", beginning, 1))
+
+
 TEXTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "deep results": (replace_file("results.json", DEEP), "nested too deeply"),
     "results that nest a little too much": (
         replace_file("results.json", "[" * 60 + "]" * 60), "nested too deeply",
     ),
     "a deep manifest": (replace_file("submission.json", DEEP), "no readable submission.json"),
+    "results with a key twice": (
+        lambda folder: edit_text(folder / "results.json", '{"limited": true, '), "a key twice",
+    ),
+    "a manifest with a key twice": (
+        lambda folder: edit_text(folder / "submission.json", '{"name": "other", '),
+        "no readable submission.json",
+    ),
     "results that are not UTF-8": (
         lambda folder: (folder / "results.json").write_bytes(b"\xff\xfe"), "not a results file",
     ),
@@ -143,6 +155,13 @@ SELF_REPORTED: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "less than no image": (
         set_in("tasks", "occupations_t2iat", "n_images", value=-1), "negative number of images",
+    ),
+    "images without number": (
+        set_in("tasks", "occupations_t2iat", "n_images", value=10**400), "not a finite number",
+    ),
+    "refusals without number": (
+        set_in("tasks", "occupations_t2iat", "excluded", value={"refused": 10**4000}),
+        "not a finite number",
     ),
     "infinity": (set_in(*HEADLINE, "ci_high", value=float("inf")), "is not a finite number"),
     "not a number": (set_in(*HEADLINE, "fair_low", value=float("nan")), "not a finite number"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from t2ibench.apps.leaderboard import evidence
-from t2ibench.store.database import Database
+from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.schema import VERSION, content_id
 from tests.apps.leaderboard.forging import Rows, edit_attempts, edit_table, refusal, seal
 
@@ -53,6 +53,24 @@ def untyped(name: str, column: str, value: Any) -> Callable[[Path], None]:
         declare("TEXT", "BLOB")(folder)
         first(name, **{column: value})(folder)
         declare("BLOB", "TEXT")(folder)
+
+    return change
+
+
+def as_text(name: str, column: str, value: str) -> Callable[[Path], None]:
+    """A number that is stored as a text, which SQLite would have made a number again."""
+
+    def declare(old: str, new: str) -> None:
+        texts = f"replace(sql, '{column} {old}', '{column} {new}')"
+        sql(f"UPDATE sqlite_schema SET sql = {texts} WHERE name = '{name}'")(declared_in[0])
+
+    declared_in: list[Path] = []
+
+    def change(folder: Path) -> None:
+        declared_in.append(folder)
+        declare("INTEGER", "BLOB")
+        first(name, **{column: value})(folder)
+        declare("BLOB", "INTEGER")
 
     return change
 
@@ -120,6 +138,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "another encoding": (patch(56, bytes([0, 0, 0, 2])), "cannot be read|damaged"),
     "no database": (patch(0, b"#!/bin/sh\n"), "file is not a database"),
+    "another file behind it": (
+        lambda folder: (folder / "evidence.db").open("ab").write(b"PK\3\4" * 1000),
+        "something behind its last page",
+    ),
+    "more pages than there are": (patch(28, b"\x7f\xff\xff\xff"), "cannot be read|damaged"),
+    "free pages that are not free": (patch(32, b"\0\0\0\1\0\0\0\5"), "damaged"),
+    "pages of another size": (patch(16, b"\2\0"), "cannot be read|damaged"),
+    "room for an extension on each page": (patch(20, b"\x20"), "cannot be read|damaged"),
     "nothing": (cut(0.0), "it is not a database of t2ibench"),
     "the first page alone": (cut(0.01), "cannot be read|damaged"),
     "half of it": (cut(0.5), "cannot be read|damaged"),
@@ -127,6 +153,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a record": (add("run", {"key": "labels", "value": "1"}), "in its table run"),
     "texts as numbers": (untyped("answers", "answer", 7), " answers.answer"),
     "numbers as texts": (first("attempts", seed="0x"), " attempts.seed"),
+    "numbers as texts that are numbers": (as_text("attempts", "seed", "12"), " attempts.seed"),
     "fractions": (first("attempts", seed=0.5), " attempts.seed"),
     "no number": (first("embeddings", width=float("inf")), " embeddings.width"),
     "blobs as texts": (first("answers", image=b"\0" * 32), " answers.image"),
@@ -195,6 +222,46 @@ def test_no_journal_beside_it_is_played_back(submission: Path) -> None:
     assert evidence.content_problem(submission) is None  # even if it were let through
     assert file.read_bytes() == honest
     assert file.with_name("evidence.db-journal").read_bytes() == journal
+
+
+@pytest.mark.parametrize("share", [1.0, 0.9, 0.5, 0.01])
+def test_no_write_ahead_log_beside_it_is_read(share: float, submission: Path) -> None:
+    """Of a writer that still runs, whole or cut: its pages would replace those checked."""
+    file, log = submission / "evidence.db", submission / "evidence.db-wal"
+    honest = file.read_bytes()
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE answers SET answer = 'x'")
+        data, changed = log.read_bytes(), file.read_bytes()
+    file.write_bytes(changed)
+    log.write_bytes(data[: int(len(data) * share)])
+    assert len(data) > 4096
+    assert "evidence.db-wal' is not a file that a submission may contain" in refusal(submission)
+    assert evidence.content_problem(submission) is None  # even if it were let through
+    assert log.read_bytes() == data[: int(len(data) * share)]
+    log.unlink()
+    seal(submission)
+    assert content(submission) is not None
+    file.write_bytes(honest)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ATTACH DATABASE ':memory:' AS other", "ATTACH DATABASE 'file:/etc/passwd?mode=ro' AS x",
+        "CREATE TEMP TABLE t(x)", "DELETE FROM answers", "PRAGMA writable_schema = ON; SELECT 1",
+        "VACUUM INTO '/tmp/x'", "SELECT * FROM dbstat", "SELECT * FROM pragma_database_list",
+        "SELECT load_extension('x')", "BEGIN IMMEDIATE",
+    ],
+)  # fmt: skip
+def test_nothing_but_known_tables_is_read(statement: str, submission: Path) -> None:
+    database = Database(submission, "evidence.db", trusted=False)
+    before = (submission / "evidence.db").read_bytes()
+    assert database.read("SELECT count(*) FROM answers")
+    with pytest.raises((BrokenDatabaseError, sqlite3.Warning, sqlite3.ProgrammingError)):
+        database.read(statement)
+    assert (submission / "evidence.db").read_bytes() == before
 
 
 def content(folder: Path) -> list[Any] | None:

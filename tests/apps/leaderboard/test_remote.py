@@ -54,7 +54,7 @@ def test_what_stays_is_small_and_everything_is_recomputed(sent: Path, packed: Pa
     assert evidence.bytes == (sent / "evidence.db").stat().st_size
     verdict = checked(folder)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    with remote.materialised(folder, private=True) as whole:
+    with remote.materialised(folder, local=True) as whole:
         names = {path.relative_to(whole).as_posix() for path in whole.rglob("*") if path.is_file()}
         there = {
             path.relative_to(packed).as_posix() for path in packed.rglob("*.*") if path.is_file()
@@ -108,7 +108,7 @@ def server(sent: Path) -> Iterator[Callable[[str], str]]:
 
 def checked(folder: Path) -> Verdict:
     """The verdict of somebody who trusts this disk and this network."""
-    return verify(folder, private=True)
+    return verify(folder, local=True)
 
 
 def read_from(folder: Path, url: str) -> None:
@@ -209,7 +209,7 @@ def test_a_small_folder_holds_nothing_else(small: Path) -> None:
 
 def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "verdicts.json"
-    first = Verifier([small.parent], 0, file, private=True)
+    first = Verifier([small.parent], 0, file, local=True)
     (entry,) = read_board(small.parent, first).entries
     first.save()
     key = key_of(small)
@@ -254,7 +254,7 @@ def test_add_with_a_card_and_evidence_elsewhere(
     assert main([*given, "--evidence-to", str(away), "--evidence-url", away.as_uri()]) == 0
     output = tmp_path / "site"
     build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output)]
-    build.append("--private-evidence")
+    build.append("--local")
     assert main([*build, "--date", "2026-05-02"]) == 0
     page = (output / "model" / "toyland.html").read_text()
     for text in ("apache-2.0", "0.9B", "A. Person", 'href="https://example.org/m"', "2026-05-02"):
@@ -274,7 +274,7 @@ def test_builds_are_reproducible(small: Path, tmp_path: Path, monkeypatch: Any) 
     texts = []
     for name in ("one", "two"):
         output = tmp_path / name
-        words = ["leaderboard", "build", "--submissions", str(small.parent), "--private-evidence"]
+        words = ["leaderboard", "build", "--submissions", str(small.parent), "--local"]
         assert main([*words, "--output", str(output)]) == 0
         texts.append({
             path.relative_to(output).as_posix(): path.read_bytes()
@@ -308,7 +308,7 @@ def test_private_places_are_not_asked_unless_a_flag_says_so(
     monkeypatch.setattr("t2ibench.apps.leaderboard.remote.stat", None)  # no file is looked at
     read_from(small, url.format(port=port))
     (problem,) = verify(small).problems
-    assert "--private-evidence reads it" in problem
+    assert "--local reads it" in problem
 
 
 def test_a_public_server_leads_to_no_private_one(

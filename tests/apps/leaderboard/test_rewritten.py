@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from t2ibench import evaluate
@@ -15,11 +16,14 @@ from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.rewritings import NAME
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.apps.leaderboard.views import provenance
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.rewritten_generator import RewriterInfo, rewritten
+from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.settings import Settings
+from t2ibench.store.evidence import text_key
 from t2ibench.store.schema import content_id
 from t2ibench.tasks.index import load_tasks
 from tests.apps.leaderboard.conftest import board_of
@@ -138,7 +142,7 @@ def relabel(rewriting: Path, **claimed: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("hf:./nowhere/Qwen3-8B", "No such folder"),
+        ("hf:./nowhere/Qwen3-8B", "is a path of this machine"),
         ("openai:gpt-4o", "it is on a server, which is not called"),
     ],
 )
@@ -191,6 +195,9 @@ def test_a_language_model_is_asked_again(tmp_path: Path) -> None:
     (run,) = (tmp_path / "runs").iterdir()
     submission = pack(run, tmp_path / "submissions", SilentReporter())
     verdict = verify(submission, draw=3)
+    assert verdict.level == "partly reproduced" and "rewritings" in verdict.stated
+    assert "is a path of this machine; --local reads it" in verdict.lacking[0]
+    verdict = verify(submission, draw=3, local=True)
     assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
     assert verdict.parts["rewritings"] == 3 and "rewritings" not in verdict.stated
 
@@ -220,12 +227,41 @@ def test_an_invented_revised_prompt_is_found_out(run: Path, tmp_path: Path) -> N
 
     edit_attempts(copy, invent)
     submission = pack(copy, tmp_path / "submissions", SilentReporter())
-    assert verify(submission).level == "recomputed"
+    verdict = verify(submission)
+    assert verdict.level == "recomputed" and "rewritings" in verdict.stated
     assert "is said to be of the prompt '" in refusal(submission, 2)
 
 
-def test_no_text_may_be_left_out(made: Path, tmp_path: Path) -> None:
+def test_no_text_may_be_left_out(tmp_path: Path) -> None:
     """Without the embedding of one prompt, agreement with all prompts was not shown."""
-    submission = pack(made, tmp_path / "submissions", SilentReporter())
-    edit_embeddings(submission, "texts", lambda keys, rows: (keys.pop(), rows[:-1])[1])
+    evaluate("toyland", "mcas_sports", output_dir=tmp_path, **FEW)
+    run = tmp_path / "toyland"
+    copy = Path(shutil.copytree(run, tmp_path / "forged"))
+    plan = make_plan(load_tasks("mcas_sports"), Settings(images_per_prompt=2))
+    prompt = text_key(plan.prompt_texts[0])
+
+    def leave_out(keys: list[str], rows: Any) -> Any:
+        at = keys.index(prompt)
+        del keys[at]
+        return np.delete(rows, at, axis=0)
+
+    edit_embeddings(copy, "texts", leave_out)
+    with pytest.raises(T2IBenchError, match="Run the command again to complete the run"):
+        pack(copy, tmp_path / "submissions", SilentReporter())
+    submission = pack(run, tmp_path / "submissions", SilentReporter())
+    edit_embeddings(submission, "texts", leave_out)
     assert "1 texts have no embedding by toyland" in refusal(submission)
+
+
+def test_few_invented_revised_prompts_stay_stated(run: Path, tmp_path: Path) -> None:
+    """What was not among the images made again is not called verified."""
+    copy = Path(shutil.copytree(run, tmp_path / "forged"))
+
+    def invent(rows: Rows) -> None:
+        rows[0]["revised_prompt"] = f"{rows[0]['text']}, diverse"
+
+    edit_attempts(copy, invent)
+    submission = pack(copy, tmp_path / "submissions", SilentReporter())
+    found = [verify(submission, 2, seed) for seed in range(3)]
+    missed = [verdict for verdict in found if not verdict.problems]
+    assert missed and all("rewritings" in verdict.stated for verdict in missed)
