@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -11,11 +11,13 @@ from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html import sections
 from t2ibench.reports.html.sections import agreement_section, questions_of
 from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
+from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.results.builder import adjusted_run
 from t2ibench.results.display import text_only
+from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import (
     GeneratorInfo,
     Headline,
@@ -24,6 +26,8 @@ from t2ibench.results.schema import (
     TaskResult,
     TaskSettings,
 )
+from t2ibench.settings import Settings
+from t2ibench.stats import Correlation, MethodAgreement
 
 
 def task(method: str, p: float, n_images: int, **parts: object) -> TaskResult:
@@ -170,3 +174,35 @@ def test_what_is_no_report_is_not_shown(hostile: object) -> None:
     other = task("t2iat", 0.02, 8, details={"wording": hostile})
     assert wording_reports(other) == []
     assert "## Wordings" not in results_markdown(results(other=other))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("true", "reason", "said"),
+    [
+        ((1.02, 0.9, 1.0), None, "They agree; no difference beyond noise is shown."),
+        ((0.8, 0.5, 0.93), None, "They agree, but not fully: at most 0.93."),
+        ((0.3, -0.1, 0.6), None, "Cannot tell whether they agree: the interval holds 0."),
+        ((-0.8, -1.0, -0.5), None, "They see opposite leans."),
+        ((NAN, NAN, NAN), "5 items; 8 are the fewest", "Cannot tell: 5 items; 8 are the fewest."),
+    ],
+)
+def test_how_two_methods_agree_is_said_in_words(
+    true: tuple[float, float, float], reason: str | None, said: str
+) -> None:
+    measure = Measure("a", "t2iat", "clip", ("female", "male"), {}, {}, Settings())
+    skin = replace(measure, attribute=("dark", "light"))
+
+    def pair(second: Measure, linear: float, others: tuple[MeasuredPair, ...] = ()) -> MeasuredPair:
+        seen = Correlation(linear, linear - 0.1, linear + 0.1)
+        found = MethodAgreement(20, seen, seen, (0.9, 0.8), Correlation(*true), reason)
+        return MeasuredPair(measure, second, found, (), others)
+
+    assert in_words(pair(measure, 0.6, (pair(skin, 0.2),))) == said
+    other = in_words(pair(measure, 0.6, (pair(skin, 0.2), pair(skin, -0.7))))
+    assert other == f"{said} Another attribute (dark / light) goes along as much."
+    page = str(agreement_section(run_view(results(**BOTH)), [pair(measure, 0.6)]))
+    assert "Do the methods agree?" in page and "a, clip" in page
+    assert (">female / male: cannot tell<" in page) == (reason is not None)
