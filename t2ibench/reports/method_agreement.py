@@ -19,7 +19,7 @@ NOTE = (
     "share of the differences between items that is not noise. Another attribute of the same "
     "items should go along less."
 )
-_FULL = 1.0
+_FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(found: Correlation) -> str:
