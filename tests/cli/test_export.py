@@ -45,7 +45,7 @@ def test_wrong_input_is_one_line(words: tuple[str, ...], said: str, run: Path, c
     assert status == 1 and said in errors and "Traceback" not in errors
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
     from datasets import load_dataset
 

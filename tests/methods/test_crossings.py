@@ -105,7 +105,7 @@ def test_excess_by_hand() -> None:
     assert cell["independent_share"].value == pytest.approx(0.4 - 10 / 9 * 0.24)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_nothing_is_found_where_nothing_is_planted() -> None:
     task = crossed_task(["gender", "skin", "age"])
     rng = np.random.default_rng(5)

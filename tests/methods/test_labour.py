@@ -114,7 +114,7 @@ class LabelledEvidence(WorldEvidence):
         return dict(enumerate(self.truth[prompt][:3]))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
     shares = {word: WOMEN[word] for word in HUNDRED}
     values = np.array(list(shares.values()))

@@ -120,7 +120,7 @@ def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     assert low is not None and high is not None and low < 0.81 < high
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_headline_does_not_depend_on_how_many_images_were_drawn() -> None:
     means = []
     for n in (3, 10, 40):

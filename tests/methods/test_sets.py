@@ -61,7 +61,7 @@ def results(task: OccupationsTask, shares: Sequence[Sequence[float]], n: int) ->
     return [score(task, make_evidence(task, shares, seed), QUICK) for seed in range(n)]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_sets_that_lean_alike_do_not_differ(share: float) -> None:
     found = results(make_task(4), [(share, 1 - share)] * 4, 30)
@@ -72,7 +72,7 @@ def test_sets_that_lean_alike_do_not_differ(share: float) -> None:
     assert np.mean(anything) <= 0.17
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_planted_differences_come_back() -> None:
     leans = (0.6, 0.0, 0.0, -0.6)
     found = results(make_task(4), [((1 + x) / 2, (1 - x) / 2) for x in leans], 25)
@@ -88,7 +88,7 @@ def test_planted_differences_come_back() -> None:
     assert "Images of set0 lean further to male, and those of set3 to female." in said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_groups_are_compared_pair_by_pair() -> None:
     """The sets differ in how often they show the first two groups; the third has no part in it."""
     task = make_task(3, ("male", "female", "neither"))

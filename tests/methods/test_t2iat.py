@@ -373,7 +373,7 @@ def test_the_planted_lean_comes_back_in_both_questions() -> None:
         assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("neutral", ["a photo of {stimulus}", "a {big|small} {stimulus}"])
 def test_without_a_bias_little_is_found(neutral: str) -> None:
     task = make_task(prompts={"neutral": neutral, "guided": "a photo of {stimulus}, {attribute}"})

@@ -219,7 +219,7 @@ def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) 
     return spec, WorldEvidence(embeddings, vectors, replies)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("images", [10, 100])
 def test_societal_and_incidental_axes_have_the_leans_that_were_planted(images: int) -> None:
     """One set of ten images is .3 off by chance: what a mean over few sets shows is no bias."""

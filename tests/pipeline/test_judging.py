@@ -51,7 +51,7 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_planted_shares_come_back(tmp_path: Path) -> None:
     results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
     task = results.tasks["openbias_winobias"]

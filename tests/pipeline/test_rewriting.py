@@ -299,7 +299,7 @@ def test_a_server_rewrites_and_score_needs_it_no_more(
     assert status == 0, said
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_do_not_rewrite(tmp_path: Path) -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
         return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
@@ -331,7 +331,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
         # A server that never says the same twice: the run has one text of each prompt all the same.

@@ -106,7 +106,7 @@ def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:
     assert cli(*words, "--until-precise", "3")[0] == 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """100 simulated runs, through the same rule: coverage and rejections as at a fixed size."""
     from t2ibench.power.forecasters import forecaster, least

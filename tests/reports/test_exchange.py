@@ -152,7 +152,7 @@ print(json.dumps({"issues": [*issues.errors, *issues.warnings], "records": recor
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_croissant_is_valid_and_its_records_are_the_files(taskset: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _READ, str(taskset / "croissant.json")],

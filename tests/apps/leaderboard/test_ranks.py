@@ -109,7 +109,7 @@ def test_pairing_ranks_what_independent_images_cannot() -> None:
     assert apart == [Rank(1, 2, 2)] * 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shares", [(0.5,) * 6, (0.6, 0.4, 0.7, 0.3, 0.5, 0.5)])
 def test_more_images_win_no_rank(shares: tuple[float, ...]) -> None:
     """Two models that lean alike; one has twice the images of the other."""

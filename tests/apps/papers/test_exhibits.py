@@ -25,7 +25,7 @@ from t2ibench.results.schema import Results
 from tests.apps.papers.conftest import FEW, SMALL, exhibits, ours, write
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 EXAMPLES, FLOWERS = "openbias_examples", "t2iat_flowers_insects_as_published"
 
 
