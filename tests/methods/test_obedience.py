@@ -141,3 +141,32 @@ def test_a_mixture_has_less_in_common_but_is_no_longer() -> None:
     assert of_a[0][0] == pytest.approx(5.0) and of_both[0][0] == pytest.approx(4.0 - 1 / 3)
     (scaled,) = equal_spread([mixed], of_both)
     assert common_squares([scaled])[0][0] == pytest.approx(1.0)
+
+
+def _prompts(spreads: list[float], n: int, seed: int = 0) -> PromptImages:
+    """Unit images about one common direction, with a spread for each prompt."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(np.array(spreads), n)[:, None] * rng.normal(size=(len(spreads) * n, 64)) / 8
+    rows[:, 0] += 1.0
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    names = [f"prompt {k}" for k in range(len(spreads))]
+    clusters = np.repeat(np.arange(len(spreads)), n)
+    return PromptImages(rows, clusters, names, np.tile(np.arange(n), len(spreads)))
+
+
+def test_spread_of_few_images_is_that_of_their_kind() -> None:
+    """What five images of a prompt seem to have less in common than others is mostly noise."""
+    (few,), (many,) = (common_squares([_prompts([0.8] * 20, n)]) for n in (5, 200))
+    assert few.std() < 0.01 and few.mean() == pytest.approx(many.mean(), abs=0.02)
+
+
+def test_spread_that_differs_by_more_than_noise_is_kept() -> None:
+    (found,) = common_squares([_prompts([0.3, 1.2] * 10, 40)])
+    assert found[::2].mean() - found[1::2].mean() == pytest.approx(
+        1 / (1 + 0.3**2) - 1 / (1 + 1.2**2), abs=0.05
+    )
+
+
+def test_two_images_of_a_prompt_do_not_show_how_much_it_varies() -> None:
+    (found,) = common_squares([_prompts([0.3, 1.2] * 10, 2)])
+    assert np.ptp(found) == 0

@@ -81,3 +81,9 @@ def test_where_nothing_varies_the_interval_is_the_value() -> None:
 def test_denominators_of_nothing_but_noise_leave_everything_open() -> None:
     found = mean_square([1.0, 1.0], [0.5, 0.5], [9, 9], [0.1, 0.1], [1.0, 1.0])
     assert found.low == 0.0 and found.high == np.inf and 0 < found.p < 1
+
+
+def test_an_f_test_has_no_more_degrees_of_freedom_than_effects() -> None:
+    """Of few images that are like A or like B variances vary little, and would count as more."""
+    found = mean_square([0.1] * 8, [1.0] * 8, [4] * 8)
+    assert found.df == (8.0, pytest.approx(48.0))
