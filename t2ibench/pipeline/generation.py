@@ -87,7 +87,13 @@ def generated(
                 if isinstance(generator, GeneratesInParts):
                     parts = _in_parts(generator, batch)
                 else:
-                    parts = [list(zip(batch, generate_batch(generator, batch), strict=True))]
+                    try:
+                        drawn = _checked(batch, generator.generate(batch))
+                    except T2IBenchError:
+                        raise
+                    except (Exception, SystemExit) as error:
+                        drawn = _one_by_one(generator, batch, error)
+                    parts = [list(zip(batch, drawn, strict=True))]
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading
 
 if TYPE_CHECKING:
     import torch
@@ -87,17 +87,13 @@ class ClipEncoder:
         def part(kind: Any, **options: Any) -> Any:
             return kind.from_pretrained(source, trust_remote_code=False, **local, **options)
 
-        try:
-            with quietly():
-                model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
-                tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
-        except Exception as error:
-            raise T2IBenchError(
-                f"transformers could not load '{source}': {first_line(error)}",
-                loading_hint(source, error)
-                or "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
-                "folder with model, tokenizer and image processor.",
-            ) from error
+        with loading(
+            source,
+            "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a folder "
+            "with model, tokenizer and image processor.",
+        ):
+            model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
+            tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
         if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
             raise T2IBenchError(
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",

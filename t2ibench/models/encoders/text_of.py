@@ -21,7 +21,7 @@ from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading, loading_hint
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
@@ -158,19 +158,14 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
 
     options = {"trust_remote_code": False, **local}
     words = part.replace(_DEFAULT, "tokenizer")
-    try:
-        with quietly():
-            model = kind.from_pretrained(
-                where, subfolder=part, use_safetensors=True, dtype=dtype, **options
-            )
-            tokenizer = AutoTokenizer.from_pretrained(
-                where, subfolder=words, padding_side="right", **options
-            )
-    except Exception as error:
-        raise T2IBenchError(
-            f"transformers could not load {part} of '{shown(where)}': {first_line(error)}",
-            loading_hint(where, error) or "Weights have to be safetensors.",
-        ) from error
+    what = f"{part} of '{shown(where)}'"
+    with loading(where, "Weights have to be safetensors.", what=what):
+        model = kind.from_pretrained(
+            where, subfolder=part, use_safetensors=True, dtype=dtype, **options
+        )
+        tokenizer = AutoTokenizer.from_pretrained(
+            where, subfolder=words, padding_side="right", **options
+        )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer

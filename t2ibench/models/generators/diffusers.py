@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request, Sizes
-from t2ibench.models.devices import choose_device, model_dtype
+from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks, passthrough, speed
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
@@ -148,13 +148,7 @@ class DiffusersGenerator:
         if self._pipeline is None:
             return
         self._pipeline = self._prompts = None
-        import gc
-
-        import torch
-
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        free_memory()
 
     def effective_settings(self) -> Mapping[str, Any]:
         """What the pipeline really uses, its own defaults resolved; empty before it is loaded."""
