@@ -232,32 +232,6 @@ def test_one_failing_image_costs_one_image(
     assert "10 filtered" in page and "failed" not in page
 
 
-def test_a_generator_that_cannot_work_says_so_once(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def generate(*_: object) -> list[GeneratedImage]:
-        raise RuntimeError("driver is too old")
-
-    monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    status, _, err = cli("run", *small_flags(tmp_path))
-    assert status == 1
-    assert "images all failed; the last error: RuntimeError: driver is too old" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.slow
-def test_a_corrupt_image_is_named_and_generated_again(
-    reference: Path, tmp_path: Path, cli: Cli
-) -> None:
-    assert cli("run", *small_flags(tmp_path), "--generate-only")[0] == 0
-    victim = sorted((tmp_path / "toyland" / "images").rglob("*.png"))[3]
-    victim.write_bytes(b"not a picture")
-    status, _, err = cli("run", *small_flags(tmp_path))
-    assert status == 0
-    assert victim.name in err and "changed since it was stored" in err
-    assert outputs(tmp_path) == outputs(reference)
-
-
 @pytest.mark.slow
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
     reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
