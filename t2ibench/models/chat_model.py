@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights
 from t2ibench.models.hub import ask_hub
@@ -20,9 +21,8 @@ class ChatModel:
     must not depend on what else is asked.
 
     Args:
-        source: A hub id, or a folder that save_pretrained wrote.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
+        request: Its source is a hub id, or a folder that save_pretrained wrote; its precision is
+            by default bfloat16 on CUDA and float32 elsewhere.
         max_tokens: Longest reply.
 
     Attributes:
@@ -33,17 +33,10 @@ class ChatModel:
         T2IBenchError: it looks like a path, and the folder does not exist.
     """
 
-    def __init__(
-        self,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        max_tokens: int = 1024,
-    ) -> None:
-        self._where, self.identity = find_weights(source, "hf:")
-        self._device = choose_device(device)
-        self.dtype = model_dtype(dtype, self._device)
+    def __init__(self, request: Request[Any], max_tokens: int) -> None:
+        self._where, self.identity = find_weights(request.source, "hf:")
+        self._device = choose_device(request.device)
+        self.dtype = model_dtype(request.dtype, self._device)
         self._max_tokens = max_tokens
         self._tokenizer: Any = None
         self._model: Any = None

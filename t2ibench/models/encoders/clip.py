@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,11 +37,8 @@ class ClipEncoder:
     """A two-tower model of transformers (see models.protocols.Encoder).
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote (model, tokenizer and image
-            processor).
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is float32.
+        request: Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer
+            and image processor); its precision is float32 by default.
         at_once: Whether it is loaded now, so that what is wrong with it is told before anything
             is generated; else with its first image or text.
 
@@ -48,20 +46,12 @@ class ClipEncoder:
         T2IBenchError: it cannot be loaded, or has no image and text tower.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        at_once: bool = True,
-    ) -> None:
-        where, identity = find_weights(source, "clip:")
-        self.name = name
+    def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:
+        where, identity = find_weights(request.source, "clip:")
+        self.name = request.spec
         self.embeds_images = True
-        self._device = choose_device(device)
-        self._precision = dtype_name(dtype) or "float32"
+        self._device = choose_device(request.device)
+        self._precision = dtype_name(request.dtype) or "float32"
         self._batch, self.batch_size = batch_sizes(self._device)
         self._folder = Path(where) if Path(where).is_dir() else None
         self._loaded = cache(lambda: self._load(where))
@@ -155,19 +145,14 @@ class ClipEncoder:
         return unit_rows(encode(texts, self._batch, call))
 
 
-def _create(request: Request[Arguments]) -> ClipEncoder:
-    return ClipEncoder(request.spec, request.source, device=request.device, dtype=request.dtype)
-
-
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
-    folder = str(bundled_model(request.spec))
     # So small that a CPU will do; and a run that lacks nothing need not load it, nor torch.
-    device = request.device or "cpu"
-    return ClipEncoder(request.spec, folder, device=device, dtype=request.dtype, at_once=False)
+    folder, device = str(bundled_model(request.spec)), request.device or "cpu"
+    return ClipEncoder(replace(request, source=folder, device=device), at_once=False)
 
 
 ADAPTER = Adapter(
-    create=_create,
+    create=ClipEncoder,
     form="clip:ID_OR_DIR",
     description="CLIP or SigLIP through transformers",
 )

@@ -10,10 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
-from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.locations import is_file
 from t2ibench.store.file_errors import reading
@@ -144,12 +143,8 @@ def _number(cell: bytes) -> float:
         return math.nan
 
 
-def _create(request: Request[Arguments]) -> VectorEncoder:
-    return VectorEncoder(request.spec, Path(request.source).expanduser())
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda request: VectorEncoder(request.spec, Path(request.source).expanduser()),
     form="vectors:FILE",
     description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
     embeds_images=False,

@@ -50,32 +50,21 @@ class VlmJudge:
     differ in their last digits. Exact ties go to the class named first.
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote (model and processor).
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        max_tokens: Longest free answer.
+        request: Its source is a hub id, or a folder that save_pretrained wrote (model and
+            processor); its precision is by default bfloat16 on CUDA and float32 elsewhere.
 
     Raises:
         T2IBenchError: the processor cannot be loaded. The weights are loaded with the first
             question, when the generator has left the memory.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        max_tokens: int = 32,
-    ) -> None:
-        self._source, identity = find_weights(source, "vlm:")
-        self.name = name
+    def __init__(self, request: Request[VlmArguments]) -> None:
+        self._source, identity = find_weights(request.source, "vlm:")
+        self.name = request.spec
         self.batch_size = 32
-        self._device = choose_device(device)
-        self._dtype = torch_dtype(model_dtype(dtype, self._device))
-        self._max_tokens = max_tokens
+        self._device = choose_device(request.device)
+        self._dtype = torch_dtype(model_dtype(request.dtype, self._device))
+        self._max_tokens = request.args.max_tokens
         self._model: Any = None
         self._passes: SharedPasses | None = None
         self._shares = True
@@ -87,7 +76,7 @@ class VlmJudge:
                 "adapter": "vlm judge 1",
                 "weights": identity(),
                 "dtype": str(self._dtype),
-                "max_tokens": max_tokens,
+                "max_tokens": self._max_tokens,
             }
         )
 
@@ -318,18 +307,8 @@ def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
     return torch.cat([value, more], dim=1)
 
 
-def _create(request: Request[VlmArguments]) -> VlmJudge:
-    return VlmJudge(
-        request.spec,
-        request.source,
-        device=request.device,
-        dtype=request.dtype,
-        max_tokens=request.args.max_tokens,
-    )
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=VlmJudge,
     form="vlm:ID_OR_DIR",
     description="a vision-language model of transformers (LLaVA, Qwen-VL, …)",
     Args=VlmArguments,
