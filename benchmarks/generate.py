@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from t2ibench.models.adapter import Request
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.work import generate_images
@@ -195,8 +196,9 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
         for index in range(args.images)
     ]
     options = DiffusersArguments(steps=args.steps, **({"compile": True} if args.compile else {}))
+    saved = str(folder / name / "saved")
     generator = DiffusersGenerator(
-        str(folder / name / "saved"), name, options, device=args.device, dtype=args.dtype
+        Request(name, saved, options, device=args.device, dtype=args.dtype)
     )
     generator.load()
     plain = (

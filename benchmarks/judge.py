@@ -42,9 +42,10 @@ from transformers import (
     pipeline,
 )
 
+from t2ibench.models.adapter import Request
 from t2ibench.models.devices import quietly
 from t2ibench.models.judges.replies import instruction
-from t2ibench.models.judges.vlm import VlmJudge
+from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
 from t2ibench.models.protocols import Query
 
 CLASSES = ("female", "male", "young", "middle-aged", "old", "light skin", "dark skin", "a crowd")
@@ -219,8 +220,9 @@ def queries(count: int, questions: int, classes: int) -> list[Query]:
 
 def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     dtype = getattr(torch, options.dtype)
+    args = VlmArguments(max_tokens=TOKENS)
     judge = VlmJudge(
-        f"vlm:{name}", str(folder), device=options.device, dtype=options.dtype, max_tokens=TOKENS
+        Request(f"vlm:{name}", str(folder), args, device=options.device, dtype=options.dtype)
     )
     said: list[str] = []
     judge.report_waits(said.append)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Request
+from t2ibench.models.devices import choose_device, free_memory, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.language import Message
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading
 
 
 class ChatModel:
@@ -20,9 +21,8 @@ class ChatModel:
     must not depend on what else is asked.
 
     Args:
-        source: A hub id, or a folder that save_pretrained wrote.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
+        request: Its source is a hub id, or a folder that save_pretrained wrote; its precision is
+            by default bfloat16 on CUDA and float32 elsewhere.
         max_tokens: Longest reply.
 
     Attributes:
@@ -33,17 +33,10 @@ class ChatModel:
         T2IBenchError: it looks like a path, and the folder does not exist.
     """
 
-    def __init__(
-        self,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        max_tokens: int = 1024,
-    ) -> None:
-        self._where, self.identity = find_weights(source, "hf:")
-        self._device = choose_device(device)
-        self.dtype = model_dtype(dtype, self._device)
+    def __init__(self, request: Request[Any], max_tokens: int) -> None:
+        self._where, self.identity = find_weights(request.source, "hf:")
+        self._device = choose_device(request.device)
+        self.dtype = model_dtype(request.dtype, self._device)
         self._max_tokens = max_tokens
         self._tokenizer: Any = None
         self._model: Any = None
@@ -56,24 +49,17 @@ class ChatModel:
         local = ask_hub(source, "config.json")
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        try:
-            with quietly():
-                self._tokenizer = AutoTokenizer.from_pretrained(
-                    source, trust_remote_code=False, **local
-                )
-                model = AutoModelForCausalLM.from_pretrained(
-                    source,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    dtype=torch_dtype(self.dtype),
-                    **local,
-                )
-        except Exception as error:
-            raise T2IBenchError(
-                f"transformers could not load '{source}': {first_line(error)}",
-                loading_hint(source, error)
-                or "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder.",
-            ) from error
+        with loading(source, "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder."):
+            self._tokenizer = AutoTokenizer.from_pretrained(
+                source, trust_remote_code=False, **local
+            )
+            model = AutoModelForCausalLM.from_pretrained(
+                source,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=torch_dtype(self.dtype),
+                **local,
+            )
         if not self._tokenizer.chat_template:
             raise T2IBenchError(
                 f"'{source}' has no chat template.", "Give an instruction-tuned model."
@@ -82,14 +68,8 @@ class ChatModel:
 
     def release(self) -> None:
         """Free its memory; it is loaded again when it is asked again."""
-        import gc
-
-        import torch
-
         self._model = None
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        free_memory()
 
     def reply(self, messages: Sequence[Message], temperature: float = 0.0, seed: int = 0) -> str:
         """Continue a conversation."""

@@ -109,3 +109,14 @@ def quietly() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
+
+
+def free_memory() -> None:
+    """Give back what models held that nothing names any more."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

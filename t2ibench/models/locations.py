@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.models.devices import quietly
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -75,6 +77,28 @@ def no_folder(text: str, hint: str | None = None) -> T2IBenchError:
     except (OSError, ValueError, RuntimeError):
         pass
     return T2IBenchError(message, hint)
+
+
+@contextmanager
+def loading(
+    source: str,
+    hint: str,
+    *,
+    what: str | None = None,
+    library: str = "transformers",
+    flag: str | None = None,
+) -> Iterator[None]:
+    """Load a model quietly; what a library raises is one line with its likeliest cause."""
+    try:
+        with quietly():
+            yield
+    except T2IBenchError:
+        raise
+    except Exception as error:
+        raise T2IBenchError(
+            f"{library} could not load {what or repr(source)}: {first_line(error)}",
+            loading_hint(source, error, flag) or hint,
+        ) from error
 
 
 def loading_hint(source: str, error: BaseException, flag: str | None = None) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict, create_model
 
-from t2ibench.arguments import Arguments
+from t2ibench.arguments import Arguments, read_args
 from t2ibench.errors import T2IBenchError, failing, nearest, shown, visible
 from t2ibench.models.adapter import Adapter, Request, listed
 from t2ibench.models.devices import check_device, dtype_name
@@ -145,6 +145,56 @@ def members_of(protocol: type) -> list[str]:
 def lacking(value: object, protocol: type) -> list[str]:
     """Members of a Protocol that an object does not have."""
     return [name for name in members_of(protocol) if not hasattr(value, name)]
+
+
+def resolve(
+    registry: Registry[Any], spec: str, *, recorded: bool = False, others: Iterable[str] = ()
+) -> ResolvedAdapter:
+    """The adapter that a text names; an error where there is none."""
+    resolved = find_registered(registry, spec) or find_target(registry, spec, recorded=recorded)
+    if resolved is None:
+        kind = registry.kind
+        raise T2IBenchError(
+            f"Unknown {kind} '{shown(spec)}'.{closest(spec, registry, others)}",
+            f"{kind.capitalize()}s: {', '.join(forms(registry))}, package.module:factory; "
+            f"`t2ibench ls {kind}s` says more.",
+        )
+    return resolved
+
+
+def create(
+    registry: Registry[Adapter[T]],
+    protocol: Any,
+    spec: str | T,
+    args: Mapping[str, Any] | None,
+    *,
+    device: str | None = None,
+    dtype: str | None = None,
+    recorded: bool = False,
+) -> T:
+    """Make a model of a registry, or check that an object is one."""
+    kind = registry.kind
+    if not isinstance(spec, str):
+        return given_object(spec, protocol, kind, args)
+    resolved = resolve(registry, spec, recorded=recorded)
+    request = Request(
+        spec=spec,
+        source=resolved.source,
+        args=read_args(resolved.adapter.Args, args or {}, spec, flag=f"--{kind}-args"),
+        device=device,
+        dtype=dtype,
+        recorded=recorded,
+    )
+    model: T = made(resolved.adapter, request, protocol, kind)
+    return model
+
+
+def given_object(value: T, protocol: Any, kind: str, args: object = None) -> T:
+    """An object that is a model, and takes no arguments any more."""
+    name = getattr(value, "name", type(value).__name__)
+    if args:
+        raise T2IBenchError(f"'{name}' is an object; it does not take {kind} arguments.")
+    return checked(value, protocol, kind, str(name))
 
 
 def made(adapter: Adapter[T], request: Request[Any], protocol: Any, kind: str) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from t2ibench.models.protocols import (
     ReportsSettings,
     ReportsWaits,
 )
+from t2ibench.models.resolution import members_of
 from t2ibench.store.rewrites import StoredRewriting
 
 
@@ -184,29 +185,6 @@ class _InParts(Rewritten):
             yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
 
 
-class _Charges(Rewritten):
-    inner: Any
-
-    @property
-    def cost(self) -> float | None:
-        """See models.protocols.Charges."""
-        cost: float | None = self.inner.cost
-        return cost
-
-    @cost.setter
-    def cost(self, value: float | None) -> None:
-        self.inner.cost = value
-
-    def limit_cost(self, most: float, before: float = 0.0) -> None:
-        """See models.protocols.Charges."""
-        self.inner.limit_cost(most, before)
-
-    def forecast(self, requests: Sequence[ImageRequest]) -> str:
-        """See models.protocols.Charges."""
-        sentence: str = self.inner.forecast(requests)
-        return sentence
-
-
 class _Expects(Rewritten):
     inner: Any
 
@@ -218,44 +196,22 @@ class _Expects(Rewritten):
             self.inner.expect(list(dict.fromkeys(texts)))
 
 
-class _Reports(Rewritten):
-    inner: Any
-
-    def effective_settings(self) -> Mapping[str, Any]:
-        """See models.protocols.ReportsSettings."""
-        settings: Mapping[str, Any] = self.inner.effective_settings()
-        return settings
+_OWN: dict[type, type[Rewritten]] = {GeneratesInParts: _InParts, ExpectsPrompts: _Expects}
+_PASSED_ON = (Charges, ReportsSettings, Releasable, ReportsWaits)
 
 
-class _Releases(Rewritten):
-    inner: Any
-
-    def release(self) -> None:
-        """See models.protocols.Releasable."""
-        self.inner.release()
-
-
-class _Waits(Rewritten):
-    inner: Any
-
-    def report_waits(self, tell: Callable[[str], None]) -> None:
-        """See models.protocols.ReportsWaits."""
-        self.inner.report_waits(tell)
-
-
-_OPTIONAL: tuple[tuple[type, type[Rewritten]], ...] = (
-    (GeneratesInParts, _InParts),
-    (Charges, _Charges),
-    (ExpectsPrompts, _Expects),
-    (ReportsSettings, _Reports),
-    (Releasable, _Releases),
-    (ReportsWaits, _Waits),
-)
+def _of_inner(name: str) -> property:
+    return property(
+        lambda self: getattr(self.inner, name),
+        lambda self, value: setattr(self.inner, name, value),
+    )
 
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
     """A generator behind a rewriter, with the optional members that the generator has."""
-    bases = [made for protocol, made in _OPTIONAL if isinstance(generator, protocol)]
-    kind = type("Rewritten", (*bases, Rewritten), {})
+    bases = [made for protocol, made in _OWN.items() if isinstance(generator, protocol)]
+    has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
+    members = {name: _of_inner(name) for protocol in has for name in members_of(protocol)}
+    kind = type("Rewritten", (*bases, Rewritten), members)
     model: Generator = kind(generator, info)
     return model

@@ -58,15 +58,13 @@ def warn_of(
     prepared: Prepared,
     reporter: ConsoleReporter | SilentReporter,
     further: Sequence[str] = (),
-    *,
-    level: int = 3,
 ) -> None:
     """What a caller must know, as warnings; a reporter on the console has told the rest."""
     lines = list(prepared.warnings)
     lines += prepared.exclusions
     lines += reporter.warnings if isinstance(reporter, SilentReporter) else []
     for line in dict.fromkeys([*lines, *further]):
-        warnings.warn(line, stacklevel=level)
+        warnings.warn(line, stacklevel=3)
 
 
 def _object(value: Any, protocol: Any, kind: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache
-from t2ibench.pipeline.scoring import open_stores, score_plan
+from t2ibench.pipeline.scoring import Scored, open_stores, score_plan
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
@@ -52,8 +53,8 @@ def rescore(path: Path, reporter: Reporter) -> Rescored:
 
 def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     record = folder.record
-    people = label_judge(folder.database, LabelStore(folder.database))
-    if not record.encoders and not record.judges and not people:
+    labels = LabelStore(folder.database)
+    if not record.encoders and not record.judges and not labels.all():
         raise T2IBenchError(
             f"{folder.path} holds images but no evidence yet.",
             "Run the original command without --generate-only, or let people answer: "
@@ -66,29 +67,62 @@ def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
     images = None
     if record.generator:
         images = ImageStore(folder.database, record.generator.fingerprint)
-    stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
-    stores = replace(stores, people=people, checks=record.judge_checks)
-    damages = [*([images.damage] if images else []), *stores.damages()]
-    damaged = warn_of(damages, reporter)
-    anew = ScoreCache(folder.database, reuse=False)
-    scored = score_plan(plan, images, stores, reporter, kept=anew)
-    record_label_judge(folder, scored)
+    cache = ScoreCache(folder.database, reuse=False)
+    found = score_stored(folder, plan, images, reporter, cache, old.tasks if old else ())
+    results = found.results.in_folder(folder.path)
+    allow_missing = record.settings.allow_missing
+    complete = not found.lost and is_complete(results.tasks.values(), allow_missing)
+    return Rescored(results, folder.path, complete)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """What the evidence of a run gives.
+
+    Attributes:
+        results: What results.json holds now.
+        scored: The scores of this time.
+        lost: Whether evidence is damaged, or an earlier result was better and is kept.
+    """
+
+    results: Results
+    scored: Scored
+    lost: bool
+
+
+def score_stored(
+    folder: RunFolder,
+    plan: Plan,
+    images: ImageStore | None,
+    reporter: Reporter,
+    cache: ScoreCache,
+    together: Collection[str],
+) -> ScoredRun:
+    """Score what a run folder holds, and write it.
+
+    Args:
+        folder: The run; its record names encoders, judges and checks.
+        plan: What to score.
+        images: The run's images; None where only texts are scored.
+        reporter: Where damages are told.
+        cache: Scores of before.
+        together: Tasks whose results belong to the same run.
+    """
     record = folder.record
+    stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
+    people = label_judge(folder.database, LabelStore(folder.database))
+    stores = replace(stores, people=people, checks=record.judge_checks)
+    damaged = warn_of([*([images.damage] if images else []), *stores.damages()], reporter)
+    scored = score_plan(plan, images, stores, reporter, kept=cache)
+    record_label_judge(folder, scored)
+    repeatable = folder.record.repeatable()
     written = write_results(
-        folder,
-        record.repeatable(),
-        scored.results,
-        scored.inputs,
-        scored.lacking,
-        old.tasks if old else (),
+        folder, repeatable, scored.results, scored.inputs, scored.lacking, together
     )
     kept = written.warning()
     if kept is not None:
         reporter.warn(kept)
-    results = written.results.in_folder(folder.path)
-    lost = damaged or written.kept
-    complete = not lost and is_complete(results.tasks.values(), record.settings.allow_missing)
-    return Rescored(results, folder.path, complete)
+    return ScoredRun(written.results, scored, bool(damaged or written.kept))
 
 
 def stored_plan(folder: RunFolder) -> Plan:

@@ -13,22 +13,20 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
 from t2ibench.pipeline.captions import carried, keep
-from t2ibench.pipeline.damage import mend, warn_of
+from t2ibench.pipeline.damage import mend
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
 from t2ibench.pipeline.judge_checks import unused_checks
-from t2ibench.pipeline.label_judge import label_judge, record_label_judge
 from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
-from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence, Stores, score_plan
 from t2ibench.pipeline.setup import open_job
 from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.builder import is_complete
-from t2ibench.results.files import write_results
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.record import (
     ControlRecord,
@@ -40,7 +38,6 @@ from t2ibench.results.run import mend_run, versions
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.database import BrokenDatabaseError
-from t2ibench.store.labels import LabelStore
 
 
 @dataclass(slots=True)
@@ -203,48 +200,17 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
 
 def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:
     """Score what is stored, and write it."""
-    folder, images = prepared.folder, prepared.images
-    labels = LabelStore(folder.database)
-    damaged = warn_of([labels.damage], reporter)
-    stores = Stores(
-        {
-            run.encoder.name: EncoderEvidence(
-                run.store, run.encoder.fingerprint, run.encoder.embeds_images
-            )
-            for run in job.encoders
-        },
-        {run.judge.name: JudgeEvidence(run.store, run.judge.fingerprint) for run in job.judges},
-        {
-            name: EncoderEvidence(run.store, run.encoder.fingerprint)
-            for name, run in job.controls.items()
-        },
-        labels,
-        label_judge(folder.database, labels),
-        prepared.judge_checks,
-    )
-    judges = {name: one.fingerprint for name, one in stores.judges.items()}
-    for line in unused_checks(prepared.judge_checks, judges):
+    folder, plan = prepared.folder, prepared.plan
+    for line in unused_checks(prepared.judge_checks, folder.record.judges):
         reporter.warn(line)
-    scored = score_plan(prepared.plan, images, stores, reporter, kept=ScoreCache(folder.database))
-    record_label_judge(folder, scored)
-    written = write_results(
-        folder,
-        folder.record.repeatable(),
-        scored.results,
-        scored.inputs,
-        scored.lacking,
-        prepared.together,
-    )
-    kept = written.warning()
-    if kept is not None:
-        reporter.warn(kept)
-    outcome.results = results = written.results
-    outcome.scored, outcome.paired = scored.results, scored.paired
+    cache = ScoreCache(folder.database)
+    found = score_stored(folder, plan, prepared.images, reporter, cache, prepared.together)
+    outcome.results = found.results
+    outcome.scored, outcome.paired = found.scored.results, found.scored.paired
     failed = job.stopped or any(report.failed for report in job.reports.values())
-    lost = job.damaged or damaged or written.kept or failed or prepared.skipped
-    task_results = [results.tasks[task.id] for task in prepared.plan.tasks]
-    allow_missing = prepared.settings.allow_missing
-    outcome.complete = not lost and is_complete(task_results, allow_missing)
+    lost = job.damaged or found.lost or failed or prepared.skipped
+    task_results = [found.results.tasks[task.id] for task in plan.tasks]
+    outcome.complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
 
 
 def _observers(job: Job) -> dict[str, object]:

@@ -135,19 +135,12 @@ def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:
     return [by_key[key] for key in store.missing("texts", by_key)]
 
 
-def ask(
-    questions: Iterable[ImageQuestions],
-    run: JudgeRun,
-    *,
-    streak: int = 0,
-    on_batch: Callable[[int], None] = _ignore,
-) -> AskReport:
-    """Ask a judge what it has not answered yet. What it answers is kept at once."""
-    report = AskReport(streak=streak)
-    with closing(answered(unanswered(questions, run.store), run.judge, streak=streak)) as parts:
+def ask(questions: Iterable[ImageQuestions], run: JudgeRun) -> AskReport:
+    """Ask a judge what it has not answered yet, and store each part as it comes."""
+    report = AskReport()
+    with closing(answered(unanswered(questions, run.store), run.judge)) as parts:
         for part in parts:
             store_answers(part, run, report)
-            on_batch(part.questions)
     return report
 
 

@@ -423,24 +423,6 @@ class Mean:
 Grouped = Mapping[Hashable, Sequence[float]]
 
 
-def cluster_mean(values: Grouped, level: float = 0.95) -> Mean:
-    """The mean of the clusters' means, each cluster counting once.
-
-    Args:
-        values: Cluster to its values; clusters without any are left out.
-        level: Of the interval.
-
-    Returns:
-        The mean. Of one cluster: the mean of its values, which then vary alone.
-
-    Example:
-        >>> found = cluster_mean({"a": [1.0, 3.0], "b": [4.0]})
-        >>> found.value, found.variance, found.clusters
-        (3.0, 1.0, 2)
-    """
-    return _mean(_units(values), level)
-
-
 def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
     """The difference of two means over clusters.
 

@@ -106,14 +106,6 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
         assert len(posted) == asked + 1
 
 
-def test_an_account_without_credit_is_not_waited_for(waits: list[float]) -> None:
-    empty = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-    with serving(says((429, empty))) as (url, posted):
-        with pytest.raises(ServerAwayError, match="429: You exceeded your quota"):
-            chat_server(url).chat(MESSAGES)
-        assert len(posted) == 1 and not waits
-
-
 def test_attempts_are_counted(waits: list[float]) -> None:
     with serving(says((503, "busy"))) as (url, posted):
         with pytest.raises(

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from t2ibench.models.adapter import Request
 from t2ibench.models.judges.choice_likelihoods import SharedPasses
 from t2ibench.models.judges.replies import instruction
-from t2ibench.models.judges.vlm import VlmJudge
+from t2ibench.models.judges.vlm import VlmArguments, VlmJudge
 from t2ibench.models.protocols import Answer, Query
 from tests.models import tiny, tiny_vlms
 
@@ -40,7 +41,8 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def make(folder: Path, dtype: str = "float32") -> tuple[VlmJudge, list[str]]:
     """A judge, and what it says about itself."""
-    judge, said = VlmJudge(f"vlm:{folder}", str(folder), device="cpu", dtype=dtype), list[str]()
+    request = Request(f"vlm:{folder}", str(folder), VlmArguments(), device="cpu", dtype=dtype)
+    judge, said = VlmJudge(request), list[str]()
     judge.report_waits(said.append)
     return judge, said
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Request
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import (
@@ -135,7 +136,7 @@ def test_lora(tmp_path: Path, folders: dict[str, Path]) -> None:
 def with_pipeline(folder: Path, pipeline: Callable[..., Any]) -> DiffusersGenerator:
     """A generator whose pipeline is the test's own."""
     args = DiffusersArguments(steps=2, size="32")
-    return DiffusersGenerator(str(folder), "sd", args, device="cpu", load=lambda: pipeline)
+    return DiffusersGenerator(Request("sd", str(folder), args, device="cpu"), lambda: pipeline)
 
 
 def test_effective_settings_resolve_the_pipelines_defaults(folders: dict[str, Path]) -> None:

@@ -35,15 +35,10 @@ def embed(encoder: Encoder, count: int = 5) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", ["open_clip", "clip", "toyland"])
-def test_unit_float32_rows_that_do_not_depend_on_the_batch(
-    name: str, specs: dict[str, str]
-) -> None:
+def test_no_bit_of_a_row_depends_on_the_batch(name: str, specs: dict[str, str]) -> None:
+    """What else an encoder must do, test_contract.py says."""
     encoder = create_encoder(specs[name], device="cpu")
     images, texts = embed(encoder), encoder.encode_texts(TEXTS)
-    assert images.dtype == texts.dtype == np.float32
-    assert images.shape[1] == texts.shape[1]
-    assert np.allclose(np.linalg.norm(images, axis=1), 1, atol=1e-5)
-    assert np.allclose(np.linalg.norm(texts, axis=1), 1, atol=1e-5)
     assert not np.allclose(texts[0], texts[1])
     prepared = [encoder.prepare(one) for one in tiny.images(5)]
     singly = np.concatenate([encoder.encode_images([one]) for one in prepared])
@@ -76,11 +71,8 @@ def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[
     assert torch.equal(torch.rand(3), expected)  # the caller's random numbers are left alone
     again = create_encoder(spec, device="cpu").untrained()
     assert twin.name == again.name == f"random:{spec}"
-    assert twin.fingerprint == again.fingerprint != encoder.fingerprint
     assert np.array_equal(blind, embed(again))
     assert np.array_equal(twin.encode_texts(TEXTS), again.encode_texts(TEXTS))
-    assert blind.shape == images.shape and not np.allclose(blind, images, atol=1e-3)
-    assert np.allclose(np.linalg.norm(blind, axis=1), 1, atol=1e-5)
     # The encoder itself stays as it is.
     assert np.array_equal(embed(encoder), images)
     assert np.array_equal(encoder.encode_texts(TEXTS), texts)

@@ -127,6 +127,8 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
         wire.send(sent)
         return False
 
+    from openai.resources import chat, images  # noqa: F401  what they take is not the reply's
+
     with wiring(handle) as url:
         tracemalloc.start()
         try:
@@ -277,14 +279,6 @@ def test_a_key_that_cannot_be_sent_is_one_line_before_any_request(
     ) as caught:
         chat_server("http://127.0.0.1:1", api_key_env="MY_KEY")
     assert key not in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_a_key_given_as_the_name_of_a_variable_is_not_shown() -> None:
-    with pytest.raises(
-        T2IBenchError, match="expected the name of an environment variable"
-    ) as caught:
-        chat_server(api_key_env="sk-proj-1234")
-    assert "sk-proj" not in str(caught.value)
 
 
 def test_a_key_does_not_show_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
@@ -10,10 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta, timezone
-from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +27,14 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage, image_seed
 from tests import hand
 from tests.models.chat import (
-    Wire,
-    bomb,
-    completion,
     posted_text,
-    response,
     serving,
-    wiring,
     without_waiting,
 )
 
 Cli = Callable[..., tuple[int, str, str]]
 KEY = "sk-live-0123456789abcdef"
 CLASSES = ("red", "green")
-LATER = format_datetime(datetime.now(timezone.utc) + timedelta(seconds=90), usegmt=True)
 
 
 def images(folder: Path, count: int) -> list[StoredImage]:
@@ -75,103 +65,6 @@ def judge_on(url: str, folder: Path, **more: Any) -> JudgeRun:
 
 def rows(folder: Path) -> list[dict[str, Any]]:
     return hand.stored(folder, "answers") if (folder / "run.db").exists() else []
-
-
-# What a server does to a question the first time it is asked. Some are asked again at once, some
-# are an answer nevertheless, and the others are asked again by the next run.
-AT_ONCE = {
-    "500": response(b"oh", 500),
-    "502": response(b"<html>", 502),
-    "503": response(b"busy", 503),
-    "429": response(b"{}", 429),
-    "429 seconds": response(b"{}", 429, "Retry-After: 60"),
-    "429 date": response(b"{}", 429, f"Retry-After: {LATER}"),
-    "truncated": response(b'{"choices', length=500),
-    "hangs up": b"",
-    "hangs up after the status": b"HTTP/1.1 200 OK\r\n",
-}
-ANSWERED = {
-    "wrong type": response(completion("Red."), 200, "Content-Type: text/html"),
-    "half a pair": response(completion("red \ud800\x00")),
-    "echo": response(completion(f"red, Bearer {KEY}")),
-    "deep answer": response(completion('{"a":' * 100_000 + "}")),
-    "packed": response(gzip.compress(completion("red")), 200, "Content-Encoding: gzip"),
-}
-LATER_ON = {
-    "html": response(b"<html>Sign in</html>", 200, "Content-Type: text/html"),
-    "empty": response(b""),
-    "odd": response(b'{"choices": [{"message": [1]}]}'),
-    "huge": response(b" " * 8_100_000),
-    "bomb": response(bomb(300), 200, "Content-Encoding: gzip"),
-    "deep": response(b"[" * 100_000),
-    # Others were answered in the same words, so this is about the question.
-    "echoed refusal": response(json.dumps({"error": f"Bearer {KEY}"}).encode(), 400),
-}
-TRICKLED = range(40, 48)  # all of one batch, so that the test waits for them once
-FAULTS = [*AT_ONCE, *ANSWERED, *LATER_ON]
-
-
-class Faulty:
-    """A server that answers every question, one of ten with a fault the first time."""
-
-    def __init__(self) -> None:
-        self.asked: Counter[int] = Counter()
-        self.answered: Counter[int] = Counter()
-        self.ended = threading.Event()
-        self._lock = threading.Lock()
-
-    def fault(self, number: int) -> str | None:
-        if number in TRICKLED:
-            return "trickle"
-        return FAULTS[number // 10 % len(FAULTS)] if number % 10 == 3 else None
-
-    def __call__(self, wire: Wire) -> bool:
-        number = int(posted_text(wire.body).split("?")[0].split()[1])
-        with self._lock:
-            self.asked[number] += 1
-            first = self.asked[number] == 1
-        fault = self.fault(number) if first else None
-        if fault == "trickle":
-            wire.send(b"HTTP/1.1 200 OK\r\n")
-            wire.trickle(b"X: y\r\n", self.ended)
-            return False
-        if fault is None or fault in ANSWERED:
-            wire.send(ANSWERED[fault] if fault else response(completion("red")))
-            with self._lock:
-                self.answered[number] += 1
-            return True
-        wire.send(AT_ONCE.get(fault) or LATER_ON.get(fault, b""))
-        return fault in {"500", "502", "503", "429", "html", "empty", "odd"}
-
-
-@pytest.mark.nightly
-def test_two_thousand_questions_with_every_kind_of_fault(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_waiting(monkeypatch)
-    monkeypatch.setenv("MY_KEY", KEY)
-    questions = asked_of(images(tmp_path, 20), 100)
-    server = Faulty()
-    later = {n for n in range(2000) if server.fault(n) in LATER_ON}
-    with wiring(server) as url:
-        first = ask(questions, judge_on(url, tmp_path, timeout=5, workers=32))
-        assert first.stopped is None
-        assert (first.answered, first.failed) == (2000 - len(later), len(later))
-        before = dict(server.asked)
-        second = ask(questions, judge_on(url, tmp_path, timeout=20, workers=32))
-        assert (second.answered, second.failed) == (len(later), 0)
-        third = ask(questions, judge_on(url, tmp_path, timeout=20, workers=32))
-        assert (third.answered, third.failed) == (0, 0)
-        server.ended.set()
-    assert {n for n in range(2000) if server.asked[n] != before[n]} == later
-    assert server.answered == Counter(range(2000)), "each is answered, and paid for, once"
-    stored = rows(tmp_path)
-    assert len(stored) == 2000 and {row["answer"] for row in stored} <= {"red", "unknown"}
-    raws = Counter(row["raw"] for row in stored)
-    assert raws["red \ud800\x00"] and raws["red, Bearer ***"]
-    everything = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
-    assert not any(KEY.encode() in data for data in everything)
-    assert KEY not in repr(first) + repr(second)
 
 
 def test_some_of_a_batch_fail_and_the_others_are_kept(

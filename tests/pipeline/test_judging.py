@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from t2ibench import evaluate, score
+from t2ibench import evaluate
 from t2ibench.results.samples import read_samples
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
@@ -126,20 +126,6 @@ def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
         assert first == {"male": "man", "female": "woman"}, prompt["prompt"]
 
 
-def test_a_second_run_asks_nothing_and_score_repeats(tasks: Path, cli: Cli) -> None:
-    assert cli(*flags(tasks))[0] == 0
-    run = tasks.parent / "runs" / "toyland"
-    before = (run / "results.json").read_bytes()
-    status, _, errors = cli(*flags(tasks))
-    assert status == 0 and "Nothing to do" in errors
-    assert (run / "results.json").read_bytes() == before
-    score(run)
-    assert (run / "results.json").read_bytes() == before
-    command = json.loads(before)["command"]
-    assert command[command.index("--judge") + 1] == "toyland" and "--encoder" not in command
-    assert {"answer", "question", "file", "sha256"} <= read_samples(run, "hand")[0].keys()
-
-
 def test_a_server_that_dies_loses_nothing(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,9 +197,7 @@ def test_a_rate_limit_is_said_and_waited_for(
 @pytest.mark.parametrize(
     ("args", "key", "message"),
     [
-        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "a password into the service"),
-        ("base_url=http://127.0.0.1:1/v1?key=hunter2", "sk-1234", "a query or a fragment"),
-        ('base_url="http://[::1"', "sk-1234", "expected an address"),
+        ("base_url=http://user:hunter2@127.0.0.1:1/v1", "sk-1234", "no key may be among them"),
         ("base_url=http://127.0.0.1:1", "hunter2\n", "cannot be sent"),
         ("api_key_env=hunter2-x", "sk-1234", "expected the name of an environment variable"),
     ],

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from t2ibench import evaluate, generate, score
+from t2ibench import evaluate, generate
 from t2ibench.apps.leaderboard.verify import provenance_problems
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
@@ -106,20 +106,6 @@ def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path,
     status, _, err = cli("run", "--config", str(config), "--output-dir", str(runs), *FLAGS)
     assert status == 0, err
     assert (runs / "mine" / "results.json").read_bytes() == written
-
-
-def test_a_task_without_any_prompt_has_a_reason(tmp_path: Path) -> None:
-    root = folder_of(tmp_path / "mine", without=[ASTER])
-    with pytest.warns(UserWarning, match="mcas_sports is excluded: none of its prompts has"):
-        results = evaluate(
-            f"folder:{root}",
-            f"{TASK},mcas_sports",
-            encoder="toyland",
-            allow_missing=True,
-            output_dir=tmp_path / "runs",
-            **SMALL,
-        )
-    assert list(results.tasks) == [TASK]
 
 
 def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -> None:
@@ -311,14 +297,3 @@ def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> N
     assert status == 3
     assert "60 readable, 20 unreadable" in err
     assert all(f"{file}: it cannot be read" in err for file in bad)
-
-
-def test_score_needs_no_image_files(tmp_path: Path) -> None:
-    evaluate("toyland", TASK, output_dir=tmp_path, **SMALL)
-    run = tmp_path / "toyland"
-    written = (run / "results.json").read_bytes()
-    for path in run.glob("images/*/*.png"):
-        path.unlink()
-    results = score(run / "results.json")
-    assert results.folder == run
-    assert (run / "results.json").read_bytes() == written

@@ -26,11 +26,8 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline import preparation as pipeline_prepare
 from t2ibench.pipeline import setup
 from t2ibench.pipeline.plan import make_plan
-from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from tests import hand
@@ -232,32 +229,6 @@ def test_one_failing_image_costs_one_image(
     assert "10 filtered" in page and "failed" not in page
 
 
-def test_a_generator_that_cannot_work_says_so_once(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def generate(*_: object) -> list[GeneratedImage]:
-        raise RuntimeError("driver is too old")
-
-    monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    status, _, err = cli("run", *small_flags(tmp_path))
-    assert status == 1
-    assert "images all failed; the last error: RuntimeError: driver is too old" in err
-    assert "Traceback" not in err
-
-
-@pytest.mark.slow
-def test_a_corrupt_image_is_named_and_generated_again(
-    reference: Path, tmp_path: Path, cli: Cli
-) -> None:
-    assert cli("run", *small_flags(tmp_path), "--generate-only")[0] == 0
-    victim = sorted((tmp_path / "toyland" / "images").rglob("*.png"))[3]
-    victim.write_bytes(b"not a picture")
-    status, _, err = cli("run", *small_flags(tmp_path))
-    assert status == 0
-    assert victim.name in err and "changed since it was stored" in err
-    assert outputs(tmp_path) == outputs(reference)
-
-
 @pytest.mark.slow
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
     reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -415,22 +386,6 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     assert missing == {"Y": ["whip"]}
     status, _, err = cli("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat")
     assert status == 1 and "name a model with --model" in err
-
-
-def test_shards_cover_the_plan_and_are_idempotent(tmp_path: Path) -> None:
-    plan = make_plan(load_tasks("occupations_t2iat"), Settings(images_per_prompt=5))
-    assert plan.shard_size == 32
-    requests = [request for k in range(plan.n_shards) for request in plan.shard(k)]
-    assert tuple(requests) == plan.requests
-    generator = ToylandGenerator({})
-    store = ImageStore(Database(tmp_path), generator.fingerprint)
-    seen: list[int] = []
-    for k in (1, *reversed(range(plan.n_shards)), 1):  # in any order, and again
-        seen.append(len(generate_images(plan.shard(k), generator, store)))
-    assert sum(seen) == len(plan.requests)
-    other = ImageStore(Database(tmp_path), generator.fingerprint)  # another worker sees them all
-    seen.append(len(generate_images(plan.shard(0), generator, other)))
-    assert sum(seen) == len(plan.requests)
 
 
 class Walked(ToylandGenerator):

@@ -132,10 +132,3 @@ def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_sa
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
     assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
-
-
-def test_a_second_run_writes_the_same_files(whole: Path, run: Path, cli: Cli) -> None:
-    before = hand.outputs(run)
-    status, _, errors = cli("score", run)
-    assert status == 0, errors
-    assert hand.outputs(run) == before

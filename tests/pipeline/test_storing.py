@@ -125,37 +125,6 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
     assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
-@pytest.mark.parametrize("seed", [5, 11])
-def test_a_full_disk_stops_and_what_was_written_is_kept(seed: int, tmp_path: Path) -> None:
-    class Full(SlowStore):
-        def add_image(self, prompt: str, index: int, number: int, *file: Any) -> Attempt:
-            if number == seed:
-                raise T2IBenchError("The disk is full")
-            return super().add_image(prompt, index, number, *file)
-
-    with pytest.raises(T2IBenchError, match="disk is full"):
-        generate_images(REQUESTS, Painter(), Full(Database(tmp_path), Painter.fingerprint))
-    again = ImageStore(Database(tmp_path), Painter.fingerprint)
-    left = keys(generate_images(REQUESTS, Painter(), again))
-    assert seed in left and not set(left) & set(range(seed))
-    assert seed - 1 not in left  # of the same batch
-
-
-def test_stopping_in_the_middle_keeps_what_was_generated(tmp_path: Path) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop(batch: Sequence[Attempt]) -> None:
-        if batch[0].seed >= 4:
-            raise Stop
-
-    with pytest.raises(Stop):
-        generate_images(
-            REQUESTS, Painter(), SlowStore(Database(tmp_path), Painter.fingerprint), on_batch=stop
-        )
-    assert len(ImageStore(Database(tmp_path), Painter.fingerprint)) >= 6
-
-
 def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
     class Reusing(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:

@@ -19,7 +19,7 @@ from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
-from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
+from t2ibench.models.protocols import GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.executors import Cut, InProcess
 from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.observers import open_encoder, open_judge
@@ -95,18 +95,6 @@ def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_pa
     assert not generate_images(requests("a"), Black(), store)  # not tried again
 
 
-def test_a_file_that_is_no_image_is_a_failed_attempt(tmp_path: Path) -> None:
-    (tmp_path / "x.png").write_text("no image")
-
-    class Broken(Grey):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            return [GeneratedImage("ok", path=tmp_path / "x.png") for _ in requests]
-
-    store = ImageStore(Database(tmp_path), Grey.fingerprint)
-    (attempt,) = generate_images(requests("a"), Broken(), store)
-    assert attempt.status == "failed" and "cannot be read as an image" in (attempt.reason or "")
-
-
 def test_observing_never_removes_what_was_generated(tmp_path: Path) -> None:
     store = stored(tmp_path, "a nurse", "a rose")
     images = [store.image(attempt) for attempt in store.attempts()]
@@ -135,35 +123,6 @@ def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
         assert embed([*images, *images], [encoder]).embedded == (2 if number == 0 else 0)
         assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
     assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
-
-
-def test_a_judge_that_never_answers_is_not_asked_for_ever(tmp_path: Path) -> None:
-    class Silent:
-        name, fingerprint, batch_size = "silent", "8" * 64, 4
-        asked = 0
-
-        def answer(self, queries: Sequence[Query]) -> list[Answer]:
-            self.asked += len(queries)
-            return [Answer(None, reason="no idea") for _ in queries]
-
-    store = stored(tmp_path, *(f"a nurse {number}" for number in range(30)))
-    judge = Silent()
-    questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
-    report = ask(questions, open_judge(judge, Database(tmp_path)))
-    assert judge.asked == 20 == report.failed and report.reasons == {"no idea": 20}
-
-
-def test_a_defect_of_a_judge_is_one_line(tmp_path: Path) -> None:
-    class Defect:
-        name, fingerprint, batch_size = "defect", "7" * 64, 4
-
-        def answer(self, queries: Sequence[Query]) -> list[Answer]:
-            raise KeyError("x")
-
-    store = stored(tmp_path, "a nurse")
-    questions = [(store.image(one), [("Which?", ())]) for one in store.attempts()]
-    report = ask(questions, open_judge(Defect(), Database(tmp_path)))
-    assert report.answered == 0 and "failed with KeyError" in (report.stopped or "")
 
 
 @pytest.mark.parametrize("given", [["yes"], [None], None, 3])
@@ -267,23 +226,6 @@ def test_generate_scores_nothing(tmp_path: Path) -> None:
     assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
     with pytest.raises(T2IBenchError, match="no evidence yet"):
         score(folder)
-
-
-def test_a_defect_of_one_method_loses_no_other_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dataclasses import replace
-
-    def defect(*_: object) -> object:
-        raise KeyError("a text")
-
-    whole = METHODS.get
-    broken = replace(whole("occupations"), score=defect)
-    monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
-    results = evaluate("toyland", f"{TASK},occupations_t2iat", output_dir=tmp_path, **SMALL)
-    reason = results.tasks["occupations_t2iat"].reason or ""
-    assert "failed with KeyError: 'a text'" in reason and "defect of the method" in reason
-    assert results.tasks[TASK].headline.value is not None
 
 
 def test_scores_that_cannot_be_written_down_cost_their_own_task_only(
@@ -408,20 +350,29 @@ def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
     assert status == 0 and "Nothing to do" in errors
 
 
-def test_an_encoder_that_fails_stops_alone(tmp_path: Path) -> None:
-    class Broken:
-        name, fingerprint, embeds_images, batch_size = "broken", "4" * 64, True, 4
+class Ones:
+    """An encoder to which all is the same."""
 
-        def prepare(self, image: Image.Image) -> Image.Image:
-            return image
+    embeds_images, batch_size = True, 4
+
+    def prepare(self, image: Image.Image) -> Image.Image:
+        return image
+
+    def encode_images(self, prepared: Sequence[Any]) -> Any:
+        return np.ones((len(prepared), 1), dtype=np.float32)
+
+    def encode_texts(self, texts: Sequence[str]) -> Any:
+        return np.ones((len(texts), 1), dtype=np.float32)
+
+
+def test_an_encoder_that_fails_stops_alone(tmp_path: Path) -> None:
+    class Broken(Ones):
+        name, fingerprint = "broken", "4" * 64
 
         def encode_images(self, prepared: Sequence[Any]) -> Any:
             raise RuntimeError("out of memory")
 
-        def encode_texts(self, texts: Sequence[str]) -> Any:
-            return np.ones((len(texts), 1), dtype=np.float32)
-
-    class Short(Broken):
+    class Short(Ones):
         name, fingerprint = "short", "3" * 64
 
         def encode_images(self, prepared: Sequence[Any]) -> Any:
@@ -441,20 +392,8 @@ def test_an_encoder_that_fails_stops_alone(tmp_path: Path) -> None:
         evaluate("toyland", TASK, encoder=[f"{__name__}:Renamed", Broken()], **SMALL)
 
 
-def Renamed() -> Any:
-    class Other:
-        name, fingerprint, embeds_images, batch_size = "broken", "2" * 64, True, 4
-
-        def prepare(self, image: Image.Image) -> Image.Image:
-            return image
-
-        def encode_images(self, prepared: Sequence[Any]) -> Any:
-            return np.ones((len(prepared), 1), dtype=np.float32)
-
-        def encode_texts(self, texts: Sequence[str]) -> Any:
-            return np.ones((len(texts), 1), dtype=np.float32)
-
-    return Other()
+class Renamed(Ones):
+    name, fingerprint = "broken", "2" * 64
 
 
 @pytest.mark.parametrize("member", ["needs", "describe", "score"])
@@ -533,17 +472,11 @@ def test_the_order_of_pieces_decides_nothing(
 
 
 def test_encoders_that_fail_say_which(tmp_path: Path) -> None:
-    class Nothing:
-        name, fingerprint, embeds_images, batch_size = "nothing", "6" * 64, True, 4
-
-        def prepare(self, image: Image.Image) -> Image.Image:
-            return image
+    class Nothing(Ones):
+        name, fingerprint = "nothing", "6" * 64
 
         def encode_images(self, prepared: Sequence[Any]) -> Any:
-            return np.full((len(prepared), 2), np.nan, dtype=np.float32)
-
-        def encode_texts(self, texts: Sequence[str]) -> Any:
-            return np.full((len(texts), 2), np.nan, dtype=np.float32)
+            return np.full((len(prepared), 1), np.nan, dtype=np.float32)
 
     with pytest.raises(T2IBenchError, match="'nothing' gave embeddings that are not numbers"):
         evaluate(ToylandGenerator({}), TASK, encoder=Nothing(), output_dir=tmp_path, **SMALL)

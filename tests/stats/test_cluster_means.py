@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from t2ibench.stats.clusters import cluster_mean, mean_difference
+from t2ibench.stats.clusters import mean_difference
 
 LIGHT, DARK = 57.0, -26.0  # degrees, the two tones of toyland
 
@@ -36,15 +36,6 @@ def test_it_is_welchs_and_students_test_on_clusters_means() -> None:
     paired = mean_difference(one, same)
     assert paired.paired and not found.paired
     assert paired.p == pytest.approx(ttest_rel(a, [np.mean(v) for v in same.values()]).pvalue)
-
-
-def test_clusters_count_once_and_empty_ones_not_at_all() -> None:
-    found = cluster_mean({"a": [0.0] * 9, "b": [6.0], "c": []})
-    assert (found.value, found.clusters) == (3.0, 2)
-    alone = cluster_mean({"a": [0.0, 2.0, 4.0]})  # one prompt: its images vary
-    assert (alone.value, alone.clusters) == (2.0, 3)
-    nothing = cluster_mean({"a": []})
-    assert np.isnan(nothing.value) and np.isnan(nothing.low) and nothing.clusters == 0
 
 
 @pytest.mark.parametrize("other", [1, 10])

@@ -128,25 +128,70 @@ class Trial(Generic[Item, T]):
             alone: The text that each gave alone.
             rule: What is broken where texts differ.
         """
-        for size in BATCHES[1:]:
-            batched: list[str | None] = []
-            for start in range(0, len(items), size):
-                part = texts_of(items[start : start + size], f"in batches of {size}")
-                if part is None:
-                    return
-                batched += part
-            self._compare(alone, batched, f"a batch of {size}", rule)
-        backwards = texts_of(items[::-1], "in another order")
-        if backwards is not None:
-            self._compare(alone, backwards[::-1], f"another order of the {self._asked}", rule)
 
-    def _compare(
-        self, expected: list[str | None], actual: list[str | None], where: str, rule: str
-    ) -> None:
-        if is_reordered(expected, actual):
-            self.findings.add(f"{self._given} are not in the order of the {self._asked} ({where})")
-        elif expected != actual:
-            self.findings.add(f"{self._given} in {where} differ from those given alone: {rule}")
+        def compare(found: list[str | None], where: str) -> None:
+            given = self._given
+            if is_reordered(alone, found):
+                self.findings.add(f"{given} are not in the order of the {self._asked} ({where})")
+            elif alone != found:
+                self.findings.add(f"{given} in {where} differ from those given alone: {rule}")
+
+        call_together(items, texts_of, compare, self._asked)
+
+
+def call_together(
+    items: list[Item],
+    call: Callable[[list[Item], str], list[Any] | None],
+    compare: Callable[[list[Any], str], None],
+    asked: str,
+) -> None:
+    """Compare batches of 3 and 8, and another order, with what each item gives alone.
+
+    Args:
+        items: What the method is called with.
+        call: Calls it; None where it breaks its contract.
+        compare: Takes one thing for each item, and where they come from.
+        asked: What messages call the items.
+    """
+    for size in BATCHES[1:]:
+        batched: list[Any] = []
+        for start in range(0, len(items), size):
+            part = call(items[start : start + size], f"in batches of {size}")
+            if part is None:
+                return
+            batched += part
+        compare(batched, f"a batch of {size}")
+    backwards = call(items[::-1], "in another order")
+    if backwards is not None:
+        compare(backwards[::-1], f"another order of the {asked}")
+
+
+def make_two(
+    findings: Findings,
+    make: Callable[[], T],
+    make_other: Callable[[], T] | None,
+    protocol: type,
+    types: Mapping[str, tuple[type, ...]],
+) -> tuple[T | None, T | None]:
+    """Two models made in the same way, after comparing their members and fingerprints.
+
+    Args:
+        findings: Where problems go.
+        make: Makes a model.
+        make_other: Makes one with other arguments.
+        protocol: Its Protocol.
+        types: Attribute to what it may be.
+
+    Returns:
+        The two; the first is None where no more can be tried.
+    """
+    model = findings.attempt("making it", make)
+    if model is None or not check_members(findings, model, protocol, types):
+        return None, None
+    second = findings.attempt("making it again", make)
+    if second is not None:
+        check_fingerprints(findings, model, second, make_other)
+    return model, second
 
 
 def check_members(

@@ -12,8 +12,9 @@ from t2ibench.models.contract.common import (
     BATCHES,
     ODD_TEXTS,
     Findings,
-    check_fingerprints,
+    call_together,
     check_members,
+    make_two,
 )
 from t2ibench.models.contract.images import sample_images
 from t2ibench.models.protocols import Encoder, HasUntrained
@@ -56,15 +57,12 @@ def check_encoder(
         A line for everything that is wrong.
     """
     findings = Findings()
-    encoder = findings.attempt("making it", make)
-    if encoder is None or not check_members(findings, encoder, Encoder, _TYPES):
+    encoder, _ = make_two(findings, make, make_other, Encoder, _TYPES)
+    if encoder is None:
         return findings.lines
-    second = findings.attempt("making it again", make)
-    if second is not None:
-        check_fingerprints(findings, encoder, second, make_other)
     words = _check(findings, "encode_texts", encoder.encode_texts, list(texts[: BATCHES[-1]]))
     for what, text in ODD_TEXTS.items():
-        _encode(findings, "encode_texts", encoder.encode_texts, [text], what)
+        _encode(findings, "encode_texts", encoder.encode_texts, [text], f"for {what}")
     if not encoder.embeds_images:
         return findings.lines
     prepared = findings.attempt(
@@ -125,7 +123,7 @@ def _check(
     findings: Findings, name: str, encode: Callable[[list[Any]], Float32Array], items: list[Any]
 ) -> Float32Array | None:
     """Rows of items embedded alone, after comparing them with batches and another order."""
-    singly = [_encode(findings, name, encode, [item], "one item") for item in items]
+    singly = [_encode(findings, name, encode, [item], "for one item") for item in items]
     if any(row is None for row in singly):
         return None
     if not findings.require(
@@ -134,26 +132,23 @@ def _check(
     ):
         return None
     expected = np.concatenate([row for row in singly if row is not None])
-    for size in BATCHES[1:]:
-        parts = [
-            _encode(findings, name, encode, items[start : start + size], f"a batch of {size}")
-            for start in range(0, len(items), size)
-        ]
-        if any(part is None for part in parts):
-            return expected
-        batched = np.concatenate([part for part in parts if part is not None])
-        _compare(findings, name, expected, batched, f"a batch of {size}")
-    backwards = _encode(findings, name, encode, items[::-1], "another order")
-    if backwards is not None:
-        _compare(findings, name, expected, backwards[::-1], "another order of the items")
+
+    def rows_of(part: list[Any], how: str) -> list[Float32Array] | None:
+        rows = _encode(findings, name, encode, part, how)
+        return None if rows is None else list(rows)
+
+    def compare(rows: list[Float32Array], where: str) -> None:
+        _compare(findings, name, expected, rows, where)
+
+    call_together(items, rows_of, compare, "items")
     return expected
 
 
 def _encode(
-    findings: Findings, name: str, encode: Callable[[list[Any]], Any], items: list[Any], what: str
+    findings: Findings, name: str, encode: Callable[[list[Any]], Any], items: list[Any], how: str
 ) -> Float32Array | None:
     """Rows of one call, where they are as promised."""
-    rows: Float32Array | None = findings.attempt(f"{name}() for {what}", lambda: encode(items))
+    rows: Float32Array | None = findings.attempt(f"{name}() {how}", lambda: encode(items))
     if rows is None:
         return None
     if not findings.require(
@@ -168,12 +163,12 @@ def _encode(
     unknown = np.isnan(rows).all(axis=1)
     known = rows[~unknown]
     if findings.require(
-        bool(np.isfinite(known).all()), f"{name}() gives rows that are partly not finite ({what})"
+        bool(np.isfinite(known).all()), f"{name}() gives rows that are partly not finite ({how})"
     ):
         lengths = np.linalg.norm(known.astype(np.float64), axis=1)
         findings.require(
             bool((np.abs(lengths - 1) <= _UNIT).all()),
-            f"{name}() gives rows that are not of unit length ({what}); divide each by its norm, "
+            f"{name}() gives rows that are not of unit length ({how}); divide each by its norm, "
             "and return a row of NaN for a missing embedding",
         )
     return rows
@@ -186,8 +181,9 @@ def _described(rows: Any) -> str:
 
 
 def _compare(
-    findings: Findings, name: str, expected: Float32Array, actual: Float32Array, where: str
+    findings: Findings, name: str, expected: Float32Array, rows: list[Float32Array], where: str
 ) -> None:
+    actual = np.stack(rows)
     if expected.shape == actual.shape:
         if np.allclose(expected, actual, rtol=0, atol=_TOLERANCE, equal_nan=True):
             return

@@ -15,10 +15,10 @@ from t2ibench.models.contract.common import (
     ODD_TEXTS,
     Findings,
     Trial,
-    check_fingerprints,
-    check_members,
+    call_together,
     is_json,
     is_reordered,
+    make_two,
 )
 from t2ibench.models.protocols import (
     GeneratedImage,
@@ -64,12 +64,9 @@ def check_generator(
         A line for everything that is wrong.
     """
     findings = Findings()
-    generator = findings.attempt("making it", make)
-    if generator is None or not check_members(findings, generator, Generator, _TYPES):
+    generator, second = make_two(findings, make, make_other, Generator, _TYPES)
+    if generator is None:
         return findings.lines
-    second = findings.attempt("making it again", make)
-    if second is not None:
-        check_fingerprints(findings, generator, second, make_other)
     findings.require(
         is_json(dict(generator.settings)),
         f"settings is {generator.settings!r}; expected a mapping of JSON values",
@@ -82,18 +79,21 @@ def check_generator(
         findings.add("no image can be tried: it has none of the prompts (give some with --prompt)")
         return findings.lines
     singly = [_generate(findings, generator, [request], "alone") for request in requests]
-    images = [_pixels(findings, result[0]) if result else None for result in singly]
+    images = [found[0] if found else None for found in singly]
     findings.require(
         any(image is not None for image in images), "none of the prompts gives an image"
     )
-    _check_batches(findings, generator, requests, images, pixel_tolerance)
+    call_together(
+        requests,
+        lambda part, how: _generate(findings, generator, part, how),
+        lambda found, where: _compare(findings, images, found, where, pixel_tolerance),
+        "requests",
+    )
     _check_odd_prompts(findings, generator)
     if second is not None:
         again = _generate(findings, second, requests[:1], "by a second instance")
-        _compare(
-            findings, images[:1], [_pixels(findings, result) for result in again or ()],
-            "a second instance, made in the same way,", 0,
-        )  # fmt: skip
+        where = "a second instance, made in the same way,"
+        _compare(findings, images[:1], again or [], where, 0)
     _check_extras(findings, generator, requests[0], images[0])
     return findings.lines
 
@@ -116,8 +116,8 @@ def _requests(
 
 def _generate(
     findings: Findings, generator: Generator, requests: list[ImageRequest], how: str
-) -> list[GeneratedImage] | None:
-    """Results of a call, where they have the right number and types."""
+) -> list[Pixels | None] | None:
+    """Images of a call, where its results have the right number and types."""
     trial = Trial(findings, "generate", generator.generate, GeneratedImage, "requests", "results")
     results = trial.of(requests, how)
     if results is None:
@@ -131,7 +131,7 @@ def _generate(
             result.status == "ok" or bool(result.reason),
             f"a result is '{result.status}' without a reason",
         )
-    return results
+    return [_pixels(findings, result) for result in results]
 
 
 def _pixels(findings: Findings, result: GeneratedImage) -> Pixels | None:
@@ -155,30 +155,6 @@ def _pixels(findings: Findings, result: GeneratedImage) -> Pixels | None:
         result.image.mode == "RGB", f"an image has the mode {result.image.mode}; expected RGB"
     )
     return np.asarray(result.image.convert("RGB"), dtype=np.int16)
-
-
-def _check_batches(
-    findings: Findings,
-    generator: Generator,
-    requests: list[ImageRequest],
-    singly: list[Pixels | None],
-    tolerance: int,
-) -> None:
-    """Batches of 3 and 8, and the requests in another order, give what each gives alone."""
-    for size in BATCHES[1:]:
-        batched: list[Pixels | None] = []
-        for start in range(0, len(requests), size):
-            part = _generate(
-                findings, generator, requests[start : start + size], f"in batches of {size}"
-            )
-            if part is None:
-                return
-            batched += [_pixels(findings, result) for result in part]
-        _compare(findings, singly, batched, f"a batch of {size}", tolerance)
-    backwards = _generate(findings, generator, requests[::-1], "in another order")
-    if backwards is not None:
-        images = [_pixels(findings, result) for result in backwards[::-1]]
-        _compare(findings, singly, images, "another order of the requests", tolerance)
 
 
 def _compare(
@@ -220,9 +196,7 @@ def _check_odd_prompts(findings: Findings, generator: Generator) -> None:
     for what, prompt in ODD_TEXTS.items():
         number = findings.attempt(f"available() for {what}", lambda: generator.available(prompt))  # noqa: B023
         request = ImageRequest(prompt, 0, 7)
-        results = _generate(findings, generator, [request], f"for {what}")
-        for result in results or ():
-            image = _pixels(findings, result)
+        for image in _generate(findings, generator, [request], f"for {what}") or ():
             findings.require(
                 number != 0 or image is None,
                 f"available() says that no image exists for {what}, but generate() returns one",
@@ -242,5 +216,4 @@ def _check_extras(
     if isinstance(generator, Releasable):
         findings.attempt("release()", generator.release)
         again = _generate(findings, generator, [request], "after release()")
-        images = [_pixels(findings, result) for result in again or ()]
-        _compare(findings, [image], images, "a call after release()", 0)
+        _compare(findings, [image], again or [], "a call after release()", 0)

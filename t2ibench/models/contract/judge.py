@@ -10,8 +10,7 @@ from t2ibench.models.contract.common import (
     BATCHES,
     Findings,
     Trial,
-    check_fingerprints,
-    check_members,
+    make_two,
 )
 from t2ibench.models.contract.images import sample_images
 from t2ibench.models.protocols import Answer, Judge, Query
@@ -45,12 +44,9 @@ def check_judge(
         A line for everything that is wrong.
     """
     findings = Findings()
-    judge = findings.attempt("making it", make)
-    if judge is None or not check_members(findings, judge, Judge, _TYPES):
+    judge, _ = make_two(findings, make, make_other, Judge, _TYPES)
+    if judge is None:
         return findings.lines
-    second = findings.attempt("making it again", make)
-    if second is not None:
-        check_fingerprints(findings, judge, second, make_other)
     trial = Trial(findings, "answer", judge.answer, Answer, "queries", "answers")
     queries = _queries()
     singly: list[Answer] = []

@@ -10,9 +10,8 @@ from t2ibench.models.contract.common import (
     ODD_TEXTS,
     Findings,
     Trial,
-    check_fingerprints,
-    check_members,
     is_json,
+    make_two,
 )
 from t2ibench.models.language import Per, Rewriter, RewriteRequest, Rewriting
 
@@ -45,8 +44,8 @@ def check_rewriter(
         A line for everything that is wrong.
     """
     findings = Findings()
-    rewriter = findings.attempt("making it", make)
-    if rewriter is None or not check_members(findings, rewriter, Rewriter, _TYPES):
+    rewriter, _ = make_two(findings, make, make_other, Rewriter, _TYPES)
+    if rewriter is None:
         return findings.lines
     findings.require(
         rewriter.per in get_args(Per), f"per is {rewriter.per!r}; expected 'prompt' or 'image'"
@@ -54,9 +53,6 @@ def check_rewriter(
     findings.require(
         is_json(dict(rewriter.settings)), "settings are not JSON values: they are stored"
     )
-    second = findings.attempt("making it again", make)
-    if second is not None:
-        check_fingerprints(findings, rewriter, second, make_other)
     requests = [
         RewriteRequest(prompt, number if rewriter.per == "image" else None, 7919 * number)
         for number, prompt in enumerate(prompts)

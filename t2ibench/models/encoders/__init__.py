@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import Encoder
-from t2ibench.models.resolution import checked, closest, find_registered, find_target, made
+from t2ibench.models.resolution import create, find_registered
 from t2ibench.registry import Registry
 
 __all__ = ["DEFAULT_ENCODER", "DEFAULT_WEIGHTS", "ENCODERS", "create_encoder", "embeds_images"]
@@ -38,25 +36,7 @@ def create_encoder(
     recorded: bool = False,
 ) -> Encoder:
     """Make an encoder, loaded."""
-    if not isinstance(spec, str):
-        name = getattr(spec, "name", type(spec).__name__)
-        return checked(spec, Encoder, "encoder", str(name))
-    resolved = find_registered(ENCODERS, spec) or find_target(ENCODERS, spec, recorded=recorded)
-    if resolved is None:
-        raise T2IBenchError(
-            f"Unknown encoder '{shown(spec)}'.{closest(spec, ENCODERS)}",
-            "`t2ibench ls encoders` lists them, for example open_clip:ViT-L-14/openai.",
-        )
-    request = Request(
-        spec=spec,
-        source=resolved.source,
-        args=read_args(resolved.adapter.Args, args or {}, spec, flag="--encoder-args"),
-        device=device,
-        dtype=dtype,
-        recorded=recorded,
-    )
-    model: Encoder = made(resolved.adapter, request, Encoder, "encoder")
-    return model
+    return create(ENCODERS, Encoder, spec, args, device=device, dtype=dtype, recorded=recorded)
 
 
 def embeds_images(name: str) -> bool:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading
 
 if TYPE_CHECKING:
     import torch
@@ -36,11 +37,8 @@ class ClipEncoder:
     """A two-tower model of transformers (see models.protocols.Encoder).
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote (model, tokenizer and image
-            processor).
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is float32.
+        request: Its source is a hub id, or a folder that save_pretrained wrote (model, tokenizer
+            and image processor); its precision is float32 by default.
         at_once: Whether it is loaded now, so that what is wrong with it is told before anything
             is generated; else with its first image or text.
 
@@ -48,20 +46,12 @@ class ClipEncoder:
         T2IBenchError: it cannot be loaded, or has no image and text tower.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        at_once: bool = True,
-    ) -> None:
-        where, identity = find_weights(source, "clip:")
-        self.name = name
+    def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:
+        where, identity = find_weights(request.source, "clip:")
+        self.name = request.spec
         self.embeds_images = True
-        self._device = choose_device(device)
-        self._precision = dtype_name(dtype) or "float32"
+        self._device = choose_device(request.device)
+        self._precision = dtype_name(request.dtype) or "float32"
         self._batch, self.batch_size = batch_sizes(self._device)
         self._folder = Path(where) if Path(where).is_dir() else None
         self._loaded = cache(lambda: self._load(where))
@@ -87,17 +77,13 @@ class ClipEncoder:
         def part(kind: Any, **options: Any) -> Any:
             return kind.from_pretrained(source, trust_remote_code=False, **local, **options)
 
-        try:
-            with quietly():
-                model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
-                tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
-        except Exception as error:
-            raise T2IBenchError(
-                f"transformers could not load '{source}': {first_line(error)}",
-                loading_hint(source, error)
-                or "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a "
-                "folder with model, tokenizer and image processor.",
-            ) from error
+        with loading(
+            source,
+            "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a folder "
+            "with model, tokenizer and image processor.",
+        ):
+            model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
+            tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
         if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
             raise T2IBenchError(
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",
@@ -159,19 +145,14 @@ class ClipEncoder:
         return unit_rows(encode(texts, self._batch, call))
 
 
-def _create(request: Request[Arguments]) -> ClipEncoder:
-    return ClipEncoder(request.spec, request.source, device=request.device, dtype=request.dtype)
-
-
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:
-    folder = str(bundled_model(request.spec))
     # So small that a CPU will do; and a run that lacks nothing need not load it, nor torch.
-    device = request.device or "cpu"
-    return ClipEncoder(request.spec, folder, device=device, dtype=request.dtype, at_once=False)
+    folder, device = str(bundled_model(request.spec)), request.device or "cpu"
+    return ClipEncoder(replace(request, source=folder, device=device), at_once=False)
 
 
 ADAPTER = Adapter(
-    create=_create,
+    create=ClipEncoder,
     form="clip:ID_OR_DIR",
     description="CLIP or SigLIP through transformers",
 )

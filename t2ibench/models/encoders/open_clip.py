@@ -30,21 +30,17 @@ class OpenClipEncoder:
     """An open_clip model (see models.protocols.Encoder).
 
     Args:
-        name: As the user wrote it.
-        source: 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is float32.
+        request: Its source is 'ARCH/TAG', or 'ARCH/FILE' with a local safetensors file; its
+            precision is float32 by default.
 
     Raises:
         T2IBenchError: unknown architecture or tag, or weights that cannot be loaded.
     """
 
-    def __init__(
-        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
-    ) -> None:
+    def __init__(self, request: Request[Arguments]) -> None:
         import open_clip
 
-        architecture, _, tag = source.partition("/")
+        architecture, _, tag = request.source.partition("/")
         known = open_clip.list_models()
         if architecture not in known:
             raise T2IBenchError(
@@ -67,10 +63,10 @@ class OpenClipEncoder:
                 f"open_clip has no weights '{tag}' for {architecture}.{did_you_mean(tag, tags)}",
                 f"It has: {', '.join(tags) or 'none; give a local file'}.",
             )
-        self.name = name
+        self.name = request.spec
         self.embeds_images = True
-        self._device = choose_device(device)
-        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        self._device = choose_device(request.device)
+        self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
         self._batch, self.batch_size = batch_sizes(self._device)
         if not local:
             _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or "")
@@ -82,7 +78,7 @@ class OpenClipEncoder:
                 )
         except Exception as error:
             raise T2IBenchError(
-                f"open_clip could not load {source}: {first_line(error)[:200]}.",
+                f"open_clip could not load {request.source}: {first_line(error)[:200]}.",
                 "Weights come from the hub the first time: check the connection, or give a local "
                 "safetensors file as open_clip:ARCH/FILE.",
             ) from error
@@ -144,12 +140,8 @@ def _ask_hub(weights: str) -> None:
         ask_hub(repository, ".gitattributes")  # which every repository has
 
 
-def _create(request: Request[Arguments]) -> OpenClipEncoder:
-    return OpenClipEncoder(request.spec, request.source, device=request.device, dtype=request.dtype)
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=OpenClipEncoder,
     form="open_clip:ARCH/TAG",
     description="open_clip, for example open_clip:ViT-L-14/openai (the default); instead of a TAG "
     "a local safetensors file",

@@ -21,7 +21,7 @@ from t2ibench.models.encoders.towers import encode, unit_rows
 from t2ibench.models.encoders.untrained import architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading, loading_hint
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
@@ -31,26 +31,21 @@ class TextEncoderOf:
     """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
 
     Args:
-        name: As the user wrote it.
-        source: An alias, a hub id or a folder, and after '#' which text encoder: 'text_encoder'
-            (the default), 'text_encoder_2', …
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is float32.
+        request: Its source is an alias, a hub id or a folder, and after '#' which text encoder:
+            'text_encoder' (the default), 'text_encoder_2', …; its precision is float32 by default.
 
     Raises:
         T2IBenchError: it cannot be loaded, or is no such pipeline.
     """
 
-    def __init__(
-        self, name: str, source: str, *, device: str | None = None, dtype: str | None = None
-    ) -> None:
-        model, _, tower = source.partition("#")
+    def __init__(self, request: Request[Arguments]) -> None:
+        model, _, tower = request.source.partition("#")
         where, identity = find_weights(_resolved(model), "text_of:")
-        self.name = name
+        self.name = request.spec
         self.embeds_images = False
         self.batch_size = 32
-        self._device = choose_device(device)
-        self._dtype = torch_dtype(dtype_name(dtype) or "float32")
+        self._device = choose_device(request.device)
+        self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
         part = tower or _DEFAULT
         loaded, self._tokenizer = _load(where, part, self._dtype)
         loaded = loaded.to(self._device).eval()
@@ -158,19 +153,14 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
 
     options = {"trust_remote_code": False, **local}
     words = part.replace(_DEFAULT, "tokenizer")
-    try:
-        with quietly():
-            model = kind.from_pretrained(
-                where, subfolder=part, use_safetensors=True, dtype=dtype, **options
-            )
-            tokenizer = AutoTokenizer.from_pretrained(
-                where, subfolder=words, padding_side="right", **options
-            )
-    except Exception as error:
-        raise T2IBenchError(
-            f"transformers could not load {part} of '{shown(where)}': {first_line(error)}",
-            loading_hint(where, error) or "Weights have to be safetensors.",
-        ) from error
+    what = f"{part} of '{shown(where)}'"
+    with loading(where, "Weights have to be safetensors.", what=what):
+        model = kind.from_pretrained(
+            where, subfolder=part, use_safetensors=True, dtype=dtype, **options
+        )
+        tokenizer = AutoTokenizer.from_pretrained(
+            where, subfolder=words, padding_side="right", **options
+        )
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
@@ -204,12 +194,8 @@ def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
     return index if isinstance(index, Mapping) else {}
 
 
-def _create(request: Request[Arguments]) -> TextEncoderOf:
-    return TextEncoderOf(request.spec, request.source, device=request.device, dtype=request.dtype)
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=TextEncoderOf,
     form="text_of:MODEL[#TOWER]",
     description="a text encoder of a text-to-image model, for tests of words",
     embeds_images=False,

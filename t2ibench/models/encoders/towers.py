@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from t2ibench.arrays import Float32Array
+from t2ibench.arrays import Float32Array, Float64Array
 
 _Item = TypeVar("_Item")
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
@@ -53,8 +53,9 @@ def encode(
     return embeddings
 
 
-def unit_rows(rows: Float32Array) -> Float32Array:
+def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
     """Rows of length 1; a row of zeros becomes NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        unit: Float32Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    return unit.astype(np.float32)
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    rounded: Float32Array = unit.astype(np.float32)
+    return rounded

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.toyland import reader
 from t2ibench.toyland.caption import Caption, parse
 from t2ibench.toyland.draw import accent, clothes_colour
@@ -144,12 +143,8 @@ def _words(text: str) -> dict[str, float]:
     return {f"word {index + 1}": 2 * value - 1 for index, value in enumerate(look(text)[4:8])}
 
 
-def _create(request: Request[Arguments]) -> ToylandEncoder:
-    return ToylandEncoder()
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda _: ToylandEncoder(),
     form="toyland",
     description="reads toyland's images and captions",
     libraries=("numpy", "pillow"),

@@ -10,10 +10,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
+from t2ibench.models.encoders.towers import unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.locations import is_file
 from t2ibench.store.file_errors import reading
@@ -113,11 +113,7 @@ class VectorEncoder:
                     for index in places[word]:
                         if np.isnan(rows[index, 0]):  # the first line of a word counts
                             rows[index] = vector
-        with np.errstate(invalid="ignore", divide="ignore"):
-            unit: Float32Array = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(
-                np.float32
-            )
-        return unit
+        return unit_rows(rows)
 
     def _vector(self, cells: Sequence[bytes], number: int) -> list[float]:
         if len(cells) != self._dim:
@@ -144,12 +140,8 @@ def _number(cell: bytes) -> float:
         return math.nan
 
 
-def _create(request: Request[Arguments]) -> VectorEncoder:
-    return VectorEncoder(request.spec, Path(request.source).expanduser())
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda request: VectorEncoder(request.spec, Path(request.source).expanduser()),
     form="vectors:FILE",
     description="word vectors in word2vec's text format, also gzipped; for tasks on texts",
     embeds_images=False,

@@ -16,10 +16,10 @@ from t2ibench.models.locations import is_hub_id, is_path
 from t2ibench.models.protocols import Generator
 from t2ibench.models.resolution import (
     ResolvedAdapter,
-    checked,
     closest,
     find_registered,
     find_target,
+    given_object,
     made,
 )
 from t2ibench.registry import Registry
@@ -76,10 +76,7 @@ def create_generator(
     """Make a generator. Weights are loaded when it first generates."""
     given = dict(model_args or {})
     if not isinstance(spec, (str, Path)):
-        name = getattr(spec, "name", type(spec).__name__)
-        if given:
-            raise T2IBenchError(f"'{name}' is an object; it does not take model arguments.")
-        return checked(spec, Generator, "generator", str(name))
+        return given_object(spec, Generator, "generator", given)
     spec = str(spec)
     resolved, alias = _resolve(spec, recorded=recorded)
     if alias is not None:

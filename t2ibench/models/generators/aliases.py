@@ -1,4 +1,4 @@
-"""Short names for well-known generators, and for those that come with t2ibench."""
+"""Short names for well-known generators, of `aliases.yaml`, and for the bundled ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from t2ibench.models.adapter import Sizes
 from t2ibench.models.bundled import bundled_model
 
+Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BYTES = 2  # of a parameter, in 16 bits
 
 
@@ -61,12 +64,6 @@ class Alias:
         return f"{self.description} ({where}{f'; {args}' if args else ''})"
 
 
-_UNGUIDED = {"guidance": "0"}
-_STABILITY = "Stability AI Community"
-_OPENRAIL = "CreativeML Open RAIL++-M"
-_APACHE = "Apache-2.0"
-
-
 def _bundled(name: str, description: str) -> Alias:
     return Alias(
         bundled_model(name),
@@ -82,130 +79,13 @@ def _bundled(name: str, description: str) -> Alias:
     )
 
 
-def _hub(
-    source: str,
-    description: str,
-    licence: str,
-    side: int,
-    billions: float,
-    args: Mapping[str, str] | None = None,
-) -> Alias:
-    return Alias(source, description, args or {}, licence=licence, side=side, billions=billions)
+def _of_the_hub() -> dict[str, Alias]:
+    rows = yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader)
+    return {name: Alias(**row) for name, row in rows.items()}
 
 
-# Steps and guidance stand here only where a pipeline's own defaults are those of another model.
 ALIASES: dict[str, Alias] = {
     "toy": _bundled("toy", "a small diffusion model with planted biases"),
     "toy-fair": _bundled("toy-fair", "the same, trained on balanced images"),
-    "sd15": _hub(
-        "stable-diffusion-v1-5/stable-diffusion-v1-5",
-        "Stable Diffusion 1.5",
-        "CreativeML Open RAIL-M",
-        512,
-        1.1,
-    ),
-    "sd21": _hub("stabilityai/stable-diffusion-2-1", "Stable Diffusion 2.1", _OPENRAIL, 768, 1.3),
-    "sd21-base": _hub(
-        "stabilityai/stable-diffusion-2-1-base",
-        "Stable Diffusion 2.1, 512 x 512",
-        _OPENRAIL,
-        512,
-        1.3,
-    ),
-    "sdxl": _hub(
-        "stabilityai/stable-diffusion-xl-base-1.0", "Stable Diffusion XL", _OPENRAIL, 1024, 3.5
-    ),
-    "sdxl-turbo": _hub(
-        "stabilityai/sdxl-turbo", "SDXL Turbo", "", 512, 3.5, {"steps": "1", **_UNGUIDED}
-    ),
-    "sd3-medium": _hub(
-        "stabilityai/stable-diffusion-3-medium-diffusers",
-        "Stable Diffusion 3 Medium",
-        _STABILITY,
-        1024,
-        7.7,
-    ),
-    "sd3.5-medium": _hub(
-        "stabilityai/stable-diffusion-3.5-medium",
-        "Stable Diffusion 3.5 Medium",
-        _STABILITY,
-        1024,
-        8.2,
-    ),
-    "sd3.5-large": _hub(
-        "stabilityai/stable-diffusion-3.5-large",
-        "Stable Diffusion 3.5 Large",
-        _STABILITY,
-        1024,
-        13.8,
-    ),
-    "sd3.5-large-turbo": _hub(
-        "stabilityai/stable-diffusion-3.5-large-turbo",
-        "Stable Diffusion 3.5 Large Turbo",
-        _STABILITY,
-        1024,
-        13.8,
-        {"steps": "4", **_UNGUIDED},
-    ),
-    "flux-schnell": _hub(
-        "black-forest-labs/FLUX.1-schnell",
-        "FLUX.1 schnell",
-        _APACHE,
-        1024,
-        17,
-        {"steps": "4", **_UNGUIDED},
-    ),
-    "flux-dev": _hub(
-        "black-forest-labs/FLUX.1-dev", "FLUX.1 dev", "FLUX.1 [dev] Non-Commercial", 1024, 17
-    ),
-    "flux2-dev": _hub(
-        "black-forest-labs/FLUX.2-dev", "FLUX.2 dev", "FLUX.2 [dev] Non-Commercial", 1024, 56
-    ),
-    "flux2-klein": _hub(
-        "black-forest-labs/FLUX.2-klein-4B",
-        "FLUX.2 klein 4B",
-        _APACHE,
-        1024,
-        8,
-        {"steps": "4", "guidance": "1"},
-    ),
-    "qwen-image": _hub(
-        "Qwen/Qwen-Image", "Qwen-Image", _APACHE, 1328, 29, {"negative_prompt": " "}
-    ),
-    "z-image-turbo": _hub(
-        "Tongyi-MAI/Z-Image-Turbo",
-        "Z-Image Turbo",
-        _APACHE,
-        1024,
-        10,
-        {"steps": "8", **_UNGUIDED},
-    ),
-    "chroma": _hub("lodestones/Chroma1-HD", "Chroma1 HD", _APACHE, 1024, 14),
-    "kandinsky5": _hub(
-        "kandinskylab/Kandinsky-5.0-T2I-Lite-sft-Diffusers",
-        "Kandinsky 5.0 Image Lite",
-        "MIT",
-        1024,
-        15,
-    ),
-    "lumina2": _hub("Alpha-VLLM/Lumina-Image-2.0", "Lumina-Image 2.0", _APACHE, 1024, 5.3),
-    "cogview4": _hub("zai-org/CogView4-6B", "CogView4", _APACHE, 1024, 15),
-    "sana": _hub(
-        "Efficient-Large-Model/Sana_1600M_1024px_BF16_diffusers",
-        "Sana 1.6B",
-        "",
-        1024,
-        4.5,
-    ),
-    "sana-sprint": _hub(
-        "Efficient-Large-Model/Sana_Sprint_1.6B_1024px_diffusers",
-        "Sana Sprint 1.6B",
-        "",
-        1024,
-        4.5,
-    ),
-    "pixart-sigma": _hub(
-        "PixArt-alpha/PixArt-Sigma-XL-2-1024-MS", "PixArt Sigma", _OPENRAIL, 1024, 5.4
-    ),
-    "auraflow": _hub("fal/AuraFlow-v0.3", "AuraFlow 0.3", _APACHE, 1024, 8.3),
+    **_of_the_hub(),
 }

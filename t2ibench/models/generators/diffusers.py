@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request, Sizes
-from t2ibench.models.devices import choose_device, model_dtype
+from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
 from t2ibench.models.generators import hooks, passthrough, speed
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
@@ -41,54 +42,39 @@ class DiffusersGenerator:
     the same on every device and in every batch.
 
     Args:
-        source: A hub id or a folder.
-        name: What the user called it.
-        args: Settings of the pipeline.
-        seed: The run's seed.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        sizes: How many images it generates. With a fixed batch it generates exactly that many at a
-            time and fills up what is left over, so that an image is the same to the last bit
-            whatever else was missing. For small models, which one at a time would be slow.
-        load: Makes the pipeline, instead of diffusers loading it from `source`.
-        recorded: The arguments come from a stored run: no hook is imported.
+        request: Its source is a hub id or a folder; its precision is by default bfloat16 on CUDA
+            and float32 elsewhere. With a fixed batch exactly so many images are generated at a
+            time and what is left over is filled up, so that an image is the same to the last bit
+            whatever else was missing: for small models, which one at a time would be slow. No
+            hook is imported where the request comes from a stored run.
+        load: Makes the pipeline, instead of diffusers loading it.
 
     Raises:
         T2IBenchError: the device, the dtype or a local LoRA does not exist, or the hook is none.
     """
 
     def __init__(
-        self,
-        source: str,
-        name: str,
-        args: DiffusersArguments,
-        *,
-        seed: int = 0,
-        device: str | None = None,
-        dtype: str | None = None,
-        sizes: Sizes | None = None,
-        load: Callable[[], Any] | None = None,
-        recorded: bool = False,
+        self, request: Request[DiffusersArguments], load: Callable[[], Any] | None = None
     ) -> None:
-        sizes = sizes or Sizes()
-        self._args = args.given()
-        self._hook = hooks.find_hook(self._args, recorded=recorded)
+        source, sizes = request.source, request.sizes
+        self._args = request.args.given()
+        self._hook = hooks.find_hook(self._args, recorded=request.recorded)
         self._per_image: hooks.PerImage | None = None
-        self._device = choose_device(device)
-        self._dtype = model_dtype(dtype, self._device)
+        self._device = choose_device(request.device)
+        self._dtype = model_dtype(request.dtype, self._device)
         self._load = load or (lambda: load_pipeline(source, self._args, self._device, self._dtype))
         self._pipeline: Any = None
         self._shape: tuple[int, ...] | None = None
         self._batch_limit: int | None = sizes.fixed_batch
         self._fills_up = sizes.fixed_batch is not None
-        self.name = name
+        self.name = request.spec
         lora = self._lora_hash()  # a typo is found before the hub is asked anything
         local = Path(source).is_dir()
         weights = folder_hash(Path(source)) if local else None
         self.revision: str | None = (
             weights[:16] if weights else hub_revision(source, self._args.get("revision"))
         )
-        settings = {**self._args, "dtype": self._dtype, "seed": seed}
+        settings = {**self._args, "dtype": self._dtype, "seed": request.seed}
         settings |= self._hook.settings if self._hook else {}
         for place in (*_PLACES, *speed.neutral(self._args)):
             settings.pop(place, None)
@@ -148,13 +134,7 @@ class DiffusersGenerator:
         if self._pipeline is None:
             return
         self._pipeline = self._prompts = None
-        import gc
-
-        import torch
-
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+        free_memory()
 
     def effective_settings(self) -> Mapping[str, Any]:
         """What the pipeline really uses, its own defaults resolved; empty before it is loaded."""
@@ -293,16 +273,8 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
     local = is_path(source) and not (with_scheme and _hub_alone(written))
     if local:
         source = str(_pipeline_folder(source))
-    return DiffusersGenerator(
-        source,
-        Path(written).name or written if local and is_path(written) else request.spec,
-        request.args,
-        seed=request.seed,
-        device=request.device,
-        dtype=request.dtype,
-        sizes=request.sizes,
-        recorded=request.recorded,
-    )
+    name = Path(written).name or written if local and is_path(written) else request.spec
+    return DiffusersGenerator(replace(request, spec=name, source=source))
 
 
 def _pipeline_folder(source: str) -> Path:

@@ -15,7 +15,7 @@ from t2ibench.models.generators import passthrough, speed
 from t2ibench.models.generators.load_options import load_options
 from t2ibench.models.generators.prompts import without_text_encoders
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import exists, loading_hint
+from t2ibench.models.locations import exists, loading
 
 # Argument to the name that pipelines give it.
 CALL_NAMES = {
@@ -66,22 +66,14 @@ def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str)
     if kind is not None:
         _check_class(kind, source, args)
         _find_moved(kind)
-    try:
+    with loading(source, _unknown_cause(source), library="diffusers", flag="--model-args"):
         options = local | load_options(source, kind, args, dtype)
-        with quietly():
-            try:
-                pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
-            except ValueError as error:
-                if "AutoPipeline" not in str(error):
-                    raise
-                pipeline = DiffusionPipeline.from_pretrained(source, **options)
-    except T2IBenchError:
-        raise
-    except Exception as error:
-        raise T2IBenchError(
-            f"diffusers could not load '{source}': {first_line(error)}",
-            loading_hint(source, error, "--model-args") or _unknown_cause(source),
-        ) from error
+        try:
+            pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
+        except ValueError as error:
+            if "AutoPipeline" not in str(error):
+                raise
+            pipeline = DiffusionPipeline.from_pretrained(source, **options)
     _check_call(pipeline, source, args)
     _set_scheduler(pipeline, args.get("scheduler"))
     _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))

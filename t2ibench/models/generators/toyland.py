@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ConfigDict, model_validator
 
 from t2ibench.arguments import Arguments
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.toyland.world import read_bias_settings, world
 
@@ -79,12 +79,8 @@ class ToylandGenerator:
         }
 
 
-def _create(request: Request[ToylandArguments]) -> ToylandGenerator:
-    return ToylandGenerator(request.args.given(), request.seed)
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda request: ToylandGenerator(request.args.given(), request.seed),
     form="toyland",
     description="the embedded synthetic world; biases set by --model-args",
     Args=ToylandArguments,

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.adapter import Adapter, Listed, Request, listed
 from t2ibench.models.judges.aliases import ALIASES
 from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.resolution import (
-    ResolvedAdapter,
-    checked,
-    closest,
-    find_registered,
-    find_target,
-    forms,
-    made,
-)
+from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
 
 __all__ = [
@@ -136,10 +128,9 @@ def _named(
     for spec in specs:
         if isinstance(spec, str):
             name = recorded_name(spec)
-            resolved[name] = _find(name, recorded=recorded)
+            resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
-            name = getattr(spec, "name", type(spec).__name__)
-            resolved[id(spec)] = checked(spec, Judge, "judge", str(name))
+            resolved[id(spec)] = given_object(spec, Judge, "judge")
     _check_keys(
         args,
         {
@@ -165,16 +156,6 @@ def _named(
         else judge
         for spec, judge in resolved.items()
     ]
-
-
-def _find(spec: str, *, recorded: bool = False) -> ResolvedAdapter:
-    resolved = find_registered(JUDGES, spec) or find_target(JUDGES, spec, recorded=recorded)
-    if resolved is None:
-        raise T2IBenchError(
-            f"Unknown judge '{shown(spec)}'.{closest(spec, JUDGES, ALIASES)}",
-            f"Judges: {', '.join(forms(JUDGES))}; `t2ibench ls judges` lists aliases, too.",
-        )
-    return resolved
 
 
 def _takes_any(adapter: Adapter[Any]) -> bool:
@@ -206,4 +187,4 @@ def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
 
 def answers_in_words(spec: str) -> bool:
     """Whether a judge answers questions that have no classes."""
-    return _find(recorded_name(spec)).adapter.free_text
+    return resolve(JUDGES, recorded_name(spec), others=ALIASES).adapter.free_text

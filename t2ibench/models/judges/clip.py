@@ -32,29 +32,23 @@ class ClipJudge:
     Args:
         name: As the user wrote it.
         encoder: What looks.
-        margin: 'unknown' where the first two classes' probabilities differ by less.
-        template: Text of a class; '{class}' is the class.
+        args: 'unknown' is the answer where the first two classes' probabilities differ by less
+            than the margin; '{class}' in the template is the class.
     """
 
-    def __init__(
-        self,
-        name: str,
-        encoder: Encoder,
-        margin: float = 0.1,
-        template: str = "a photo of a {class}",
-    ) -> None:
+    def __init__(self, name: str, encoder: Encoder, args: ClipArguments) -> None:
         self.name = name if ":" in name else f"{name}:{encoder.name}"
         self._encoder = encoder
-        self._margin = margin
-        self._template = template
+        self._margin = args.margin
+        self._template = args.template
         self._texts: dict[tuple[str, ...], Float32Array] = {}
         self.batch_size = encoder.batch_size
         self.fingerprint = fingerprint(
             {
                 "adapter": "clip judge 1",
                 "encoder": encoder.fingerprint,
-                "margin": margin,
-                "template": template,
+                "margin": args.margin,
+                "template": args.template,
             }
         )
 
@@ -108,7 +102,7 @@ def _create(request: Request[ClipArguments]) -> ClipJudge:
         dtype=request.dtype,
         recorded=request.recorded,
     )
-    return ClipJudge(request.spec, encoder, request.args.margin, request.args.template)
+    return ClipJudge(request.spec, encoder, request.args)
 
 
 ADAPTER = Adapter(

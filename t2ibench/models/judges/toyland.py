@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from t2ibench.arguments import Arguments
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.toyland import reader
 from t2ibench.toyland.caption import parse
@@ -183,12 +182,8 @@ def _colour(reading: Reading) -> str:
     return min(_COLOURS, key=distance)
 
 
-def _create(request: Request[Arguments]) -> ToylandJudge:
-    return ToylandJudge()
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda _: ToylandJudge(),
     form="toyland",
     description="reads toyland's images (the default for toy and toyland)",
     libraries=("numpy", "pillow"),

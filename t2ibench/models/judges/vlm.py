@@ -11,18 +11,22 @@ from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, model_dtype, quietly, torch_dtype
+from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.judges.choice_likelihoods import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
-from t2ibench.models.locations import loading_hint
+from t2ibench.models.locations import loading
 from t2ibench.models.protocols import Answer, Query
 
 # How far two ways of summing the same products may part, in nats: so many spacings of the dtype at
 # the size of the largest logit, and never less than this.
 _SPACINGS = 2
 _LEAST = 1e-3
+_HINT = (
+    "Give --judge vlm:ID_OR_DIR with a hub id such as Qwen/Qwen3-VL-4B-Instruct (safetensors "
+    "weights) or a local folder."
+)
 _COMPARED = 3  # questions that are asked in both ways
 
 
@@ -46,32 +50,21 @@ class VlmJudge:
     differ in their last digits. Exact ties go to the class named first.
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote (model and processor).
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        max_tokens: Longest free answer.
+        request: Its source is a hub id, or a folder that save_pretrained wrote (model and
+            processor); its precision is by default bfloat16 on CUDA and float32 elsewhere.
 
     Raises:
         T2IBenchError: the processor cannot be loaded. The weights are loaded with the first
             question, when the generator has left the memory.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        max_tokens: int = 32,
-    ) -> None:
-        self._source, identity = find_weights(source, "vlm:")
-        self.name = name
+    def __init__(self, request: Request[VlmArguments]) -> None:
+        self._source, identity = find_weights(request.source, "vlm:")
+        self.name = request.spec
         self.batch_size = 32
-        self._device = choose_device(device)
-        self._dtype = torch_dtype(model_dtype(dtype, self._device))
-        self._max_tokens = max_tokens
+        self._device = choose_device(request.device)
+        self._dtype = torch_dtype(model_dtype(request.dtype, self._device))
+        self._max_tokens = request.args.max_tokens
         self._model: Any = None
         self._passes: SharedPasses | None = None
         self._shares = True
@@ -83,7 +76,7 @@ class VlmJudge:
                 "adapter": "vlm judge 1",
                 "weights": identity(),
                 "dtype": str(self._dtype),
-                "max_tokens": max_tokens,
+                "max_tokens": self._max_tokens,
             }
         )
 
@@ -91,13 +84,10 @@ class VlmJudge:
         self._local = ask_hub(self._source, "config.json")
         from transformers import AutoProcessor
 
-        try:
-            with quietly():
-                processor = AutoProcessor.from_pretrained(
-                    self._source, trust_remote_code=False, **self._local
-                )
-        except Exception as error:
-            raise self._cannot_load(error) from error
+        with loading(self._source, _HINT):
+            processor = AutoProcessor.from_pretrained(
+                self._source, trust_remote_code=False, **self._local
+            )
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
@@ -105,29 +95,18 @@ class VlmJudge:
             )
         return processor
 
-    def _cannot_load(self, error: Exception) -> T2IBenchError:
-        return T2IBenchError(
-            f"transformers could not load '{self._source}': {first_line(error)}",
-            loading_hint(self._source, error)
-            or "Give --judge vlm:ID_OR_DIR with a hub id such as Qwen/Qwen3-VL-4B-Instruct "
-            "(safetensors weights) or a local folder.",
-        )
-
     def _loaded(self) -> Any:
         if self._model is None:
             from transformers import AutoModelForImageTextToText
 
-            try:
-                with quietly():
-                    model = AutoModelForImageTextToText.from_pretrained(
-                        self._source,
-                        use_safetensors=True,
-                        trust_remote_code=False,
-                        dtype=self._dtype,
-                        **self._local,
-                    )
-            except Exception as error:
-                raise self._cannot_load(error) from error
+            with loading(self._source, _HINT):
+                model = AutoModelForImageTextToText.from_pretrained(
+                    self._source,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    dtype=self._dtype,
+                    **self._local,
+                )
             self._model = model.to(self._device).eval()
         return self._model
 
@@ -328,18 +307,8 @@ def _extended(value: Any, tokens: Any, key: str, length: int) -> Any:
     return torch.cat([value, more], dim=1)
 
 
-def _create(request: Request[VlmArguments]) -> VlmJudge:
-    return VlmJudge(
-        request.spec,
-        request.source,
-        device=request.device,
-        dtype=request.dtype,
-        max_tokens=request.args.max_tokens,
-    )
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=VlmJudge,
     form="vlm:ID_OR_DIR",
     description="a vision-language model of transformers (LLaVA, Qwen-VL, …)",
     Args=VlmArguments,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.language import Message, Proposer
 from t2ibench.models.proposers.replay import conversation_key
-from t2ibench.models.resolution import checked, closest, find_registered, find_target, forms, made
+from t2ibench.models.resolution import create
 from t2ibench.registry import Registry
 
 __all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_proposer"]
@@ -35,21 +33,4 @@ def create_proposer(
     dtype: str | None = None,
 ) -> Proposer:
     """Make a proposer."""
-    if not isinstance(spec, str):
-        name = getattr(spec, "name", type(spec).__name__)
-        return checked(spec, Proposer, "proposer", str(name))
-    resolved = find_registered(PROPOSERS, spec) or find_target(PROPOSERS, spec)
-    if resolved is None:
-        raise T2IBenchError(
-            f"Unknown proposer '{shown(spec)}'.{closest(spec, PROPOSERS)}",
-            f"Proposers: {', '.join(forms(PROPOSERS))}.",
-        )
-    request = Request(
-        spec=spec,
-        source=resolved.source,
-        args=read_args(resolved.adapter.Args, args or {}, spec, flag="--proposer-args"),
-        device=device,
-        dtype=dtype,
-    )
-    model: Proposer = made(resolved.adapter, request, Proposer, "proposer")
-    return model
+    return create(PROPOSERS, Proposer, spec, args, device=device, dtype=dtype)

@@ -21,34 +21,22 @@ class ModelProposer:
     """A chat model of transformers, greedily (see models.language.Proposer).
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
-        max_tokens: Longest reply.
+        request: What is asked for (see models.chat_model.ChatModel).
 
     Raises:
         T2IBenchError: it cannot be loaded, or has no chat template.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        *,
-        device: str | None = None,
-        dtype: str | None = None,
-        max_tokens: int = 1024,
-    ) -> None:
-        self.name = name
-        self._model = ChatModel(source, device=device, dtype=dtype, max_tokens=max_tokens)
+    def __init__(self, request: Request[HfArguments]) -> None:
+        self.name = request.spec
+        self._model = ChatModel(request, request.args.max_tokens)
         self._model.load()
         self.fingerprint = fingerprint(
             {
                 "adapter": "hf proposer 1",
                 "weights": self._model.identity(),
                 "dtype": f"torch.{self._model.dtype}",
-                "max_tokens": max_tokens,
+                "max_tokens": request.args.max_tokens,
             }
         )
 
@@ -57,18 +45,8 @@ class ModelProposer:
         return self._model.reply(messages)
 
 
-def _create(request: Request[HfArguments]) -> ModelProposer:
-    return ModelProposer(
-        request.spec,
-        request.source,
-        device=request.device,
-        dtype=request.dtype,
-        max_tokens=request.args.max_tokens,
-    )
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=ModelProposer,
     form="hf:ID_OR_DIR",
     description="a chat model of transformers",
     Args=HfArguments,

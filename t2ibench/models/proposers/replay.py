@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.language import Message
 from t2ibench.models.locations import is_file
@@ -54,12 +53,8 @@ class ReplayProposer:
         return reply
 
 
-def _create(request: Request[Arguments]) -> ReplayProposer:
-    return ReplayProposer(Path(request.source).expanduser())
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda request: ReplayProposer(Path(request.source).expanduser()),
     form="replay:FILE",
     description="replies recorded before; nothing is asked",
 )

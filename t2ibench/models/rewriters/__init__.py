@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from t2ibench.arguments import read_args
-from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.language import Rewriter
-from t2ibench.models.resolution import checked, closest, find_registered, find_target, forms, made
+from t2ibench.models.resolution import create
 from t2ibench.registry import Registry
 
 __all__ = ["REWRITERS", "Rewriter", "create_rewriter"]
@@ -34,30 +33,9 @@ def create_rewriter(
     recorded: bool = False,
 ) -> Rewriter:
     """Make a rewriter. Weights are loaded when it first rewrites."""
-    if not isinstance(spec, str):
-        name = getattr(spec, "name", type(spec).__name__)
-        if args:
-            raise T2IBenchError(f"'{name}' is an object; it does not take rewriter arguments.")
-        return _checked(checked(spec, Rewriter, "rewriter", str(name)))
-    resolved = find_registered(REWRITERS, spec) or find_target(REWRITERS, spec, recorded=recorded)
-    if resolved is None:
-        raise T2IBenchError(
-            f"Unknown rewriter '{shown(spec)}'.{closest(spec, REWRITERS)}",
-            f"Rewriters: {', '.join(forms(REWRITERS))}, package.module:factory.",
-        )
-    request = Request(
-        spec=spec,
-        source=resolved.source,
-        args=read_args(resolved.adapter.Args, args or {}, spec, flag="--rewriter-args"),
-        device=device,
-        dtype=dtype,
-        recorded=recorded,
+    rewriter = create(
+        REWRITERS, Rewriter, spec, args, device=device, dtype=dtype, recorded=recorded
     )
-    model: Rewriter = made(resolved.adapter, request, Rewriter, "rewriter")
-    return _checked(model)
-
-
-def _checked(rewriter: Rewriter) -> Rewriter:
     if rewriter.per not in {"prompt", "image"}:
         raise T2IBenchError(
             f"The rewriter '{rewriter.name}' has per={rewriter.per!r}; expected prompt or image."

@@ -11,7 +11,7 @@ import yaml
 
 from t2ibench.arguments import Arguments, one_of
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, RewriteRequest, Rewriting
 from t2ibench.models.locations import is_file
@@ -261,12 +261,8 @@ def _run(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield shown(path, 400), {key: value for key, value in row.items() if value is not None}
 
 
-def _create(request: Request[FileArguments]) -> FileRewriter:
-    return FileRewriter(Path(request.source).expanduser(), request.args.missing)
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda request: FileRewriter(Path(request.source).expanduser(), request.args.missing),
     form="file:PATH",
     description="rewritings from JSON Lines, CSV or YAML, or those of another run, its folder",
     Args=FileArguments,

@@ -16,27 +16,16 @@ class ModelRewriter:
     """A chat model of transformers (see models.language.Rewriter); loaded when it is first asked.
 
     Args:
-        name: As the user wrote it.
-        source: A hub id, or a folder that save_pretrained wrote.
-        args: How it is asked.
-        device: Where it runs; None to choose.
-        dtype: Its precision; None is bfloat16 on CUDA and float32 elsewhere.
+        request: What is asked for, and how (see models.chat_model.ChatModel).
 
     Raises:
         T2IBenchError: it looks like a path, and the folder does not exist.
     """
 
-    def __init__(
-        self,
-        name: str,
-        source: str,
-        args: InstructionArguments,
-        device: str | None = None,
-        dtype: str | None = None,
-    ) -> None:
-        self.name = name
-        self._instruction = Instruction(args)
-        self._model = ChatModel(source, device=device, dtype=dtype, max_tokens=args.max_tokens)
+    def __init__(self, request: Request[InstructionArguments]) -> None:
+        self.name = request.spec
+        self._instruction = Instruction(request.args)
+        self._model = ChatModel(request, request.args.max_tokens)
         self.per = self._instruction.per
         self.settings = {
             "weights": self._model.identity(),
@@ -75,14 +64,8 @@ class ModelRewriter:
         self._model.release()
 
 
-def _create(request: Request[InstructionArguments]) -> ModelRewriter:
-    return ModelRewriter(
-        request.spec, request.source, request.args, device=request.device, dtype=request.dtype
-    )
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=ModelRewriter,
     form="hf:ID_OR_DIR",
     description="a chat model of transformers; --rewriter-args template=@FILE, per=image",
     Args=InstructionArguments,
