@@ -11,8 +11,9 @@ _BLOCK = re.compile(r"^```math\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 
 def typeset(markdown: str) -> str:
     """Put MathML in the place of each block of LaTeX."""
-    return _BLOCK.sub(lambda found: f'<div class="formula" tabindex="0">{_mathml(found[1])}</div>', markdown)
+    return _BLOCK.sub(_mathml, markdown)
 
 
-def _mathml(latex: str) -> str:
-    return convert(latex, display="block").replace("\n", " ")
+def _mathml(block: re.Match[str]) -> str:
+    drawn = convert(block[1], display="block").replace("\n", " ")
+    return f'<div class="formula" tabindex="0">{drawn}</div>'
