@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from docsite import access, api, commands, include, looks, notebook, schemas, tasks
+from docsite import access, api, commands, formulas, include, looks, notebook, schemas, tasks
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -34,9 +34,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put in the parts of other files that a page names."""
+    """Put in the parts of other files that a page names, and formulas."""
     pages = {file.src_uri for file in files if file.is_documentation_page()}
-    return include.put_in(markdown, page.file.src_uri, ROOT, pages)
+    return formulas.typeset(include.put_in(markdown, page.file.src_uri, ROOT, pages))
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:

@@ -53,6 +53,8 @@ def _expected(kind: str, value: Any, item: Any) -> str:
     elif kind == "too_short":
         least = item["ctx"]["min_length"]
         text = f"expected at least {least} entries, found {len(value)}: {_found(value)}"
+    elif kind == "too_long":
+        text = f"expected at most {item['ctx']['max_length']} items, found {len(value)}"
     elif kind == "string_pattern_mismatch":
         text = f"'{shown(value)}' may only have lower-case letters, digits and underscores"
     elif kind in _KINDS:

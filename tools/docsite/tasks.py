@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -15,21 +16,46 @@ from t2ibench.methods import METHODS, method_of, needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.methods.registry import presentation
+from t2ibench.models.generators import create_generator
+from t2ibench.models.protocols import ImageRequest
 from t2ibench.settings import Settings
+from t2ibench.store.images import image_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
 
 _FIRST = 8  # prompts that are shown before the rest is folded
+_DRAWN = 6  # prompts with a picture
 _MOST = 400  # texts that are listed
 
 
 def pages() -> dict[str, str | bytes]:
     """The page of each task, and the page of all."""
     loaded = load_tasks()
-    made: dict[str, str | bytes] = {f"tasks/{task.id}.md": _page(task) for task in loaded}
+    made: dict[str, str | bytes] = {}
+    for task in loaded:
+        drawn = _drawn(task)
+        made |= {f"tasks/{name}": data for name, (_, data) in drawn.items()}
+        told = {name: prompt for name, (prompt, _) in drawn.items()}
+        made[f"tasks/{task.id}.md"] = _page(task, told)
     made["tasks/index.md"] = _index(loaded)
     made["methods/index.md"] = _methods(loaded)
     return made
+
+
+def _drawn(task: LoadedTask) -> dict[str, tuple[str, bytes]]:
+    """File to prompt and picture, of prompts over the whole task that the drawn world knows."""
+    prompts = list(needs(task.spec, Settings()).images_by_prompt)
+    some = [prompts[place * len(prompts) // _DRAWN] for place in range(min(_DRAWN, len(prompts)))]
+    asked = [ImageRequest(prompt, 0, image_seed(0, prompt, 0)) for prompt in dict.fromkeys(some)]
+    found = {}
+    for number, (one, result) in enumerate(
+        zip(asked, create_generator("toyland", {}).generate(asked), strict=True)
+    ):
+        if result.image is not None:
+            file = io.BytesIO()
+            result.image.save(file, "PNG", optimize=True)
+            found[f"pictures/{task.id}-{number}.png"] = (one.prompt, file.getvalue())
+    return found
 
 
 def into_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
@@ -117,7 +143,7 @@ def _methods(loaded: list[LoadedTask]) -> str:
     )
 
 
-def _page(task: LoadedTask) -> str:
+def _page(task: LoadedTask, pictures: Mapping[str, str]) -> str:
     spec, shown = task.spec, presentation(task.spec)
     method = METHODS.get(spec.method)
     tags = ", ".join(code(f"tag:{tag}") for tag in spec.tags)
@@ -129,6 +155,7 @@ def _page(task: LoadedTask) -> str:
         "## The question",
         escaped(spec.description),
         f"```\nt2ibench --model toy --tasks {task.id}\n```",
+        *_pictures(pictures),
         "## What the number says",
         *_says(shown),
         f"**Estimand.** {escaped(method.estimand)} "
@@ -148,6 +175,17 @@ def _page(task: LoadedTask) -> str:
         f"```yaml\n{task.path.read_text(encoding='utf-8').rstrip()}\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _pictures(pictures: Mapping[str, str]) -> Iterator[str]:
+    if pictures:
+        figures = "".join(
+            f'<figure><img src="{name}" alt="" width="128" height="128" loading="lazy">'
+            f"<figcaption>{escaped(prompt)}</figcaption></figure>"
+            for name, prompt in pictures.items()
+        )
+        yield f'<div class="drawn">{figures}</div>'
+        yield "Prompts of the task, as [toyland](../models/toyland.md), a drawn world, shows them."
 
 
 def _says(shown: Any) -> Iterator[str]:

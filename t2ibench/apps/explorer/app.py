@@ -34,6 +34,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.store.files import set_aside, write_text
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
+from t2ibench.tasks.explain import explain
 
 _STATIC = Path(__file__).parent / "static"
 _SHARED = Path(str(files("t2ibench.reports") / "static"))  # tokens and fonts, as in a report
@@ -297,8 +298,9 @@ def _error_response(request: Request, error: Exception) -> Response:
     """A request that does not fit: one line, no traceback."""
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        text = f"{where}: {first['msg']}" if where else first["msg"]
+        text = explain(first, type(None)).removeprefix(": ")
+        if first["loc"] == ("anchors",) and first["type"] == "too_short":
+            text = "Choose two anchors first, such as two prompts of the run."
         return JSONResponse({"error": text[:_LINE]}, status_code=400)
     if isinstance(error, (WrongQuestionError, T2IBenchError)):
         return JSONResponse({"error": " ".join(str(error).split())[:_LINE]}, status_code=400)

@@ -80,15 +80,23 @@ def anchors_of(gallery: Gallery, run: int, asked: Sequence[Sequence[str | int]])
         of_prompts = gallery.of_run(run, prompts) if prompts else named[:0]
         part = np.union1d(named, of_prompts)
         if len(part) < 2:
-            raise WrongQuestionError(f"anchor {number} has {len(part)} images; it needs two")
+            raise WrongQuestionError(_too_few(members, number, len(part)))
         parts.append(part)
     ids = np.concatenate(parts)
     if len(np.unique(ids)) < len(ids):
-        raise WrongQuestionError("an image belongs to two anchors")
+        raise WrongQuestionError("Two anchors share an image. Choose anchors that differ.")
     if len(ids) > MOST_IMAGES:
-        raise WrongQuestionError(f"the anchors have {len(ids):,} images; {MOST_IMAGES:,} at most")
+        many = f"The anchors have {len(ids):,} images; {MOST_IMAGES:,} at most are compared."
+        raise WrongQuestionError(many)
     labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     return Anchors(ids, labels, len(parts))
+
+
+def _too_few(members: Sequence[str | int], number: int, count: int) -> str:
+    name = f"'{members[0]}'" if isinstance(members[0], str) else f"number {number}"
+    said = "1 image" if count else "no image"
+    why = f"The anchor {name} has {said} in this run, and two are needed."
+    return f"{why} Generate some, or choose another anchor."
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:

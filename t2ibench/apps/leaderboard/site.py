@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from t2ibench.apps.leaderboard.exports import (
     bibtex,
     family_names,
     family_record,
+    identity,
     ran_as,
     results_csv,
     rounded,
@@ -43,6 +45,7 @@ from t2ibench.apps.leaderboard.views import (
     words_of,
 )
 from t2ibench.methods import METHODS
+from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.presentation import Axis, Presentation
 from t2ibench.methods.registry import needs, presentation
 from t2ibench.reports.cells import headline, score_words
@@ -64,6 +67,7 @@ _FACES = (
     ("Source Serif 4 Variable", "source-serif-4"),
 )
 _SHOWN = 5  # prompts in a row of the table
+_BARS, _QUESTIONS = 6, 2  # prompts, and questions, whose answers a row shows
 _MANY = 24  # models beside each other in a table of pictures
 _LEAD = re.compile(
     r"^(?:an? |the )?(?:close-up )?(?:photo(?:graph)?|picture|image|portrait|painting|drawing)?"
@@ -285,6 +289,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= words.FILTERS
     made.filters |= {"seen": visible, "short": short, "span": span, "ran_as": ran_as}
+    made.filters["identity"] = lambda entry, part: identity(entry)[part]
     return made
 
 
@@ -334,7 +339,7 @@ class Pages:
             yield f"task/{name}.html", self._task(name)
 
     def _index(self) -> str:
-        groups, rooted, shown = {}, {}, {}
+        groups, rooted, shown, who = {}, {}, {}, {}
         notes: dict[str, dict[str, str]] = {}
         for stratum in self.strata:
             here = [model for model in self.models if model.stratum is stratum]
@@ -349,11 +354,13 @@ class Pages:
                 for name in stratum.families
             }
             shown[stratum.id] = shared_prompts(here)[:_SHOWN]
+            who[stratum.id] = _answered(here) if len(stratum.families) == 1 else []
         return self.render(
             "index.html", "", "index.html",
             models=self.models, strata=self.strata, groups=groups, notes=notes, rooted=rooted,
-            shown=shown, titles=self._titles, facets=self._facets(), refused=self.board.refused,
-            published_rows=self._published(), toys=sum(model.entry.toy for model in self.models),
+            shown=shown, who=who, titles=self._titles, facets=self._facets(),
+            refused=self.board.refused, published_rows=self._published(),
+            toys=sum(model.entry.toy for model in self.models),
         )  # fmt: skip
 
     def _facets(self) -> list[tuple[str, str, list[str]]]:
@@ -505,6 +512,43 @@ class Pages:
             if (day := model.entry.manifest.card.submitted)
         )[::-1]
         return self.render("about.html", "", "about.html", levels=LEVELS, borda=rows, dated=dated)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Who is shown as what, for the models of one table.
+
+    Attributes:
+        title: The test.
+        attribute: What was asked, such as gender.
+        classes: What could be answered.
+        prompts: Each with a short name.
+        rows: The answers, by the page of a model and the prompt.
+    """
+
+    title: str
+    attribute: str
+    classes: tuple[str, ...]
+    prompts: tuple[tuple[str, str], ...]
+    rows: dict[tuple[str, str], ShownRow]
+
+
+def _answered(models: Sequence[Model]) -> list[Answered]:
+    """The first questions that were answered prompt by prompt, of tests with few prompts."""
+    found: dict[tuple[str, str], Answered] = {}
+    for model in models:
+        for task in model.run.tasks:
+            for one in task.prompts if model.entry.verified else ():
+                if len(one.rows) > _BARS:
+                    continue
+                rows = sorted(one.rows, key=lambda row: row.counted.name)
+                prompts = tuple((row.counted.name, row.short) for row in rows)
+                name = one.counted.attribute
+                known = found.setdefault(
+                    (task.id, name), Answered(task.name, name, one.counted.classes, prompts, {})
+                )
+                known.rows.update({(model.page, row.counted.name): row for row in rows})
+    return list(found.values())[:_QUESTIONS]
 
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:

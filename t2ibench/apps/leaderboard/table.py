@@ -357,7 +357,7 @@ class Stratum:
         if by_people(self.judges) and not self.encoders:
             who = self.label("judge").removeprefix(ANSWERS_BY)
             titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
-            return f"Answered by {who}: {'; '.join(titles)}"
+            return f"{'; '.join(titles)}, answered by {who}"
         return f"Encoder {self.label('encoder')} · judge {self.label('judge')}"
 
     def label(self, part: str) -> str:

@@ -171,3 +171,12 @@ def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.Monkey
 )
 def test_wrong_questions_are_one_line(client: Client, body: Any) -> None:
     client.post("/api/discover", 400, **body)
+
+
+def test_what_cannot_be_searched_is_said_in_a_sentence(client: Client) -> None:
+    for anchors, message in (
+        ([], "Choose two anchors first"),
+        (["a woman", "a nurse"], "The anchor 'a nurse' has no image in this run"),
+        (["a woman", "a woman"], "Two anchors share an image."),
+    ):
+        assert message in client.post("/api/discover", 400, anchors=anchors)["error"]

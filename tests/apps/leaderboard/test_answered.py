@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from t2ibench import evaluate
+from t2ibench.apps.leaderboard import site
 from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.submission import read_manifest
@@ -82,13 +83,19 @@ def test_images_of_unknown_origin_that_a_model_judged_are_refused(tmp_path: Path
         pack(run, tmp_path / "to", SilentReporter(), name="A model")
 
 
-def test_shipped_rows_of_people_stand_before_the_toys() -> None:
+def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
     def recomputed(folder: Path) -> object:
         return verify(folder)
 
     board: Board = read_board(SUBMISSIONS, recomputed)  # type: ignore[arg-type]
     first, *others = strata(board.entries, ["openbias", "occupations"])
-    assert first.title.startswith("Answered by one annotator: Five occupations")
+    assert first.title.startswith("Five occupations")
+    assert first.title.endswith("answered by one annotator")
     assert len(first.entries) == 3 and all("openbias" in one.families for one in first.entries)
     assert all(one.title.startswith("Bundled models, planted bias") for one in others)
     assert first.families == ["openbias"] and len(first.overall) == 3
+    site.build(board, tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    row = page[page.index('data-name="SDXL Turbo') :].partition("</tr>")[0]
+    assert 'aria-label="CEO in an office: 10 men"' in row and "2026-" in row
+    assert 'aria-label="nurse at work: 10 women"' in row

@@ -2,7 +2,7 @@
 import { S, axial, json, pole, say, sideOf } from "./store.js";
 import { byId, el, many, percent, signed, term } from "./dom.js";
 import { roundUp } from "./geometry.js";
-import { rail } from "./rail.js";
+import { rail, scale } from "./rail.js";
 import { addExactly } from "./tree.js";
 import { nameOf } from "./words.js";
 
@@ -62,7 +62,10 @@ function render() {
   const ends = rows.slice(0, SHOWN).flatMap((row) => [row.effect, row.low, row.high]).filter((value) => value !== null);
   const span = roundUp(Math.max(0, ...ends.map(Math.abs)));
   const shown = rows.slice(0, all ? 400 : SHOWN);
-  ui.list.replaceChildren(...shown.map((row) => item(row, span)));
+  const poles = axial() ? el("span", { class: "poles micro" }, pole(1), pole(0)) : null;
+  const axis = el("li", { class: "head", "aria-hidden": "true" }, el("span"),
+    el("span", {}, poles, scale(span, axial() ? [-span, 0, span] : [0, span], span < 0.1 ? 2 : 1)), el("span"));
+  ui.list.replaceChildren(...(shown.length ? [axis] : []), ...shown.map((row) => item(row, span)));
   ui.more.hidden = shown.length >= Math.min(rows.length, 400);
 }
 
