@@ -141,7 +141,7 @@ def report_html(
 
 
 def _rows(task: TaskView) -> int:
-    return sum(len(one.rows) for one in (*task.prompts, *task.combined))
+    return sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
 
 
 def _card(
