@@ -93,7 +93,7 @@ def write_page(
     from t2ibench.reports.html.page import fragment, report_html
 
     images, each, figures, pictures = {}, {}, {}, {}
-    thumbnails = Thumbnails(folder)
+    thumbnails = Thumbnails(folder, (target or folder / PAGE).parent)
     for task in run.tasks:
         samples = read_samples(folder, task.id)
         figures[task.id] = [draw(spec, task, samples) for spec in task.shown.figures]

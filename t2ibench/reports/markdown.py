@@ -65,7 +65,7 @@ _SCALES = {
     "excess": "excess: how much more the concepts lean than unrelated words do, from -1 to 1.",
 }
 _INCONCLUSIVE = (
-    "inconclusive: a control contradicts the test, or it hangs on answers that are unknown, so it "
+    "inconclusive: the test failed its own check, or it hangs on answers that are unknown, so it "
     "decides nothing."
 )
 _PUBLISHED = (

@@ -19,9 +19,8 @@ Line = tuple[str, State | None]  # a line, and what its test shows
 _NAME = 34
 _NARROW = 15
 _FEW_ROWS = 3
-PROMPTS = 14  # lines of who is shown as what
+PROMPTS = 9  # lines of who is shown as what
 _NAMED = 3
-_SENTENCE = 112  # columns from which a test's result in words stands beside its bar
 
 
 def sentence(run: RunView) -> str:
@@ -85,10 +84,12 @@ def prompts(run: RunView, most: int, width: int = 80, signs: Signs = UNICODE) ->
                 for sign, name in zip(_shades(signs), one.counted.classes, strict=False)
             )
             lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width, signs), None))
-            shown = rows if len(rows) <= room else rows[: room - 1]
-            lines += [_prompt(row, one.counted.classes, width, signs) for row in shown]
-            if len(shown) < len(rows):
-                lines.append((f" and {len(rows) - len(shown)} more in results.md", None))
+            ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
+            drawn = [_prompt(row, one.counted.classes, width, signs) for row in rows]
+            lines += drawn[:ends]
+            if ends < len(rows):
+                lines.append((f" {len(rows) - 2 * ends} between them, in results.md", None))
+                lines += drawn[-ends:]
     return lines
 
 
@@ -147,9 +148,6 @@ def _bar(task: TaskView, width: int, size: int, signs: Signs) -> Line:
     parts = [f" {name:{_NAME - 1}}", interval_bar(task.mark, size, signs), f"{_value(task):>5}"]
     if width >= 80:
         parts.append(_interval(task))
-    if width >= _SENTENCE:
-        parts[-1] = f"{parts[-1]:14}"
-        parts.append(brief(task))
     return _cut(" ".join(parts), width, signs).rstrip(), task.mark.state
 
 
@@ -190,12 +188,10 @@ def findings(run: RunView) -> Iterator[tuple[str, str]]:
 
 def brief(task: TaskView) -> str:
     """A task's result in a few words."""
-    if task.mark.state == "clear":
-        return task.finding or "Clear lean."
-    if task.result.inconclusive:
-        return f"Cannot tell: {task.result.inconclusive.rstrip('.')}."
+    if task.mark.state == "clear" or task.result.inconclusive:
+        return task.finding or f"{WORDS[task.mark.state].capitalize()}."
     if task.mark.state == "cannot_tell":
-        return "Cannot tell: the interval is too wide."
+        return "Cannot tell: the interval is wide."
     if task.mark.state == "no_score":
         return "No score."
     return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."

@@ -15,7 +15,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview
 from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
+from t2ibench.reports.view import RunView, TaskView, controls_said, run_view, sorted_tasks
 from t2ibench.results.display import UNSURE, State
 from t2ibench.results.schema import Results
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 LINES = 50
-_UNTOLD = 12  # tests that cannot tell, of more than fit
+_UNTOLD = 4  # tests that cannot tell, of more than fit
 _STYLES: dict[State, str] = {"clear": "bold magenta", "cannot_tell": "dim", "no_score": "dim"}
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
@@ -57,15 +57,18 @@ def screen(
     if told_apart:
         below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
-    told = [(_OF_WORDS, list(run.texts))] if run.texts and not run.families else []
-    for family in run.groups:
-        tasks = [task for task in family.tasks if task.mark.state not in UNSURE]
-        told += [(family.title, tasks)] if tasks else []
+    told: list[tuple[str, Sequence[TaskView]]] = []
+    if run.texts and not run.families:
+        told = [(_OF_WORDS, run.texts)]
+    else:
+        for title, of in (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls)):
+            tasks = [task for task in of if task.mark.state not in UNSURE]
+            told += [(title, tasks)] if tasks else []
     if run.families:
         fine = controls_said(run)[1]
         told_counts = wrap(overview.counts(run, signs), width)
         top += [("", None), *((line, None) for line in told_counts)]
-        top += [(fine, None)] if fine else []
+        top += [(line, None) for line in wrap(fine, width)]
         counted = overview.prompts(run, overview.PROMPTS, width, signs)
         top += [("", None), *counted] if counted else []
         told_judges = [line for text in overview.judged(run) for line in wrap(text, width)]
@@ -114,7 +117,7 @@ def print_results(
     """Print the results: one screen, in colour on a terminal."""
     from rich.console import Console
 
-    width = width or shutil.get_terminal_size((100, 50)).columns
+    width = min(width or shutil.get_terminal_size().columns, 80)
     console = Console(width=width, emoji=False, highlight=False)
     run = run_view(results, specs)
     # Captured, because rich ends the process where a reader has enough.

@@ -12,12 +12,14 @@ from typing import get_args
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import ShownAttribute
+from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.results.display import (
     ALPHA,
     UNSURE,
+    WORDS,
     IntervalMark,
     State,
     displayed,
@@ -182,14 +184,18 @@ class RunView:
         return [task for task in self.tasks if not task.control]
 
     @property
+    def controls(self) -> tuple[TaskView, ...]:
+        """The positive controls."""
+        return tuple(task for task in self.tasks if task.control)
+
+    @property
     def groups(self) -> list[FamilyView]:
         """The families without positive controls, which are a group of their own at the end."""
         families = [
             replace(family, tasks=tuple(task for task in family.tasks if not task.control))
             for family in self.families
         ]
-        controls = tuple(task for task in self.tasks if task.control)
-        last = FamilyView(CONTROLS, "Positive controls", controls)
+        last = FamilyView(CONTROLS, "Positive controls", self.controls)
         return [family for family in [*families, last] if family.tasks]
 
     def counts(self) -> dict[State, int]:
@@ -211,7 +217,7 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
         FamilyView(
             name,
             METHODS.get(name).title,
-            _sorted(view for view in on_images if view.result.method == name),
+            sorted_tasks(view for view in on_images if view.result.method == name),
         )
         for name in order
     )
@@ -219,14 +225,15 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
     return RunView(
         results.title,
         families,
-        _sorted(of_texts),
+        sorted_tasks(of_texts),
         results,
         tuple(sorted({name for task in tasks for name in task.settings.encoders})),
         tuple(sorted({name for task in tasks for name in task.settings.judges})),
     )
 
 
-def _sorted(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
+def sorted_tasks(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
+    """Tests by state, the clear ones first, then by distance from 0."""
     return tuple(sorted(tasks, key=lambda one: (_ORDER[one.mark.state], -one.distance, one.id)))
 
 
@@ -253,9 +260,17 @@ def _sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
     """The result in words; a direction that correction takes away says so."""
     told = task.headline.direction or task.reason or task.headline.reason or ""
     p = task.headline.p
-    if told and mark.state != "clear" and not task.inconclusive and p is not None and p < ALPHA:
-        told = f"{told.rstrip('.')}, but not beyond chance once all tests of this run are counted."
-    return f"{told} {possible(mark, axis)}." if mark.state == "not_clear" else told
+    if mark.state in {"clear", "no_score"} or task.inconclusive:
+        return told
+    if p is not None and p < ALPHA:
+        told = f"{told.rstrip('.')}; over all tests of this run that is not clear."
+    elif told.startswith("Not clear") and mark.state == "cannot_tell":
+        told = f"Cannot tell{told.removeprefix('Not clear').rstrip('.')}: the interval is wide."
+    if mark.state == "cannot_tell":
+        return told
+    if mark.state == "none_above":
+        told = f"{WORDS['none_above'].capitalize()}."
+    return f"{told} {possible(mark, axis)}."
 
 
 def possible(mark: IntervalMark, axis: Axis | None) -> str:
@@ -263,10 +278,10 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
 
     Examples:
         >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
-        'A lean of up to 0.35 to female is possible'
+        'A lean of up to 0.35 to women is possible'
     """
     low, high = mark.low or 0.0, mark.high or 0.0
-    pole = "" if axis is None else f" to {axis.high if high > -low else axis.low}"
+    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low)}"
     return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
 
 
@@ -318,10 +333,9 @@ def named(run: RunView, most: int = 3) -> list[TaskView]:
 
 def controls_said(run: RunView) -> tuple[str, str]:
     """How the positive controls came out."""
-    controls = [task for task in run.tasks if task.control]
-    passed = [t for t in controls if t.mark.state == "clear" and t.mark.side == "high"]
-    unsure = [t for t in controls if t.mark.state in UNSURE]
-    failed = [task for task in controls if task not in passed and task not in unsure]
+    passed = [t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"]
+    unsure = [t for t in run.controls if t.mark.state in UNSURE]
+    failed = [task for task in run.controls if task not in passed and task not in unsure]
     who, warning = ", ".join(run.encoders), ""
     if failed:
         names = ", ".join(task.name for task in failed)
@@ -345,16 +359,18 @@ def controls_said(run: RunView) -> tuple[str, str]:
 
 
 def _turns(run: RunView) -> list[TaskView]:
-    """Clear tests, the strongest of each family first, then the second of each, and so on."""
+    """Clear tests, one of each family, then a second of each: those that count images first."""
+
+    def place(task: TaskView) -> tuple[bool, int]:
+        counted = any(not row.estimated for one in task.prompts for row in one.rows)
+        return not counted, -sum(sum(one.clear) for one in task.series if one.series.axis)
+
     columns = [
-        [
-            task
-            for task in group.tasks
-            if task.mark.state == "clear" and bool(task.mark.side) == sided and not task.control
-        ]
-        for sided in (True, False)
+        sorted((task for task in group.tasks if task.mark.state == "clear"), key=place)
         for group in run.groups
+        if group.name != CONTROLS
     ]
+    columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
     depth = max((len(column) for column in columns), default=0)
     return [column[k] for k in range(depth) for column in columns if k < len(column)]
 

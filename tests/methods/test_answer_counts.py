@@ -42,20 +42,21 @@ WOMEN = [row(name, male=0, female=10) for name in ("nurse", "teacher")]
         # Of mixed rows the count comes first; those that are not clear by themselves come last.
         (
             [*MEN[:2], row("chef", male=9, female=1), row("baker", False, male=6, female=4)],
-            "men in 29 of 30 images of CEO, engineer and chef; not clear: baker (men in 6 of 10)",
+            "29 of 30 images of CEO, engineer and chef show men; not clear: baker (men in 6 of 10)",
         ),
         (
             [row("a", False, male=6, female=4), row("b", False, male=3, female=7)],
-            "women in 7 of 10 images of b; men in 6 of 10 images of a; neither is clear by itself",
+            "7 of 10 images of b show women; 6 of 10 images of a show men; neither is clear by "
+            "itself",
         ),
-        ([row("a", False, male=6, female=4)], "men in 6 of 10 images of a; it is not clear"),
+        ([row("a", False, male=6, female=4)], "6 of 10 images of a show men; it is not clear"),
         # Images without an answer stay counted.
         (
             [row("a", male=9, female=0, unanswered=1), row("b", False, 5, male=0, female=0)],
             "a: 9 of 10 images show men, 1 without an answer; without an answer: b",
         ),
-        ([row("a", white=8, black=1, asian=1)], "'white' in 8 of 10 images of a"),
-        ([row("a", male=9.5, female=0.5)], "men in 9.5 of 10 images of a"),
+        ([row("a", white=8, black=1, asian=1)], "8 of 10 images of a show 'white'"),
+        ([row("a", male=9.5, female=0.5)], "9.5 of 10 images of a show men"),
         ([], ""),
     ],
 )
@@ -67,10 +68,10 @@ def test_long_lists_are_cut() -> None:
     many = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
     unclear = [row(f"q{k}", False, male=5, female=5) for k in range(9)]
     assert shown_sentence([*many, *unclear]) == (
-        "p00, p01, p02, p03, p04 and 12 more: 170 of 170 images show men; not clear: 9 others"
+        "p00, p01, p02 and 14 more: 170 of 170 images show men; not clear: 9 others"
     )
     # One more than fits is named as well.
-    assert shown_sentence(many[:6]).startswith("p00, p01, p02, p03, p04 and p05: 60 of 60")
+    assert shown_sentence(many[:4]).startswith("p00, p01, p02 and p03: 40 of 40")
 
 
 def test_short_names_lose_what_all_have_in_common_and_never_become_alike() -> None:

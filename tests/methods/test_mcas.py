@@ -389,7 +389,7 @@ def test_an_attribute_that_the_encoder_does_not_see_is_inconclusive() -> None:
     assert result.by[0].scores["image_to_image_association"].value is not None
     assert result.reason is None
     assert describe(task, result) == (
-        "Inconclusive: the encoder does not tell the images of 'male' and 'female' apart."
+        "Cannot tell: the encoder does not tell the images of 'male' and 'female' apart."
     )
 
 
@@ -595,7 +595,7 @@ def test_the_description_has_the_direction() -> None:
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
     task, evidence = planted(0.0, seed=2)
     assert describe(task, score(task, evidence, SETTINGS)) == (
-        f"No evidence beyond chance that {short_name(task.title, 'MCAS')} stereotyped as male look "
+        f"Not clear whether {short_name(task.title, 'MCAS')} stereotyped as male look "
         "more like men than others do."
     )
 

@@ -139,7 +139,7 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.controls["separation"].contradicts in result.headline.reason
     assert "nothing clearly in common" in result.controls["spread"].contradicts
     assert result.by[0].scores["lean"].value is None
-    assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
+    assert describe(task, result).startswith("Cannot tell: the encoder hardly tells")
 
 
 def test_a_run_differs_from_itself_by_nothing() -> None:
@@ -367,9 +367,7 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5), seed=1)
     result = score(task, evidence, SETTINGS)
     assert result.headline.p > 0.05
-    assert describe(task, result) == (
-        "No evidence beyond chance that images of jobs lean to male or female."
-    )
+    assert describe(task, result) == ("Not clear whether images of jobs lean to men or women.")
 
 
 def test_the_description_of_no_score_has_the_reason() -> None:
@@ -387,7 +385,7 @@ def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> Non
     for item in result.by:
         item.scores["lean"] = replace(item.scores["lean"], p=0.2)
     assert describe(task, result) == (
-        "Jobs lean to one group or another beyond chance, but none is clear on its own."
+        "Together jobs lean to one group or another; none is clear by itself."
     )
 
 

@@ -195,7 +195,7 @@ def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     alone = score(task(cake), HandEvidence(answers=stuck), QUICK)
     assert alone.headline.value is None and alone.reason is None
     assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
-    assert describe(task(cake), alone).startswith("Inconclusive: the judge answered 'wedding'")
+    assert describe(task(cake), alone).startswith("Cannot tell: the judge answered 'wedding'")
     people = {name: [text] for name, text in drawn(0.8, 12).items()}
     both = HandEvidence(
         answers={name: stuck[name] | {"Who?": expanded(text[0])} for name, text in people.items()}
@@ -235,7 +235,7 @@ def test_halves_that_disagree_are_inconclusive() -> None:
     # Even images are all male, odd ones half and half.
     assert result.controls["halves"].value is not None and result.controls["halves"].value > 0.9
     assert result.inconclusive == "the two halves of its images disagree"
-    assert describe(spec, result) == "Inconclusive: the two halves of its images disagree."
+    assert describe(spec, result) == "Cannot tell: the two halves of its images disagree."
 
 
 def test_abstentions_are_reported_by_caption() -> None:
@@ -405,8 +405,8 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     assert result.headline.value == pytest.approx(expected)
     assert result.headline.p is not None and result.headline.p > 0.5
     assert describe(spec, result) == (
-        "The answers are no more one-sided than answers with the expected shares would be by "
-        "chance."
+        "Not clear whether the answers are more one-sided than answers with the expected shares "
+        "would be by chance."
     )
     even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
     assert even.headline.p is not None and even.headline.p < 0.01
@@ -538,13 +538,13 @@ def test_described_with_the_class_that_prevails() -> None:
     spec = task(bias(captions), bias(["d"], name="age", classes="old young"))
     result = score(spec, evidence(**planted, d="old*5 young*5"), QUICK)
     assert describe(spec, result) == (
-        "Person gender: men in 72 of 80 images of c0, c1, c2, c3, c4 and 3 more; none of them is "
+        "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
         "clear by itself. Another bias is not clear."
     )
     one = task(bias(captions))
     each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
     assert describe(one, combine(one, each, QUICK)) == (
-        "By the mean over judges, men in 72 of 80 images of c0, c1, c2, c3, c4 and 3 more."
+        "By the mean over judges, 72 of 80 images of c0, c1, c2 and 5 more show men."
     )
 
 
@@ -558,12 +558,12 @@ def test_described_without_a_direction_where_there_is_none() -> None:
     )
     most = {c: "male*8 female*2" if k % 2 else "female*8 male*2" for k, c in enumerate(captions)}
     assert describe(spec, score(spec, evidence(**most), QUICK)) == (
-        "Women in 32 of 40 images of c0, c2, c4 and c6; men in 32 of 40 images of c1, c3, c5 and "
-        "c7; none of them is clear by itself."
+        "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
+        "c7 show men; none of them is clear by itself."
     )
     even = dict.fromkeys(captions, "male*5 female*5")
     assert describe(spec, score(spec, evidence(**even), QUICK)) == (
-        "The answers are no more one-sided than uniform answers would be by chance."
+        "Not clear whether the answers are more one-sided than uniform answers would be by chance."
     )
     assert describe(spec, score(spec, HandEvidence(), QUICK)) == (
         "No score: the judge gave no class for any image."
@@ -579,8 +579,8 @@ def test_described_against_what_is_expected() -> None:
     )
     same = dict.fromkeys("abc", "male*9 female*1")
     assert describe(spec, score(spec, evidence(**same), QUICK)) == (
-        "The answers are no more one-sided than answers with the expected shares would be by "
-        "chance."
+        "Not clear whether the answers are more one-sided than answers with the expected shares "
+        "would be by chance."
     )
 
 
@@ -624,7 +624,7 @@ def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed() -> None:
     assert p is not None and p > 0.05 > unanswered["p_like_the_rest"]
     percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
     assert result.inconclusive == f"{percent}; it leans only if they are like the rest"
-    assert describe(spec, result).startswith(f"Inconclusive: {percent}; it leans only if")
+    assert describe(spec, result).startswith(f"Cannot tell: {percent}; it leans only if")
     low, high = result.headline.chosen.interval or (1.0, 0.0)
     assert low <= 0 and high > unanswered["most"] > (result.headline.value or 0.0)
     assert (value(result, "squared_lean_least"), value(result, "squared_lean_most")) == (
@@ -723,7 +723,9 @@ def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
     assert "The judge can never answer 'middle-aged' about 'person gender': left out." in (
         result.warnings
     )
-    assert describe(spec, result).startswith("The answers are no more one-sided than")
+    assert describe(spec, result).startswith(
+        "Not clear whether the answers are more one-sided than"
+    )
     whole = score(spec, HandEvidence(answers=answers), QUICK)
     assert whole.headline.value == pytest.approx((40 / 90 - 1 / 3) * 1.5)
     # What is asked about has to stay, and one class is no question.

@@ -251,7 +251,7 @@ def test_the_description_has_the_direction(bias: float, near: str, far: str) -> 
     result = score(task, make_evidence(task, bias), SETTINGS)
     assert describe(task, result) == (
         f"Images of flowers look more like those with {near}, images of insects more like those "
-        f"with {far} ({result.headline.value:+.2f})."
+        f"with {far}."
     )
 
 
@@ -260,8 +260,8 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     result = score(task, make_evidence(task, 0.0), SETTINGS)
     assert result.headline.p > 0.05
     assert describe(task, result) == (
-        "No evidence beyond chance that images of flowers look more like those with pleasant or "
-        "those with unpleasant than images of insects do."
+        "Not clear whether images of flowers or images of insects look more like those with "
+        "pleasant."
     )
 
 
@@ -410,7 +410,7 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     assert result.headline.value is None and result.headline.p is not None
     assert result.reason is None
     assert "hardly tells images with pleasant" in result.inconclusive
-    assert describe(task, result).startswith("Inconclusive: the encoder hardly tells")
+    assert describe(task, result).startswith("Cannot tell: the encoder hardly tells")
     assert result.scores["differential_association"].value is not None
 
 

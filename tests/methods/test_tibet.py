@@ -267,7 +267,7 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     assert found.inconclusive == reason and found.reason is None
     scores = found.by[0].scores
     assert scores["lean"].value is None and scores["lean"].reason == reason
-    assert describe(task(), found) == f"Inconclusive: {reason}."
+    assert describe(task(), found) == f"Cannot tell: {reason}."
     # The published score says nothing of it.
     assert scores["mean_absolute_deviation"].value == pytest.approx(0.0, abs=1e-6)
     # Its null is of what stands under the root.
@@ -526,8 +526,7 @@ def test_described_without_a_direction_where_there_is_none() -> None:
     even = score(task(), evidence(**SPLIT | {"chef": HALF}), QUICK)
     assert even.headline.value is not None and even.headline.value < 0
     assert describe(task(), even) == (
-        "No evidence beyond chance that the images look like some of the counterfactuals when none "
-        "is asked for."
+        "Not clear whether images look like one counterfactual when none is asked for."
     )
     nothing = score(task(), HandEvidence(), QUICK)
     assert describe(task(), nothing) == (

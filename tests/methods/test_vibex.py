@@ -417,7 +417,7 @@ def test_alike_anchors_have_no_headline() -> None:
     assert found.headline.value is None and found.reason is None
     assert found.inconclusive == found.headline.reason
     assert describe(task(), found).startswith(
-        "Inconclusive: the pictures do not differ beyond what the prompts say"
+        "Cannot tell: the pictures do not differ beyond what the prompts say"
     )
     few = score(task(images_per_prompt=2), base, QUICK)
     assert few.headline.reason == "an anchor has fewer than three images"
@@ -428,7 +428,7 @@ def test_described() -> None:
         "; 'long hair' leans to 'women'."
     )
     plain = describe(task(), score(task(), evidence(0.0), QUICK))
-    assert plain.endswith("; no concept does on its own.") or plain.startswith("Inconclusive")
+    assert plain.endswith("; no concept does on its own.") or plain.startswith("Cannot tell")
     base = evidence(0.0)
     images = {key: value for key, value in base._images.items() if "women" not in key}
     lacking = score(task(), HandEvidence(images, base._texts), QUICK)

@@ -178,7 +178,7 @@ def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
     assert result.headline.p > 0.2  # two of the six orders of four clusters, where all lie apart
     assert result.scores["effect_size"].value > 1.8
     assert "too few for a test, whose p cannot be below 0.2" in (result.inconclusive or "")
-    assert describe(task, result).startswith("Inconclusive: 24 words of X tell as much as ")
+    assert describe(task, result).startswith("Cannot tell: 24 words of X tell as much as ")
     assert result.warnings[0].startswith("Few independent words: the 24 of X tell as much as ")
     assert result.reason is None
 
@@ -229,7 +229,7 @@ def test_attributes_that_look_alike_are_no_test() -> None:
     assert result.headline.reason.startswith("the encoder does not tell A from B")
     assert result.reason is None
     assert result.scores["effect_size"].value is not None
-    assert describe(task, result).startswith("Inconclusive: the encoder does not tell A from B")
+    assert describe(task, result).startswith("Cannot tell: the encoder does not tell A from B")
 
 
 def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
@@ -387,12 +387,12 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     result = score(make_task(), unbiased, SETTINGS)
     assert result.headline.p > 0.05
     assert describe(make_task(), result) == (
-        "No evidence beyond chance that words for X are nearer to A or B than words for Y are."
+        "Not clear whether words for X or words for Y are nearer to A."
     )
     against = HandEvidence(texts=make_texts(bias=-0.4))
     task = make_task(alternative="greater")
     assert describe(task, score(task, against, SETTINGS)) == (
-        "No evidence beyond chance that words for X are nearer to A, words for Y to B."
+        "Not clear whether words for X are nearer to A, words for Y to B."
     )
 
 

@@ -97,8 +97,8 @@ def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
     runs: tuple[Path, Path],
 ) -> None:
     row = read_samples(runs[0], "occupations_tibet")[0]
-    size = len(Thumbnails(runs[0]).of(row) or "")
-    small = Thumbnails(runs[0], budget=2 * size)
+    size = len(Thumbnails(runs[0], runs[0]).of(row) or "")
+    small = Thumbnails(runs[0], runs[0], budget=2 * size)
     assert [small.of(row) is None for _ in range(3)] == [False, False, True]
     other = read_samples(runs[0], "occupations_tibet")[-1]
     assert small.of(other) is None

@@ -52,7 +52,7 @@ def test_a_run_of_any_size_is_one_screen(width: int) -> None:
     lines = [line.plain for line in found]
     assert len(lines) == 50 and max(map(len, lines)) <= width
     assert sum("●" in line and "sure_" in line for line in lines) >= 10
-    assert sum(line.startswith(" wide_") for line in lines) == 12
+    assert sum(line.startswith(" wide_") for line in lines) == 4
     assert sum("more in results.md" in line for line in lines) == 2
 
 

@@ -210,12 +210,12 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
     why = "its two halves disagree"
     says = "The even images lean by +0.9, the odd ones by -0.1."
     control = Control(says=says, p=0.001, contradicts=why)
-    head = task(0.001).headline.model_copy(update={"direction": f"Inconclusive: {why}."})
+    head = task(0.001).headline.model_copy(update={"direction": f"Cannot tell: {why}."})
     found = task(0.001, headline=head, inconclusive=why, controls={"halves": control})
     text = results_markdown(results(a=found))
     (row,) = (line for line in text.splitlines() if line.startswith("| a "))
     assert "inconclusive (+0.500)" in row and "[0.400" not in row and "0.0010" not in row
-    assert f"- `a`: Inconclusive: {why}." in text
+    assert f"- `a`: Cannot tell: {why}." in text
     assert f"- `a` is inconclusive: {why}" in text and f"  - {says}" in text
     nothing = Headline(scale="lean", reason="the encoder sees no difference")
     text = results_markdown(results(a=task(None, headline=nothing, inconclusive="it is blind")))

@@ -20,7 +20,7 @@ from t2ibench.stats.squares import SquareNoise
 
 KEY = "answers_by_prompt"  # of a result's details
 _ALPHA = 0.05
-_NAMED, _NAMED_UNCLEAR = 5, 4  # rows that are named of a side, and of those that are not clear
+_NAMED, _NAMED_UNCLEAR = 3, 4  # rows that are named of a side, and of those that are not clear
 _LONGEST = 60  # letters of a name
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
 
@@ -254,6 +254,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     for one in words:
         name = re.sub(r" ([.,;:])", r"\1", " ".join(one[start : len(one) - end]))
         name = _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+        name = name.rstrip(".") or name
         cut.append(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1].rstrip()}…")
     return cut if len(set(cut)) == len(set(names)) else list(names)
 
@@ -272,7 +273,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
         ...                       row("athlete", True, male=10), row("chef", False, male=6, female=4)]))
         CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: chef (men in 6 of 10)
         >>> print(shown_sentence([row("CEO", False, male=6, female=4), row("chef", False, male=7, female=3)]))
-        men in 13 of 20 images of chef and CEO; neither is clear by itself
+        13 of 20 images of chef and CEO show men; neither is clear by itself
     """  # noqa: E501
     answered = [row for row in rows if row.most is not None]
     clear = [row for row in answered if row.clear]
@@ -306,7 +307,7 @@ def _side(rows: Sequence[ShownRow]) -> str:
         return f"about {percent(hits / images)} of the images of {names} look like {who}"
     if hits + unknown == images:
         return f"{names}: {count} show {who}{lost}"
-    return f"{who} in {count} of {names}{lost}"
+    return f"{count} of {names} show {who}"
 
 
 def people_or_class(name: str | None) -> str:

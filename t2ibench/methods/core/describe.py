@@ -51,15 +51,18 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
     """
     total = len([item for item in items if score in item.scores])
     clear = clear_rows(items, score)
-    sides = []
-    for pole, sign in ((high, 1), (low, -1)):
-        names = [item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0]
-        if len(names) > _NAMED:
-            sides.append(f"{len(names)} to {pole} ({', '.join(names[:_NAMED])}, …)")
-        elif names:
-            sides.append(f"{listed(names)} to {pole}")
+    sides = {
+        pole: [item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0]
+        for pole, sign in ((high, 1), (low, -1))
+    }
+    many = max(map(len, sides.values())) > _NAMED
+    told = []
+    for pole, names in sides.items():
+        more = ", …" if len(names) > _NAMED else ""
+        counted = f"{len(names)} to {pole} ({', '.join(names[:_NAMED])}{more})"
+        told += [counted if many else f"{listed(names)} to {pole}"] if names else []
     verb = "leans" if len(clear) == 1 else "lean"
-    return f"{len(clear)} of {total} {nouns} {verb} clearly: {', '.join(sides)}" if sides else ""
+    return f"{len(clear)} of {total} {nouns} {verb} clearly: {', '.join(told)}" if told else ""
 
 
 def beyond_chance(estimate: Estimate | Headline) -> bool:
@@ -92,7 +95,7 @@ def unproven(headline: Headline, claim: str) -> str | None:
         >>> from t2ibench.methods.core.headline import Inference
         >>> found = {"fixed_prompts": Inference(p=0.3)}
         >>> unproven(Headline(0.1, inference=found), "cats and dogs differ")
-        'No evidence beyond chance that cats and dogs differ.'
+        'Not clear whether cats and dogs differ.'
         >>> unproven(Headline(0.1), "cats and dogs differ")
         'No p-value, so it is open whether cats and dogs differ.'
     """
@@ -100,7 +103,7 @@ def unproven(headline: Headline, claim: str) -> str | None:
         return None
     if headline.p is None:
         return f"No p-value, so it is open whether {claim}."
-    return f"No evidence beyond chance that {claim}."
+    return f"Not clear whether {claim}."
 
 
 def undecided(result: MethodResult) -> str | None:
@@ -108,9 +111,9 @@ def undecided(result: MethodResult) -> str | None:
 
     Examples:
         >>> undecided(MethodResult(Headline(0.1), inconclusive="its two halves disagree"))
-        'Inconclusive: its two halves disagree.'
+        'Cannot tell: its two halves disagree.'
     """
-    return f"Inconclusive: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
+    return f"Cannot tell: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
 
 
 def percent(share: float) -> str:

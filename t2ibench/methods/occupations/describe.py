@@ -36,7 +36,7 @@ _ALPHA = 0.05
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    groups = " or ".join(group.name for group in task.groups)
+    groups = " or ".join(people(group.name) for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
     return (
         undecided(result)
@@ -54,7 +54,7 @@ def _directions(task: OccupationsTask, result: MethodResult) -> str:
         if len(pairs) > 1:
             low, high = f"{low} rather than {high}", f"{high} rather than {low}"
         found.append(leaning(result.by, f"lean{pair.suffix}", low, high, nouns))
-    none = f"{nouns} lean to one group or another beyond chance, but none is clear on its own"
+    none = f"together {nouns} lean to one group or another; none is clear by itself"
     return sentence("; ".join(filter(None, found)) or none)
 
 

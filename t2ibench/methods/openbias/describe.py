@@ -16,6 +16,7 @@ from t2ibench.methods.core.describe import (
     no_score,
     percent,
     undecided,
+    unproven,
 )
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
@@ -37,6 +38,7 @@ from t2ibench.stats import holm
 
 _ALPHA = 0.05
 _TOLD = 3  # biases that are told
+_NARROW = 0.1  # a range of root mean squares that no reader would see
 
 
 def describe(task: OpenBiasTask, result: MethodResult) -> str:
@@ -56,8 +58,9 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not beyond_chance(result.headline):
         than = {detail.compared_with for detail in details.values()}
         uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
-        none = f"The answers are no more one-sided than {uniform} would be by chance"
-        return f"{none}{_room(result)}{_combined(result)}."
+        claim = f"the answers are more one-sided than {uniform} would be by chance"
+        none = unproven(result.headline, claim) or ""
+        return f"{none.rstrip('.')}{_room(result)}{_combined(result)}."
     counted = sum(detail.counted for detail in details.values())
     rows = _stand_out(
         [item for item in result.by if item.name in details and details[item.name].counted]
@@ -65,7 +68,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     if not rows:
         return (
             f"Over all {counted} biases together the answers are more one-sided than by chance; "
-            f"none of them stands out on its own{_room(result)}{_combined(result)}."
+            f"none of them is clear by itself{_room(result)}{_combined(result)}."
         )
     rows.sort(key=lambda item: -(item.scores["squared_lean"].value or 0.0))
     shown = {one.counted.attribute: one for one in shown_of(result)}
@@ -111,11 +114,13 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
 
 
 def _room(result: MethodResult) -> str:
-    """Between which leans all images lie, where the answers about some are unknown."""
+    """Between which leans all images lie, where unknown answers could change what is seen."""
     unanswered = result.details.get("unanswered")
     if not unanswered:
         return ""
     least, most = (max(unanswered[end], 0.0) ** 0.5 for end in ("least", "most"))
+    if most - least < _NARROW:
+        return ""
     return (
         f". Whatever the {percent(unanswered['share'])} of the images without an answer show, the "
         f"root mean square of all is from {least:.2f} to {most:.2f}"

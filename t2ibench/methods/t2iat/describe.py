@@ -26,10 +26,9 @@ def describe(task: T2iatTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
     x, y = task.concepts.X.name, task.concepts.Y.name
     a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
-    claim = f"images of {x} look more like {a} or {b} than images of {y} do"
-    lean = result.headline.value or 0.0
-    near, far = (a, b) if lean > 0 else (b, a)
-    direction = f"images of {x} look more like {near}, images of {y} more like {far} ({lean:+.2f})"
+    claim = f"images of {x} or images of {y} look more like {a}"
+    near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
+    direction = f"images of {x} look more like {near}, images of {y} more like {far}"
     return (
         undecided(result)
         or no_score(result)

@@ -174,7 +174,7 @@ def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Pan
     return Panel(title, row, tuple(columns), tuple(sorted(items, key=spread)))
 
 
-_CLAIM = "the images look like some of the counterfactuals when none is asked for"
+_CLAIM = "images look like one counterfactual when none is asked for"
 
 
 def describe(task: TibetTask, result: MethodResult) -> str:
@@ -183,17 +183,15 @@ def describe(task: TibetTask, result: MethodResult) -> str:
     if missing:
         return missing
     axes = {item.group for item in result.by}
-    rows = "prompts" if len(axes) == 1 else "prompts and axes"
     axis = min(str(name) for name in axes) if len(axes) == 1 else "counterfactual"
-    like = f"one {axis}"
     clauses = []
     for one in shown_of(result):
         if any(row.clear for row in one.rows):
             who = shown_sentence(one.rows)
             clauses.append(f"when no {one.counted.attribute} is asked for, {who}")
     if not clauses:
-        told = f"Together the {rows} look like {like} even when none is asked for"
-        return f"{told}; no single one is clear."
+        told = f"Together the images look like one {axis} when none is asked for"
+        return f"{told}; no prompt is clear by itself."
     rest = len(clauses) - _TOLD
     clauses = clauses[:_TOLD] + ([f"{rest} more axes are clear"] if rest > 0 else [])
     return ". ".join(f"{one[:1].upper()}{one[1:]}" for one in clauses) + "."

@@ -127,7 +127,7 @@ def describe(task: VibexTask, result: MethodResult) -> str:
         listing = "".join(f", {name}" for name in rest)
         parts.append(f"{first.replace(' to ', f' {verb} to ', 1)}{listing}{more}")
     else:
-        parts.append("no concept does on its own")
+        parts.append("no concept is clear by itself")
     if split:
         parts.append(f"of {listed(split[:_NAMED])} word and images disagree")
     return "; ".join(parts) + "."

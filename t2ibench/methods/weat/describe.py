@@ -17,7 +17,7 @@ def describe(task: WeatTask, result: MethodResult) -> str:
         return f"{_words(near)} are nearer to {a}, {_words(far)} to {b}"
 
     claims = {
-        "two-sided": f"{_words(x)} are nearer to {a} or {b} than {_words(y)} are",
+        "two-sided": f"{_words(x)} or {_words(y)} are nearer to {a}",
         "greater": stronger(x, y),
         "less": stronger(y, x),
     }

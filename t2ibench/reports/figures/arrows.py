@@ -11,6 +11,7 @@ from t2ibench.results.display import cut
 
 _RIGHT = 16.0
 _ROWS = 40
+_LETTERS = 32  # of a name
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
@@ -31,7 +32,10 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     caption = caption_of(figure)
     if len(shown) < len(found):
         caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    height, left = 82.0 + 16 * len(shown), 150.0
+    height, left = (
+        82.0 + 16 * len(shown),
+        14 + 5.8 * min(_LETTERS, max(len(one[0]) for one in shown)),
+    )
     canvas = Canvas(WIDTH, height, described(figure))
     across = Scale(-1.0, 1.0, left, WIDTH - _RIGHT)
     for x, kind, radius, text in (
@@ -47,7 +51,7 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     for number, (name, start, end, lowest, highest) in enumerate(shown):
         y = 52.0 + 16 * number
         side = "high" if end > start else "low"
-        canvas.text(left - 8, y + 4, shortened(name), "end")
+        canvas.text(left - 8, y + 4, shortened(name, _LETTERS), "end")
         if lowest is not None and highest is not None:
             low, high = max(lowest, -1.0), min(highest, 1.0)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Bars
+from t2ibench.reports.cells import score_words
 from t2ibench.reports.figures.axes import Scale
 from t2ibench.reports.figures.canvas import Canvas, shortened
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
@@ -34,7 +35,7 @@ def draw(figure: Bars, task: TaskView, _: Samples) -> Figure | None:
     rows: list[tuple[object, ...]] = []
     for order_value, name, shown in found:
         canvas.text(0, y, shortened(name, 56), name="strong")
-        canvas.text(WIDTH, y, f"{figure.row.upper()} {order_value:.2f}", "end")
+        canvas.text(WIDTH, y, f"{score_words(figure.row)} {order_value:.2f}", "end")
         for label, value in sorted(shown.items(), key=lambda pair: -pair[1]):
             y += 14
             canvas.text(left - 8, y, shortened(label, 16), "end")

@@ -53,7 +53,7 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
     if not changes:
         return None
     ids = [change.task.id for change in changes]
-    theirs = Thumbnails(baseline, thumbnails.budget // 4)
+    theirs = Thumbnails(baseline, thumbnails.page, thumbnails.budget // 4)
     section = fragment(
         "baseline.html",
         agreement=agreement_sentence(agreement, (run.name, name)),
@@ -120,6 +120,7 @@ def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
                 thumbnails.of(rows[key]),
                 f"{key[0]}{rewritten_to(rows[key])}, number {key[1]}, from {name}",
                 f"{key[0]}{rewritten_to(rows[key])}",
+                file=thumbnails.link(rows[key]),
             )
             for key in chosen
         )

@@ -11,11 +11,13 @@ import contextlib
 import hashlib
 import io
 import math
+import os
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -31,9 +33,10 @@ from t2ibench.store.pixels import UnreadableImageError
 SHOWN = 5  # images in a strip
 _STRIPS = 5  # of a test that asks a judge
 _PROMPTS = 40  # rows of an attribute that have images
-_EACH = 3  # of each stimulus
+_EACH = 2  # of each stimulus
+_FEW = 12  # prompts, up to which each shows as many as a strip
 _SIDE = 80
-_QUALITY = 60
+_QUALITY = 45
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -47,12 +50,14 @@ class Tile:
         alt: Its prompt and its number, never a guess about who is shown.
         caption: What stands under it.
         number: Its number, before the caption.
+        file: The image as it was generated, as a link from the page.
     """
 
     source: str | None
     alt: str
     caption: str
     number: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class Thumbnails:
 
     Attributes:
         folder: The run folder.
+        page: The folder of the page.
         made: SHA-256 of a file to its data URI.
         size: Bytes of all data URIs, each as often as it is on the page.
         budget: From the first image that would go beyond this many bytes on, none is shown.
@@ -85,6 +91,7 @@ class Thumbnails:
     """
 
     folder: Path
+    page: Path
     budget: int = 3_500_000
     made: dict[str, str | None] = field(default_factory=dict)
     size: int = 0
@@ -102,7 +109,7 @@ class Thumbnails:
                     small = StoredImage(self.folder / named, sha256, "", 0).read()
                     small.thumbnail((_SIDE, _SIDE))
                     buffer = io.BytesIO()
-                    small.save(buffer, format="WEBP", quality=_QUALITY)
+                    small.save(buffer, format="WEBP", quality=_QUALITY, method=6)
                     data = base64.b64encode(buffer.getvalue()).decode()
                     self.made[sha256] = f"data:image/webp;base64,{data}"
         found = self.made[sha256]
@@ -111,6 +118,10 @@ class Thumbnails:
             return None
         self.size += len(found or "")
         return found
+
+    def link(self, row: Mapping[str, Any]) -> str:
+        """The image of a row as it was generated, as a link from the page."""
+        return quote(Path(os.path.relpath(self.folder / row["file"], self.page)).as_posix())
 
 
 def evidence(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Markup | None:
@@ -153,9 +164,9 @@ def of_prompts(
             key = (one.counted.attribute, name)
             if key in wanted and shown.of(key[0], row) is not None:
                 images.setdefault(key, []).append(row)
-    found = {}
+    found, few = {}, len(images) <= _FEW
     for key, rows in images.items():
-        drawn = _random("\0".join([task.id, *key]), rows)
+        drawn = _random("\0".join([task.id, *key]), rows)[: SHOWN if few else _EACH]
         found[key] = tuple(_tile(row, thumbnails, None, shown.of(key[0], row)) for row in drawn)
     return found
 
@@ -263,7 +274,7 @@ def _tile(
     number = "" if value is None else signed(value)
     used = rewritten_to(row)
     alt = f"{prompt}{used}, number {row.get('index')}" + (f", {number}" if number else "")
-    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number)
+    return Tile(thumbnails.of(row), alt, f"{caption}{used}", number, thumbnails.link(row))
 
 
 def rewritten_to(row: Mapping[str, Any]) -> str:

@@ -41,6 +41,7 @@ class Beside:
     section: Markup
 
 
+_SHORT = 30  # rows of a card that is open
 _MUCH = 0.2  # of the images of a test, from which on its card says what it lost
 
 
@@ -114,7 +115,7 @@ def report_html(
             (evidence or {}).get(task.id),
             (each or {}).get(task.id),
             (pictures or {}).get(task.id),
-            task in leading,
+            task in leading and _rows(task) <= _SHORT,
         )
         for group in run.groups
         for task in group.tasks
@@ -137,6 +138,10 @@ def report_html(
         others=baseline.values if baseline is not None else {},
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )
+
+
+def _rows(task: TaskView) -> int:
+    return sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
 
 
 def _card(

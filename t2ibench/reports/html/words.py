@@ -34,6 +34,7 @@ _FAMILY_NOTES = {
     "excess": "0 = leans no more than everyday words do",
 }
 _MANY = 5
+_SOME = 2
 _FEW_IMAGES = 20
 
 
@@ -132,7 +133,8 @@ def clear_count_text(series: SeriesView) -> str:
     axis, total = series.series.axis, len(series.rows)
     if axis is None:
         return f"{low + high} of {total} clear after correction"
-    return f"{low} clearly to {axis.low}, {high} to {axis.high}, {total - low - high} not clear"
+    sides = f"{low} clearly to {people(axis.low)}, {high} to {people(axis.high)}"
+    return f"{sides}, {total - low - high} not clear"
 
 
 def estimand(task: TaskView) -> str:
@@ -211,10 +213,8 @@ def limits(run: RunView) -> list[tuple[str, str]]:
         found.append(("Few images.", f"Some rows rest on only {images}."))
     failed = [task for task in run.tests if task.result.inconclusive]
     if failed:
-        tests = "test" if len(failed) == 1 else "tests"
-        found.append(
-            (f"{len(failed)} {tests} cannot tell,", f"for a reason of their own: {_some(failed)}.")
-        )
+        tests = "test fails its" if len(failed) == 1 else "tests fail their"
+        found.append((f"{len(failed)} {tests} own check", f"and cannot tell: {_some(failed)}."))
     repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
     if repeated:
         prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
@@ -230,8 +230,8 @@ def limits(run: RunView) -> list[tuple[str, str]]:
 
 
 def _some(tasks: Sequence[TaskView]) -> str:
-    names = ", ".join(task.name for task in tasks[:_MANY])
-    return f"{names} and {len(tasks) - _MANY} more" if len(tasks) > _MANY else names
+    names = ", ".join(task.name for task in tasks[:_SOME])
+    return f"{names} and {len(tasks) - _SOME} more" if len(tasks) > _SOME else names
 
 
 def css(text: str) -> str:
