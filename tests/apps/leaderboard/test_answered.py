@@ -15,7 +15,7 @@ from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.table import strata
-from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.apps.leaderboard.verify import Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from tests.apps.leaderboard.conftest import SUBMISSIONS
@@ -84,10 +84,10 @@ def test_images_of_unknown_origin_that_a_model_judged_are_refused(tmp_path: Path
 
 
 def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
-    def recomputed(folder: Path) -> object:
-        return verify(folder)
+    def recomputed(folder: Path) -> Verdict:
+        return verify(folder) if "answered" in folder.name else Verdict("recomputed")
 
-    board: Board = read_board(SUBMISSIONS, recomputed)  # type: ignore[arg-type]
+    board: Board = read_board(SUBMISSIONS, recomputed)
     first, *others = strata(board.entries, ["openbias", "occupations"])
     assert first.title.startswith("Five occupations")
     assert first.title.endswith("answered by one annotator")

@@ -193,8 +193,9 @@ def test_a_language_model_is_asked_again(tmp_path: Path) -> None:
     )  # fmt: skip
     asked.unlink()  # the submission holds what was asked
     (run,) = (tmp_path / "runs").iterdir()
-    submission = pack(run, tmp_path / "submissions", SilentReporter())
+    submission = pack(run, tmp_path / "submissions", SilentReporter(), name="Drawn, rewritten")
     verdict = verify(submission, draw=3)
+    assert verdict.problems == []
     assert verdict.level == "partly reproduced" and "rewritings" in verdict.stated
     assert "is a path of this machine; --local reads it" in verdict.lacking[0]
     verdict = verify(submission, draw=3, local=True)
