@@ -15,15 +15,18 @@ Key = tuple[str, str, tuple[str, ...]]
 ANSWERS_BY, LABELS_BY = "answers by ", "labels by "
 
 
-def by_people(judges: Iterable[str]) -> bool:
-    """Whether there are judges, and all of them are people.
+def by_people(judges: Iterable[str], encoders: Iterable[str] = ()) -> bool:
+    """Whether people alone looked at the images: all judges are people, and there is no encoder.
 
     Examples:
         >>> by_people(["answers by anna"]), by_people(["answers by anna", "clip"]), by_people([])
         (True, False, False)
+        >>> by_people(["answers by anna"], ["toy-clip"])
+        False
     """
     names = list(judges)
-    return bool(names) and all(name.startswith((ANSWERS_BY, LABELS_BY)) for name in names)
+    people = all(name.startswith((ANSWERS_BY, LABELS_BY)) for name in names)
+    return bool(names) and people and not any(encoders)
 
 
 def who_judged(judges: Mapping[str, str]) -> dict[str, str]:

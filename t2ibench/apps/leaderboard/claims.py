@@ -163,7 +163,7 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "results.json and submission.json name different revisions of the model"
     if results.t2ibench != manifest.t2ibench:
         yield "results.json and submission.json name different versions of t2ibench"
-    answered = by_people(manifest.judges) and not manifest.encoders
+    answered = by_people(manifest.judges, manifest.encoders)
     if without_path(manifest.model) != manifest.model:
         yield f"'{manifest.model}' is a path; a submission names a folder's name alone"
     if not can_regenerate(manifest.model) and not answered:

@@ -124,7 +124,7 @@ def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     if generator is None:
         raise T2IBenchError(f"'{run}' is a run on texts alone.", "Submit a run of a model.")
     seed, default = record.measurement.seed, Measurement().seed
-    answered = by_people(record.judges) and not record.encoders
+    answered = by_people(record.judges, record.encoders)
     exist = not can_regenerate(generator.model)
     for refused, why, hint in (
         (
@@ -214,8 +214,6 @@ def _write_manifest(
 def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
     """Settings of a command without paths on this machine, which are not part of a submission."""
     names = {one.name: one.drawn.source for one in record.pools.values() if one.drawn is not None}
-    kind, colon, source = (settings.rewriter or "").partition(":")
-    in_file = colon and kind == "file"
     info = record.generator.rewriter if record.generator else None
     asked = str((info.settings if info else {}).get("template", ""))
     args = dict(settings.rewriter_args)
@@ -230,7 +228,7 @@ def _without_paths(settings: RunSettings, record: RunRecord) -> RunSettings:
             "judge": tuple(map(without_path, settings.judge)),
             "judge_check": tuple(Path(one).name for one in settings.judge_check),
             "captions": {key: names.get(key, text) for key, text in settings.captions.items()},
-            "rewriter": f"file:{Path(source).name}" if in_file else settings.rewriter,
+            "rewriter": settings.rewriter and without_path(settings.rewriter),
             "rewriter_args": {
                 key: f"@{Path(text[1:]).name}" if text.startswith("@") else text
                 for key, text in args.items()

@@ -15,7 +15,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import embeds_images
 from t2ibench.results.record import ControlRecord, EncoderRecord
 
-_ON_DISK = ("folder", "answers")  # adapters of images, and of answers, that exist
+_ON_DISK = ("folder", "answers", "file")  # adapters of images, answers and rewritings that exist
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold.
@@ -100,7 +100,7 @@ def _named_by_hash(control: ControlRecord) -> ControlRecord:
 
 
 def without_path(given: str) -> str:
-    """A model or judge that is files of this machine, by their name alone.
+    """A model, judge or rewriter that is files of this machine, by their name alone.
 
     Examples:
         >>> without_path("folder:/home/anna/images"), without_path("hf:org/name")

@@ -354,7 +354,7 @@ class Stratum:
         """Who looked at the images."""
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {self.label('encoder')}"
-        if by_people(self.judges) and not self.encoders:
+        if by_people(self.judges, self.encoders):
             who = self.label("judge").removeprefix(ANSWERS_BY)
             titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
             return f"{'; '.join(titles)}, answered by {who}"
