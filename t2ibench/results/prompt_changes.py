@@ -71,6 +71,12 @@ class PromptChange:
         return both and self.p_holm < _ALPHA
 
     @property
+    def still(self) -> bool:
+        """Whether most images show the same class, clearly in both runs, and no change is clear."""
+        both = self.first.clear and self.second.clear and self.first.most == self.second.most
+        return both and not self.p_holm < _ALPHA
+
+    @property
     def words(self) -> str:
         """What changed, in a few words."""
         if self.turned:
@@ -78,9 +84,7 @@ class PromptChange:
         sides = self.first.most != self.second.most
         if self.p_holm < _ALPHA:
             return f"changed; most are {_who(self.second)} now" if sides else "changed"
-        if self.first.clear and self.second.clear and not sides:
-            return f"still {_who(self.second)}"
-        return "no clear change"
+        return f"still {_who(self.second)}" if self.still else "no clear change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +310,7 @@ def _told(prompts: Sequence[PromptChange], word: str) -> str:
     """What changed, the turned prompts first."""
     turned = [one for one in prompts if one.turned]
     changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
-    still = [one for one in prompts if one.words.startswith("still ")]
+    still = [one for one in prompts if one.still]
     rest = [one for one in prompts if one not in [*turned, *changed, *still]]
     told = []
     if turned:
@@ -316,7 +320,8 @@ def _told(prompts: Sequence[PromptChange], word: str) -> str:
     for who in dict.fromkeys(_who(one.second) for one in still):
         own = [one for one in still if _who(one.second) == who]
         before, after = (_of([getattr(one, side) for one in own]) for side in ("first", "second"))
-        told.append(f"still {who}: {_names(own)} ({before}, then {after})")
+        names = listed([one.short for one in own], _NAMED)
+        told.append(f"still {who}: {names} ({before}, then {after})")
     if rest:
         told.append(f"no clear change: {_each(rest)}")
     said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
@@ -324,17 +329,10 @@ def _told(prompts: Sequence[PromptChange], word: str) -> str:
 
 
 def _each(prompts: Sequence[PromptChange]) -> str:
-    cut = prompts[:_NAMED] if len(prompts) > _NAMED + 1 else prompts
-    told = [f"{one.short} ({count_text(one.first)}, then {count_text(one.second)})" for one in cut]
-    more = f" and {len(prompts) - len(cut)} more"
-    return listed(told) if len(cut) == len(prompts) else f"{', '.join(told)}{more}"
-
-
-def _names(prompts: Sequence[PromptChange]) -> str:
-    names = [one.short for one in prompts]
-    if len(names) <= _NAMED + 1:
-        return listed(names)
-    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    told = [
+        f"{one.short} ({count_text(one.first)}, then {count_text(one.second)})" for one in prompts
+    ]
+    return listed(told, _NAMED)
 
 
 def _of(rows: Sequence[ShownRow]) -> str:

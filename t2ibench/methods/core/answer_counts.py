@@ -285,7 +285,7 @@ def shown_sentence(rows: Sequence[ShownRow]) -> str:
         told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
     silent = [row for row in rows if row.most is None]
     if silent:
-        told.append(f"without an answer: {_names(silent, _NAMED_UNCLEAR)}")
+        told.append(f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}")
     return "; ".join(told)
 
 
@@ -302,7 +302,7 @@ def _side(rows: Sequence[ShownRow]) -> str:
     unknown, who = sum(row.counted.unanswered for row in rows), people_or_class(rows[0].most)
     lost = f", {_number(unknown)} without an answer" if unknown else ""
     count = f"{_number(hits)} of {_number(images)} images"
-    names = _names(rows, _NAMED)
+    names = listed([row.short for row in rows], _NAMED)
     if rows[0].estimated:
         return f"about {percent(hits / images)} of the images of {names} look like {who}"
     if hits + unknown == images:
@@ -358,12 +358,6 @@ def count_text(row: ShownRow) -> str:
     count = f"{_number(row.hits)} of {_number(row.images)}"
     count += f", {_number(lost)} without an answer" if lost else ""
     return "no answer" if row.most is None else f"{people_or_class(row.most)} in {count}"
-
-
-def _names(rows: Sequence[ShownRow], most: int) -> str:
-    names = [row.short for row in rows]
-    rest = len(names) - most
-    return listed(names) if rest <= 1 else f"{', '.join(names[:most])} and {rest} more"
 
 
 def _number(count: float) -> str:

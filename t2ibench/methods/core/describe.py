@@ -137,11 +137,15 @@ def sentence(clause: str) -> str:
     return f"{clause[:1].upper()}{clause[1:]}."
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as a phrase.
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """Names as a phrase; of more than one beyond `most`, the first ones and how many more.
 
     Examples:
         >>> listed(["nurse", "chef", "judge"])
         'nurse, chef and judge'
+        >>> listed(["nurse", "chef", "judge"], 2), listed(["nurse", "chef", "judge"], 1)
+        ('nurse, chef and judge', 'nurse and 2 more')
     """
+    if most is not None and len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
