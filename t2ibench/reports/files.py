@@ -85,7 +85,7 @@ def write_page(
     from t2ibench.reports.html.baseline import beside
     from t2ibench.reports.html.evidence import (
         Thumbnails,
-        apart_strips,
+        disagreement_strips,
         each_stimulus,
         evidence,
         of_prompts,
@@ -105,14 +105,16 @@ def write_page(
             break
         each[task.id] = each_stimulus(task, read_samples(folder, task.id), thumbnails)
     paired, pairs = _paired(folder), _agreements(run, folder)
-    apart = [apart_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs]
+    strips = [
+        disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
+    ]
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
     notes = read_notes(folder / NOTES).notes
     found = [
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
-        ("agreement", "Agreement", sections.agreement_section(run, pairs, apart)),
+        ("agreement", "Agreement", sections.agreement_section(run, pairs, strips)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),

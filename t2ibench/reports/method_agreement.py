@@ -60,11 +60,11 @@ def in_words(pair: MeasuredPair) -> str:
     return said
 
 
-def seen_apart(pair: MeasuredPair) -> str:
+def disagreements_text(pair: MeasuredPair) -> str:
     """The items that both see most differently, with either lean."""
     return ", ".join(
         f"{one.name} ({signed(one.leans[0], 2)} and {signed(one.leans[1], 2)})"
-        for one in pair.apart
+        for one in pair.disagreements
     )
 
 
@@ -96,7 +96,7 @@ def agreement_table(pairs: Sequence[MeasuredPair]) -> Table:
                 correlation(found.true),
                 reliability(pair),
                 most,
-                seen_apart(pair),
+                disagreements_text(pair),
                 in_words(pair),
             ]
         )

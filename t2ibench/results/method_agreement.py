@@ -86,7 +86,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemApart:
+class Disagreement:
     """An item that two methods see differently.
 
     Attributes:
@@ -109,7 +109,7 @@ class MeasuredPair:
         first: One.
         second: The other.
         found: How they agree.
-        apart: The items whose standardised leans are farthest apart, the farthest first.
+        disagreements: The items whose standardised leans are farthest apart, the farthest first.
         others: Other attributes of these items, each beside one of the two (discriminant); of a
             pair that is itself discriminant, none.
     """
@@ -117,7 +117,7 @@ class MeasuredPair:
     first: Measure
     second: Measure
     found: MethodAgreement
-    apart: tuple[ItemApart, ...] = ()
+    disagreements: tuple[Disagreement, ...] = ()
     others: tuple[MeasuredPair, ...] = ()
 
     @property
@@ -219,17 +219,18 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
         methods = (first.method, first.reader), (second.method, second.reader)
         if first.attribute != second.attribute or methods[0] == methods[1]:
             continue
-        pair = _pair(first, second)
+        shared = _shared(first, second)
+        pair = _pair(first, second, shared)
         if pair is None:
             continue
         others = (
-            _pair(one, other)
+            _pair(one, other, _shared(one, other))
             for one in (first, second)
             for other in found
             if other.attribute != one.attribute
         )
         beside = tuple(other for other in others if other is not None)
-        pairs.append(replace(pair, apart=_apart(first, second), others=beside))
+        pairs.append(replace(pair, disagreements=_disagreements(shared), others=beside))
     return pairs
 
 
@@ -244,8 +245,9 @@ def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
     return [found[names] for names in sorted(found)]
 
 
-def _pair(first: Measure, second: Measure) -> MeasuredPair | None:
-    shared = _shared(first, second)
+def _pair(
+    first: Measure, second: Measure, shared: Sequence[tuple[Lean, Lean]]
+) -> MeasuredPair | None:
     if len(shared) < _FEWEST:
         return None
     values = np.array([[one.value, other.value] for one, other in shared])
@@ -274,9 +276,8 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     return np.stack(covariances, axis=1).reshape(-1, 2, 2)
 
 
-def _apart(first: Measure, second: Measure) -> tuple[ItemApart, ...]:
+def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[Disagreement, ...]:
     """The items whose standardised leans differ most."""
-    shared = _shared(first, second)
     values = np.array([[one.value, other.value] for one, other in shared])
     spread = values.std(axis=0, ddof=1)
     if not spread.all():
@@ -284,7 +285,7 @@ def _apart(first: Measure, second: Measure) -> tuple[ItemApart, ...]:
     standard = (values - values.mean(axis=0)) / spread
     order = np.argsort(settled(-np.abs(standard[:, 0] - standard[:, 1])), kind="stable")
     return tuple(
-        ItemApart(one.name, (one.value, other.value), _images(one.influence, other.influence))
+        Disagreement(one.name, (one.value, other.value), _images(one.influence, other.influence))
         for one, other in (shared[k] for k in order[:_NAMED])
     )
 

@@ -19,7 +19,6 @@ from t2ibench.results.builder import adjusted_run
 from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import (
-    GeneratorInfo,
     Headline,
     Results,
     Score,
@@ -28,6 +27,7 @@ from t2ibench.results.schema import (
 )
 from t2ibench.settings import Settings
 from t2ibench.stats import Correlation, MethodAgreement
+from tests import hand
 
 
 def task(method: str, p: float, n_images: int, **parts: object) -> TaskResult:
@@ -47,22 +47,11 @@ def task(method: str, p: float, n_images: int, **parts: object) -> TaskResult:
     )
 
 
-def results(**tasks: TaskResult) -> Results:
-    return Results(
-        t2ibench="0",
-        model=GeneratorInfo(name="toy"),
-        command=[],
-        environment={},
-        limited=False,
-        tasks=tasks,
-    )
-
-
 BOTH = {"of_images": task("t2iat", 0.02, 8), "of_words": task("weat", 0.03, 0)}
 
 
 def test_words_alone_come_second_with_the_line_that_says_what_they_describe() -> None:
-    text = results_markdown(results(**BOTH))
+    text = results_markdown(hand.results(**BOTH))
     first, _, second = text.partition("## Text encoders")
     assert "| of_images" in first and "| of_words" not in first
     assert OF_ENCODERS in second
@@ -73,11 +62,13 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
 def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_others(
     width: int,
 ) -> None:
-    lines = [line.plain for line in screen(run_view(results(**BOTH)), width)]
+    lines = [line.plain for line in screen(run_view(hand.results(**BOTH)), width)]
     text = " ".join(" ".join(lines).split())
     assert text.index("of_images") < text.index("Words alone")
     assert "1 of 1 lean clearly" in text and "of_words" not in text
-    alone = [line.plain for line in screen(run_view(results(of_words=BOTH["of_words"])), width)]
+    alone = [
+        line.plain for line in screen(run_view(hand.results(of_words=BOTH["of_words"])), width)
+    ]
     assert any("of_words" in line and "+0.50" in line for line in alone)
     assert max(map(len, [*lines, *alone])) <= width
 
@@ -108,7 +99,7 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
         details={"rater_agreement": [asdict(one) for one in (GENDER, RACE, NEVER)]},
         settings=TaskSettings(encoders={}, judges={"llava": "1" * 64, "<clip>": "2" * 64}),
     )  # fmt: skip
-    run = run_view(results(examples=found), {})
+    run = run_view(hand.results(examples=found), {})
     gender, race, never = questions_of(run.tasks[0])
     assert gender.scores == [0.9, 0.89, 0.8, 0.81, 0.004]
     assert (race.n, race.same_majority) == (38, False)
@@ -120,7 +111,7 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
 
 
 def test_one_judge_has_nobody_to_agree_with() -> None:
-    assert questions_of(run_view(results(one=task("openbias", 0.5, 8)), {}).tasks[0]) == []
+    assert questions_of(run_view(hand.results(one=task("openbias", 0.5, 8)), {}).tasks[0]) == []
 
 
 REPORT = WordingReport(
@@ -141,7 +132,7 @@ REPORT = WordingReport(
 
 def worded(*reports: WordingReport) -> Results:
     details = {"wording": [report.as_detail() for report in reports]}
-    return results(worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8))
+    return hand.results(worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8))
 
 
 def test_page_and_results_md_have_the_sentence_and_every_wording() -> None:
@@ -173,7 +164,7 @@ def test_a_mean_square_is_shown_as_its_root() -> None:
 def test_what_is_no_report_is_not_shown(hostile: object) -> None:
     other = task("t2iat", 0.02, 8, details={"wording": hostile})
     assert wording_reports(other) == []
-    assert "## Wordings" not in results_markdown(results(other=other))
+    assert "## Wordings" not in results_markdown(hand.results(other=other))
 
 
 NAN = float("nan")
@@ -203,6 +194,6 @@ def test_how_two_methods_agree_is_said_in_words(
     assert in_words(pair(measure, 0.6, (pair(skin, 0.2),))) == said
     other = in_words(pair(measure, 0.6, (pair(skin, 0.2), pair(skin, -0.7))))
     assert other == f"{said} Another attribute (dark / light) goes along as much."
-    page = str(agreement_section(run_view(results(**BOTH)), [pair(measure, 0.6)]))
+    page = str(agreement_section(run_view(hand.results(**BOTH)), [pair(measure, 0.6)]))
     assert "Do the methods agree?" in page and "a, clip" in page
     assert (">female / male: cannot tell<" in page) == (reason is not None)

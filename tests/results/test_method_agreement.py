@@ -18,15 +18,14 @@ from t2ibench.results.method_agreement import agreements, measures
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.schema import (
     EncoderScores,
-    GeneratorInfo,
     Headline,
-    Results,
     Row,
     Score,
     TaskResult,
     TaskSettings,
 )
 from t2ibench.tasks.index import build_index
+from tests import hand
 from tests.conftest import Cli
 
 SPECS = {name: task.spec for name, task in build_index([])[0].tasks.items()}
@@ -63,17 +62,6 @@ def task(
     )
 
 
-def results(**tasks: TaskResult) -> Results:
-    return Results(
-        t2ibench="0",
-        model=GeneratorInfo(name="toy"),
-        command=[],
-        environment={},
-        limited=False,
-        tasks=tasks,
-    )
-
-
 def influences(leans: Sequence[float], noise: float, seed: int) -> dict[tuple[str, str], Part]:
     """Ten images of each item, whose mean has some noise."""
     rng = np.random.default_rng(seed)
@@ -95,7 +83,7 @@ def paired(
 
 def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
     """The same influences: what both saw of the images' chance is taken out of the covariance."""
-    run = results(
+    run = hand.results(
         core_occupations_gender=task(
             "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS)}
         )
@@ -114,9 +102,9 @@ def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
 def test_one_method_is_no_pair_and_another_family_is() -> None:
     gender = task("occupations", rows(LEANS))
     same = {"core_occupations_gender": gender, "occupations_tibet": gender}
-    assert agreements(measures(results(**same), SPECS, {})) == []
+    assert agreements(measures(hand.results(**same), SPECS, {})) == []
     other = task("tibet", rows(-LEANS, "gender", "A photo of a {} | gender"))
-    run = results(occupations_tibet=gender, tibet_occupations=other)
+    run = hand.results(occupations_tibet=gender, tibet_occupations=other)
     assert agreements(measures(run, SPECS, {})) == []  # no item has the other's name
     known = {"occupations_tibet": paired(influences(LEANS, 0.1, 2))}
     (pair,) = agreements(measures(run, SPECS, known))
@@ -126,7 +114,7 @@ def test_one_method_is_no_pair_and_another_family_is() -> None:
 
 def test_another_attribute_is_beside_it_and_not_among_it() -> None:
     rng = np.random.default_rng(3)
-    run = results(
+    run = hand.results(
         core_occupations_gender=task(
             "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS + 0.01)}
         ),
@@ -144,14 +132,14 @@ def test_the_items_and_images_that_two_see_differently_are_named() -> None:
     first, second = influences(LEANS, 0.2, 4), influences(moved, 0.2, 4)
     value = second["clerk", "lean"].influence.value
     value[7] = -4 * np.abs(value).max() * np.sign(value[7])
-    run = results(
+    run = hand.results(
         core_occupations_gender=task(
             "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(moved)}
         )
     )
     known = {"core_occupations_gender": paired(first, {"a": first, "b": second})}
     (pair,) = agreements(measures(run, SPECS, known))
-    clerk = pair.apart[0]
+    clerk = pair.disagreements[0]
     assert clerk.name == "clerk" and clerk.leans == pytest.approx((-0.3, 0.8))
     assert clerk.images[0] == ("A photo of a clerk", 7)
 

@@ -192,11 +192,11 @@ def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Mark
     return fragment("each.html", strips=strips, most=_EACH) if strips else None
 
 
-def apart_strips(pair: MeasuredPair, samples: Rows, thumbnails: Thumbnails) -> list[Strip]:
+def disagreement_strips(pair: MeasuredPair, samples: Rows, thumbnails: Thumbnails) -> list[Strip]:
     """The images that two methods read most differently, of the items they see most differently."""
     rows = {(row.get("prompt"), row.get("index")): row for row in samples}
     strips = []
-    for one in pair.apart:
+    for one in pair.disagreements:
         shown = [rows[image] for image in one.images if image in rows]
         tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in shown)
         first, second = map(signed, one.leans)
