@@ -297,10 +297,10 @@ def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]
     return [(one.a.embeddings, one.b.embeddings) for one in wordings]
 
 
-def halves(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
+def halves(wordings: Sequence[PromptImages]) -> list[tuple[Float64Array, Float64Array]]:
     """Two halves of the images without a group, in each wording."""
     found = []
-    for images in (one.neutral for one in wordings):
+    for images in wordings:
         even = images.indices % 2 == 0
         found.append((images.embeddings[even], images.embeddings[~even]))
     return found

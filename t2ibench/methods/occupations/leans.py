@@ -37,12 +37,8 @@ from t2ibench.methods.core.leans import (
     row_scores,
 )
 from t2ibench.methods.core.obedience import bounds, breakdown
-from t2ibench.methods.occupations.design import (
-    GroupPair,
-    StimulusImages,
-    group_prompts,
-    neutral_prompts,
-)
+from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
+from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import holm
@@ -167,22 +163,13 @@ def pair_leans(
     task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
 ) -> PairLeans | str:
     """Measure the leans with one pair of groups."""
-    names = [one.name for one in images]
-    leans = Leans.of(names, [one.marked(pair) for one in images])
+    names, groups = [one.name for one in images], (pair.first.name, pair.second.name)
+    leans = Leans.of(names, [one.marked(*groups) for one in images])
     if isinstance(leans, str):
         return leans
-    sides = [
-        np.array([evidence.texts(prompts).mean(axis=0) for prompts in lists])
-        for lists in (
-            [neutral_prompts(task, name) for name in names],
-            [group_prompts(task, name, pair.first) for name in names],
-            [group_prompts(task, name, pair.second) for name in names],
-        )
-    ]
-    top, bottom = lean_controls.text_leans(*sides)
+    top, bottom = text_leans(images, *groups, evidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
-    groups = pair.first.name, pair.second.name
     gates = {
         "separation": lean_controls.separation(leans, *groups),
         "spread": lean_controls.lean_spread(leans, *groups),
