@@ -44,7 +44,7 @@ from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
-    bootstrap_means,
+    resample_weights,
     sign_flip_permutation,
     two_sample_bootstrap,
     two_sample_permutation,
@@ -425,15 +425,14 @@ def _own_scores(
             flips, boot[f"mean_{side.lower()}"]
         )
     }
-    cells = bootstrap_means(
-        list(associations.cosines.values()),
-        labels,
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, f"bootstrap of cell {side}"),
+    weights = resample_weights(
+        np.arange(len(associations.values)) if labels is None else labels,
+        settings.n_bootstrap,
+        settings.rng(task.id, f"bootstrap of cell {side}"),
     )
-    for (attribute, cosines), cell in zip(associations.cosines.items(), cells, strict=True):
+    for attribute, cosines in associations.cosines.items():
         scores[f"cosine_of_{side.lower()}_and_{attribute.lower()}"] = Estimate(
-            float(cosines.mean()), cell
+            float(cosines.mean()), weights @ cosines
         )
     return scores
 
