@@ -55,7 +55,7 @@ from t2ibench.methods.occupations.leans import (
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm
-from t2ibench.stats.student import t_interval, t_test
+from t2ibench.stats.student import t_interval
 
 _FEWEST = 4  # stimuli
 _SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
@@ -234,12 +234,8 @@ def _together(found: _Mixture, chosen: tuple[int, ...], axes: int) -> float:
 
 def _mean(values: Float64Array, level: float) -> Estimate:
     """The mean over stimuli, with Student's t over them: for stimuli like these."""
-    variance, df = float(values.var(ddof=1)) / len(values), len(values) - 1.0
-    interval = t_interval(float(values.mean()), variance, df, level)
-    return Estimate(
-        float(values.mean()), p=t_test(float(values.mean()), variance, df), test="t",
-        interval=interval,
-    )  # fmt: skip
+    variance = float(values.var(ddof=1)) / len(values)
+    return Estimate.from_t(float(values.mean()), variance, len(values) - 1.0, level)
 
 
 def _cells(
