@@ -1,6 +1,5 @@
 """Statistics: numpy and scipy only, every draw from a generator that is passed in."""
 
-from t2ibench.stats.bootstrap import bootstrap_means as bootstrap_means
 from t2ibench.stats.bootstrap import percentile_interval as percentile_interval
 from t2ibench.stats.bootstrap import resample_weights as resample_weights
 from t2ibench.stats.bootstrap import two_sample_bootstrap as two_sample_bootstrap

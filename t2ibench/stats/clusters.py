@@ -12,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtr, stdtrit
 
-from t2ibench.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.student import t_interval, t_test, welch
 
 _BLOCK_CELLS = 800_000  # random numbers drawn at a time
-_PIECE_CELLS = 50_000  # values decoded at a time: a fraction of a core's own cache
 _CODE_LIMIT = 4096  # codes stay at or below this number; see `Resamples`
 
 
@@ -88,11 +87,6 @@ class Clusters:
         """Whether all clusters have one size."""
         return bool((self.sizes == self.sizes[0]).all())
 
-    @cached_property
-    def contiguous(self) -> bool:
-        """Whether the values were given in the order of their clusters."""
-        return bool((self.order == np.arange(len(self.order))).all())
-
     @property
     def width(self) -> int:
         """Values gathered in one draw; clusters shorter than the longest are padded."""
@@ -106,17 +100,6 @@ class Clusters:
             length += 1
         return length
 
-    def original(self, sorted_indices: IntArray) -> IntArray:
-        """Indices into the values as they were given, from indices into the sorted values.
-
-        Args:
-            sorted_indices: Indices into the values sorted by cluster, any shape.
-
-        Returns:
-            Of the same shape.
-        """
-        return sorted_indices if self.contiguous else self.order[sorted_indices]
-
 
 # How one random integer picks several values.
 #
@@ -128,10 +111,6 @@ class Clusters:
 # Every c has exactly one such expansion. So c is uniform on 0 … m^g − 1 if and only if its digits
 # are independent and uniform: one random integer c, a "code", stands for g picked values.
 # A cluster takes ⌊m / g⌋ codes of g digits, and one code of (m mod g) digits for what remains.
-#
-# The sum of the g values that a code picks depends on the cluster j and on c alone. `GroupSums`
-# in resampling.py tabulates it once, T[j, c] = Σ_i values[j, d_i(c)], and a resample's sum is a
-# sum of m / g look-ups instead of m. The table has k m^g cells, which `_CODE_LIMIT` keeps small.
 @dataclass(frozen=True)
 class Resamples:
     """A block of resamples, as it was drawn.
@@ -149,74 +128,30 @@ class Resamples:
     codes: tuple[tuple[npt.NDArray[Any], int], ...] = ()
     uniforms: Float64Array | None = None
 
-    def part(self, rows: slice) -> Resamples:
-        """Some of the resamples.
-
-        Args:
-            rows: Which.
-
-        Returns:
-            Those.
-        """
-        codes = tuple((drawn[rows], length) for drawn, length in self.codes)
-        uniforms = None if self.uniforms is None else self.uniforms[rows]
-        return Resamples(self.clusters, self.picks[rows], codes, uniforms)
-
-    @cached_property
-    def cells(self) -> IntArray:
-        """Places of the values drawn among the values sorted by cluster, shape (draws, width).
-
-        Padding has any place.
-        """
-        clusters, draws = self.clusters, len(self.picks)
-        if clusters.longest == 1:
-            return self.picks
-        starts = clusters.starts.take(self.picks)[:, :, None]
-        if self.uniforms is not None:
-            sizes = clusters.sizes.take(self.picks)[:, :, None]
-            cells = starts + (self.uniforms * sizes).astype(np.int64)
-            return np.where(self._inside(), cells, 0).reshape(draws, -1)
-        parts = [
-            starts + _digits_of(codes, clusters.longest, length).reshape(*self.picks.shape, -1)
-            for codes, length in self.codes
-        ]
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
-        return whole.reshape(draws, -1)
-
-    def indices(self) -> IntArray:
-        """Indices of the values drawn, as they were given; padding has an arbitrary index.
-
-        Returns:
-            Shape (draws, width).
-        """
-        return self.clusters.original(self.cells)
-
-    def weights(self) -> Float64Array | None:
-        """Weights of the values drawn: 1, or 0 for padding.
-
-        Returns:
-            Shape (draws, width); None where nothing is padded.
-        """
-        if self.clusters.equal_sized:
-            return None
-        return self._inside().astype(np.float64).reshape(len(self.picks), -1)
-
-    def counts(self) -> Float32Array:
+    def counts(self) -> Float64Array:
         """How often each value was drawn.
 
         Returns:
             Shape (draws, n).
         """
-        draws, n = len(self.picks), len(self.clusters.order)
-        cells = self.indices() + (np.arange(draws) * n)[:, None]
-        inside = self.weights()
-        weights = None if inside is None else inside.ravel()
-        counted = np.bincount(cells.ravel(), weights=weights, minlength=draws * n)
-        return counted.reshape(draws, n).astype(np.float32)
-
-    def _inside(self) -> BoolArray:
-        sizes = self.clusters.sizes[self.picks][:, :, None]
-        return np.arange(self.clusters.longest)[None, None, :] < sizes
+        clusters, starts = self.clusters, self.clusters.starts.take(self.picks)[:, :, None]
+        cells, inside = [starts], None
+        if self.uniforms is not None:
+            sizes = clusters.sizes.take(self.picks)[:, :, None]
+            inside = (np.arange(clusters.longest) < sizes).ravel()
+            places = np.minimum((self.uniforms * sizes).astype(np.int64), sizes - 1)
+            cells = [starts + places]
+        elif self.codes:
+            longest, shape = clusters.longest, (*self.picks.shape, -1)
+            cells = [
+                starts + digits(longest, length).take(codes, axis=0).reshape(shape)
+                for codes, length in self.codes
+            ]
+        draws, n = len(self.picks), len(clusters.order)
+        indices = clusters.order[np.concatenate(cells, axis=2).reshape(draws, -1)]
+        indices += (np.arange(draws) * n)[:, None]
+        counted = np.bincount(indices.ravel(), weights=inside, minlength=draws * n)
+        return counted.reshape(draws, n).astype(np.float64)
 
 
 def draw_resamples(clusters: Clusters, n_draws: int, rng: np.random.Generator) -> Resamples:
@@ -275,11 +210,6 @@ def digits(base: int, length: int) -> IntArray:
     return np.stack([codes // base**position % base for position in range(length)], axis=1)
 
 
-def _digits_of(codes: npt.NDArray[Any], base: int, length: int) -> npt.NDArray[Any]:
-    """The digits of codes, one more axis; a code of one digit is that digit."""
-    return codes if length == 1 else digits(base, length).take(codes, axis=0)
-
-
 def blocks(n_draws: int, width: int) -> Iterator[slice]:
     """Slices of the draws, of each of which random numbers are drawn at once.
 
@@ -294,31 +224,9 @@ def blocks(n_draws: int, width: int) -> Iterator[slice]:
         >>> list(blocks(5, 400_000))
         [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
-    yield from _slices(0, n_draws, _BLOCK_CELLS // max(1, width))
-
-
-def pieces(block: slice, width: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of a block that are decoded at once; nothing depends on them but the time it takes.
-
-    Args:
-        block: Of `blocks`.
-        width: Values gathered in one draw.
-
-    Yields:
-        The same draws as counted from the first of all, and from the first of the block.
-
-    Example:
-        >>> list(pieces(slice(2, 4), 50_000))
-        [(slice(2, 3, None), slice(0, 1, None)), (slice(3, 4, None), slice(1, 2, None))]
-    """
-    for rows in _slices(block.start, block.stop, _PIECE_CELLS // max(1, width)):
-        yield rows, slice(rows.start - block.start, rows.stop - block.start)
-
-
-def _slices(start: int, stop: int, size: int) -> Iterator[slice]:
-    step = max(1, size)
-    for first in range(start, stop, step):
-        yield slice(first, min(first + step, stop))
+    step = max(1, _BLOCK_CELLS // max(1, width))
+    for first in range(0, n_draws, step):
+        yield slice(first, min(first + step, n_draws))
 
 
 _KS_BLOCK_CELLS = 4_000_000

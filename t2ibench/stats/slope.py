@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import expit, logit
 
 from t2ibench.arrays import Float64Array
-from t2ibench.stats.student import t_interval
+from t2ibench.stats.student import t_interval, t_test
 
 CLIP = 0.005  # reference shares of 0 and 1 have no logit
 _ITERATIONS = 100
@@ -47,8 +47,7 @@ class Slope:
         Returns:
             Lower and upper end.
         """
-        half = float(stdtrit(self.df, (1 + level) / 2) * np.sqrt(self.variance))
-        return self.value - half, self.value + half
+        return t_interval(self.value, self.variance, self.df, level)
 
     def p(self, expected: float = 0.0) -> float:
         """Two-sided p-value of a slope.
@@ -59,10 +58,8 @@ class Slope:
         Returns:
             p, in (0, 1]; nan without a variance.
         """
-        if not self.variance > 0:
-            return float("nan")
-        p = 2 * stdtr(self.df, -abs(self.value - expected) / np.sqrt(self.variance))
-        return float(np.clip(p, np.finfo(float).tiny, 1.0))
+        known = self.variance > 0
+        return t_test(self.value - expected, self.variance, self.df) if known else float("nan")
 
 
 def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.ArrayLike) -> Slope:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.diversity import diversity_of
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Marked, over_stimuli
@@ -225,15 +226,10 @@ class Apart:
         found = []
         for a, b in pairs:
             between = 1.0 - float(a.mean(axis=0) @ b.mean(axis=0))
-            found.append((between - (_within(a) + _within(b)) / 2, between))
+            within = diversity_of(a)[0] + diversity_of(b)[0]
+            found.append((between - within / 2, between))
         beyond, distance = np.mean(found, axis=0)
         return cls(float(beyond), float(distance))
-
-
-def _within(rows: Float64Array) -> float:
-    """Half the mean squared distance of two different images, for rows of unit length."""
-    n, total = len(rows), rows.sum(axis=0)
-    return 1.0 - float((total @ total - (rows**2).sum()) / (n * (n - 1)))
 
 
 def apart_row(
@@ -297,10 +293,10 @@ def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]
     return [(one.a.embeddings, one.b.embeddings) for one in wordings]
 
 
-def halves(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
+def halves(wordings: Sequence[PromptImages]) -> list[tuple[Float64Array, Float64Array]]:
     """Two halves of the images without a group, in each wording."""
     found = []
-    for images in (one.neutral for one in wordings):
+    for images in wordings:
         even = images.indices % 2 == 0
         found.append((images.embeddings[even], images.embeddings[~even]))
     return found

@@ -15,6 +15,7 @@ from t2ibench.methods.core.headline import Control, Headline, t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.stats import PermutationResult, p_value
 from t2ibench.stats.rounding import settled
+from t2ibench.stats.student import t_interval, t_test
 
 TestKind = Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"]
 _NO_VARIATION = "the values do not vary, so the score is undefined"
@@ -71,6 +72,12 @@ class Estimate:
     def undefined(cls, reason: str) -> Estimate:
         """A score that could not be computed."""
         return cls(None, reason=reason)
+
+    @classmethod
+    def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
+        """A score with Student's t interval and test."""
+        p, interval = t_test(value, variance, df), t_interval(value, variance, df, level)
+        return cls(value, p=p, test="t", interval=interval)
 
     @classmethod
     def from_influence(cls, value: float, influence: Influence, level: float) -> Estimate:

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text, without_unused
+from t2ibench.methods.core.schema import ImageTask, Line, Strict, Text
 from t2ibench.settings import Settings
 
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$", max_length=35)]
-_LATER = ("language", "words", "templates", "images", "question")
 
 
 class Wording(Strict):
@@ -30,15 +24,12 @@ class Wording(Strict):
         words: The task's words as this wording says them, such as translations.
     """
 
+    later = frozenset({"language", "words", "templates", "images", "question"})
+
     neutral: Text
     guided: Text
     language: Language | None = None
     words: dict[str, Line] | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Tasks without the keys that came later keep their hashes."""
-        return without_unused(handler(self), *_LATER)
 
     def in_words(self, word: str) -> str:
         """A word of the task as this wording says it."""

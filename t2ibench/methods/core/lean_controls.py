@@ -9,7 +9,7 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control
-from t2ibench.methods.core.leans import BOTTOM, SIDES, TOP, Leans, held_out, moments, project
+from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project
 from t2ibench.methods.core.spread import common_squares, trace
 from t2ibench.stats.rounding import settled
 
@@ -221,24 +221,6 @@ def shuffled_control(
     low, high = float(np.min(shuffles)), float(np.max(shuffles))
     share = (1 + as_far) / (1 + count)
     return Control(says, float(np.mean(shuffles)), low, high, share, reason)
-
-
-def text_leans(
-    neutral: Float64Array, a: Float64Array, b: Float64Array
-) -> tuple[Float64Array, Float64Array]:
-    """N and D of each stimulus from the embeddings of its prompts instead of images.
-
-    Args:
-        neutral: Mean over wordings, shape (stimuli, d).
-        a: The same of the prompts with attribute A.
-        b: The same of those with B.
-
-    Returns:
-        N and D, shape (stimuli,) each.
-    """
-    sides = np.stack([neutral, a, b])
-    means = np.einsum("sjd,jd->js", sides, held_out(a - b))
-    return means @ TOP, means @ BOTTOM
 
 
 def text_control(value: float | None, scale: str) -> Control:

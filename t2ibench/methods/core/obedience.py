@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import Evidence, PromptImages
 from t2ibench.methods.core.headline import Control
 
-ImagesT = TypeVar("ImagesT")
 _ALPHA = 0.05
 _LEAST_SHOWN = 0.5  # of a group's images
 _MOST_THIN = 0.2  # of the prompts, with fewer than two images that show what was asked for
@@ -81,31 +79,6 @@ def obedient(
         keep[shown] = not thin
         total += Seen(len(shown), asked, int(thin), 1)
     return images.where(keep), total
-
-
-def over_stimuli(
-    images: Sequence[ImagesT], found: Sequence[tuple[ImagesT, Mapping[str, Seen]]]
-) -> tuple[list[ImagesT], dict[str, Seen]]:
-    """What is left of the images of all stimuli, and how many show their group.
-
-    Args:
-        images: Of each stimulus.
-        found: For each, those that obey, and by group how many do.
-
-    Returns:
-        Those that obey; all images and nothing where nobody looked at those of some group.
-
-    Examples:
-        >>> over_stimuli(["all"], [("kept", {"men": Seen(3, 4)})])
-        (['kept'], {'men': Seen(shown=3, asked=4, thin=0, prompts=0)})
-        >>> over_stimuli(["all"], [("kept", {"men": Seen()})])
-        (['all'], {})
-    """
-    names = list(found[0][1]) if found else []
-    totals = {name: sum((seen[name] for _, seen in found), Seen()) for name in names}
-    if not all(seen.asked for seen in totals.values()):
-        return list(images), {}
-    return [kept for kept, _ in found], totals
 
 
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:

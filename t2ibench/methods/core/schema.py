@@ -14,7 +14,9 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
+    model_serializer,
 )
 
 from t2ibench.errors import did_you_mean, shown, visible
@@ -80,22 +82,20 @@ Words = Annotated[WordsOrNone, Field(min_length=1)]
 
 
 class Strict(BaseModel):
-    """Base of everything in a task file: unknown keys are errors, values do not change."""
+    """Base of everything in a task file: unknown keys are errors, values do not change.
+
+    Attributes:
+        later: Keys that are left out where they are not used. A task's hash is over what it holds,
+            so a key that is new in a schema must not change the hash of tasks that do not have it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    later: ClassVar[frozenset[str]] = frozenset()
 
-
-def without_unused(content: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """What a model holds, without keys that came later and are not used.
-
-    A task's hash is over what it holds, so a key that is new in a schema must not change the hash
-    of tasks that do not have it.
-
-    Examples:
-        >>> without_unused({"a": 1, "b": [], "c": []}, "b")
-        {'a': 1, 'c': []}
-    """
-    return {key: value for key, value in content.items() if key not in keys or value}
+    @model_serializer(mode="wrap")
+    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        held = handler(self)
+        return {key: value for key, value in held.items() if key not in self.later or value}
 
 
 class WordGroup(Strict):

@@ -302,21 +302,6 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
     )
 
 
-def word_poles(a: Float64Array, b: Float64Array) -> Poles:
-    """The attributes by their words.
-
-    Args:
-        a: Words of A, shape (k, d).
-        b: Words of B, shape (l, d).
-
-    Returns:
-        The poles, paired where both have as many words.
-    """
-    return Poles(
-        a, b, np.arange(len(a)), np.arange(len(b)), len(a) == len(b), f"{ATTRIBUTE_UNITS}words"
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Target:
     """One target with its images and its texts.
@@ -413,7 +398,7 @@ def image_influences(targets: Sequence[Target], direction: Float64Array) -> list
 
 
 def text_axis(a: Float64Array, b: Float64Array) -> Axis:
-    """The axis between two attributes' words.
+    """The axis between two attributes' words, paired where both have as many.
 
     Args:
         a: Words of A, shape (k, d).
@@ -422,4 +407,6 @@ def text_axis(a: Float64Array, b: Float64Array) -> Axis:
     Returns:
         The axis.
     """
-    return Axis.between(word_poles(a, b))
+    k, m = len(a), len(b)
+    units = f"{ATTRIBUTE_UNITS}words"
+    return Axis.between(Poles(a, b, np.arange(k), np.arange(m), k == m, units))

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.schema import (
-    Count,
-    ImageTask,
-    Side,
-    Strict,
-    Text,
-    Words,
-    without_unused,
-)
+from t2ibench.methods.core.schema import Count, ImageTask, Side, Strict, Text, Words
 
 
 class McasAttribute(Strict):
@@ -55,6 +47,8 @@ class McasTarget(Strict):
             other within a category.
     """
 
+    later = frozenset({"text"})
+
     name: Text
     prompt: Text
     text: Text | None = None
@@ -71,11 +65,6 @@ class McasTarget(Strict):
     def texts(self) -> tuple[str, ...]:
         """What is embedded as its text."""
         return self.prompts if self.text is None else (self.text,)
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without keys that are not used: a task that does without them is the same task."""
-        return without_unused(handler(self), "text")
 
 
 class McasTask(ImageTask):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.association import (
@@ -53,8 +53,9 @@ from t2ibench.methods.mcas.axis import (
     ratio_set,
     text_axis,
 )
-from t2ibench.methods.mcas.schema import McasAttribute, McasTarget, McasTask
+from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
+from t2ibench.stats import share_slope
 from t2ibench.stats.student import Ratio, satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
@@ -323,14 +324,6 @@ class Contrast:
         return ratio_set(self.top, self.axis.length, self.influence, length, level)
 
 
-def these_targets(contrast: Contrast, level: float) -> Inference:
-    """The inference about these targets, with other images and other attribute prompts."""
-    found = contrast.set(level)
-    if not np.isfinite(found.p):
-        return Inference(reason="one unit has no variance")
-    return Inference(float(found.low), float(found.high), float(found.p), float(found.df))
-
-
 @dataclass(frozen=True, slots=True)
 class Sampled:
     """How a comparison varies where targets are a sample of those that there could be.
@@ -532,23 +525,21 @@ def _by_unit(keys: Sequence[tuple[str, int]], moves: Float64Array, variance: flo
     )
 
 
-def _attributes(task: McasTask) -> dict[str, McasAttribute]:
-    return {"A": task.attributes.A, "B": task.attributes.B}
-
-
 def needs(task: McasTask, settings: Settings) -> Needs:
     """Images of attribute and target prompts; target prompts and attribute words as texts."""
     n_attribute = settings.guided_images(task.attribute_images_per_prompt)
     n_target = settings.images(task.images_per_prompt)
     chosen = chosen_targets(task, settings)
     targets = [text for target in chosen for text in target.texts]
-    attributes = _attributes(task).values()
+    attributes = (task.attributes.A, task.attributes.B)
     prompts = [
         PromptNeed(prompt, n_attribute, attribute.name)
         for attribute in attributes
         for prompt in attribute.prompts
     ]
-    sides = {side: f"targets seen as {one.name}" for side, one in _attributes(task).items()}
+    sides = {
+        side: f"targets seen as {one.name}" for side, one in zip("AB", attributes, strict=True)
+    }
     prompts += [
         PromptNeed(prompt, n_target, sides.get(target.stereotype or "", "targets"), target.name)
         for target in chosen
@@ -679,7 +670,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
     equal = Equal.of(attributes, targets)
-    names = {side: attribute.name for side, attribute in _attributes(task).items()}
+    names = {"A": task.attributes.A.name, "B": task.attributes.B.name}
     kinds = [[target.images for target in equal.targets], *([side] for side in equal.images)]
     controlled = {
         "separation": separation_control(task, equal.poles, equal.axis, settings.level),
@@ -693,10 +684,26 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     pairs = "pairs of attribute prompts" if poles.paired else poles.name
     read = adherence(a.embeddings, b.embeddings, words_a, words_b)
     seen = dict(zip((names["A"], names["B"]), read, strict=True))
-    controlled |= {
-        "obedience": obedience_control(seen, judged=False),
-        **_more_controls(task, equal, attributes.words, settings),
-    }
+    controlled["obedience"] = obedience_control(seen, judged=False)
+    design = Design.of([target.spec for target in equal.targets])
+    if design.compares:
+        rng = settings.rng(task.id, "shuffled attribute labels")
+        controlled |= {
+            "shuffled": shuffled_control(design, equal.targets, equal.images, rng),
+            "halves": halves_control(design, equal.targets, equal.images, equal.axis),
+            "text_only": text_only_control(design, equal.targets, attributes.words),
+        }
+    without = [
+        prompt
+        for side in attributes.images
+        for number, prompt in enumerate(side.prompts)
+        if not (side.clusters == number).any()
+    ]
+    if without:
+        partners = ", with their partners" if poles.paired else ""
+        warnings.append(
+            f"Attribute prompts without images are left out{partners}: {', '.join(without)}."
+        )
     return MethodResult(
         found,
         obedience_scores(seen),
@@ -724,11 +731,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
             "unit": f"{pairs}; attribute words; images of a target",
             "similarity": "cosine",
         },
-        warnings=[
-            *warnings,
-            *_left_out_prompts(attributes, poles.paired),
-            *obedience_warnings(seen, judged=False),
-        ],
+        warnings=[*warnings, *obedience_warnings(seen, judged=False)],
         samples=_samples(targets, attributes.seen),
         controls=controlled,
         inconclusive=contradiction(controlled),
@@ -755,7 +758,11 @@ def _headline(
         return replace(Headline.undefined(reason), question=QUESTION, inference=inference)
     values = np.array([lean.value for lean in leans], dtype=np.float64)
     influences = [lean.influence or Influence.none() for lean in leans]
-    fixed_prompts = these_targets(Contrast.of(design, targets, axis), level)
+    ratio = Contrast.of(design, targets, axis).set(level)
+    fixed_prompts = Inference(reason="one unit has no variance")
+    if np.isfinite(ratio.p):
+        low, high, p, df = (float(x) for x in (ratio.low, ratio.high, ratio.p, ratio.df))
+        fixed_prompts = Inference(low, high, p, df)
     return lean_headline(task, specs, values, influences, level, fixed_prompts)
 
 
@@ -790,23 +797,6 @@ def _leans(
     return leans
 
 
-def _more_controls(
-    task: McasTask,
-    equal: Equal,
-    words: tuple[Float64Array, Float64Array],
-    settings: Settings,
-) -> dict[str, Control]:
-    design = Design.of([target.spec for target in equal.targets])
-    if not design.compares:
-        return {}
-    rng = settings.rng(task.id, "shuffled attribute labels")
-    return {
-        "shuffled": shuffled_control(design, equal.targets, equal.images, rng),
-        "halves": halves_control(design, equal.targets, equal.images, equal.axis),
-        "text_only": text_only_control(design, equal.targets, words),
-    }
-
-
 def _samples(targets: Sequence[Target], axis: Axis) -> list[dict[str, Any]]:
     """One row for each target image."""
     rows = []
@@ -830,32 +820,16 @@ def _collect_attributes(
 ) -> Attributes | None:
     """Both attributes; None where one has no image."""
     n = settings.guided_images(task.attribute_images_per_prompt)
-    sides: Mapping[str, McasAttribute] = _attributes(task)
-    a, b = (collector.collect(side.prompts, n) for side in sides.values())
+    sides = (task.attributes.A, task.attributes.B)
+    a, b = (collector.collect(side.prompts, n) for side in sides)
     if not len(a) or not len(b):
         return None
     poles = image_poles(a, b, task.unit == "image")
     if not len(poles.a) or not len(poles.b):
         return None
-    words_a, words_b = (
-        evidence.texts(list(side.words)).astype(np.float64) for side in sides.values()
-    )
+    words_a, words_b = (evidence.texts(side.words).astype(np.float64) for side in sides)
     axis = Axis.between(poles)
     return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
-
-
-def _left_out_prompts(attributes: Attributes, paired: bool) -> list[str]:
-    """A warning where attribute prompts have no image."""
-    missing = [
-        prompt
-        for side in attributes.images
-        for number, prompt in enumerate(side.prompts)
-        if not (side.clusters == number).any()
-    ]
-    if not missing:
-        return []
-    partners = ", with their partners" if paired else ""
-    return [f"Attribute prompts without images are left out{partners}: {', '.join(missing)}."]
 
 
 def _collect_targets(
@@ -904,24 +878,14 @@ def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
     Unlike a mean of ratios it does not explode where a TT is near 0.
     """
     rows = [[item.scores[name].value for name in (_ITP, _IT, _TT)] for item in by]
-    itp, it, x = np.array(
-        [row for row in rows if None not in row], dtype=np.float64
-    ).reshape(-1, 3).T  # fmt: skip
-    y, k = (itp + it) / 2.0, len(x)
-    centred = x - x.mean() if k else x
-    square = float((centred**2).sum())
-    if k < _FEWEST_TARGETS or not square > 0:
+    known = np.array([row for row in rows if None not in row], dtype=np.float64)
+    if len(known) < _FEWEST_TARGETS or not np.ptp(known[:, 2]) > 0:
         return Estimate.undefined(f"a slope needs {_FEWEST_TARGETS} targets of different TT")
-    slope = float(centred @ y / square)
-    residuals = y - y.mean() - slope * centred
-    leverage = 1.0 / k + centred**2 / square
-    if not (leverage < 1.0).all():
+    itp, it, tt = known.T
+    slope = share_slope((itp + it) / 2.0, np.ones(len(tt)), tt)
+    if not np.isfinite(slope.variance):
         return Estimate.undefined("one target alone decides the slope")
-    moves = centred * residuals / (1.0 - leverage) / square
-    deviation, df = float(np.sqrt((moves**2).sum())), k - 2
-    half = float(stdtrit(df, (1 + level) / 2)) * deviation
-    p = float(2.0 * stdtr(df, -abs(slope) / deviation)) if deviation else None
-    return Estimate(slope, p=p, test="t", interval=(slope - half, slope + half))
+    return Estimate.from_t(slope.value, slope.variance, slope.df, level)
 
 
 _MCAS, _DIFFUSION, _AMPLIFICATION = (

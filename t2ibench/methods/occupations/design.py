@@ -5,19 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, cycle, product
 
-from t2ibench.methods.core.evidence import (
-    Evidence,
-    ImageCollector,
-    Needs,
-    PromptImages,
-    PromptNeed,
-    QuestionNeed,
-)
+from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.guided import Wording
-from t2ibench.methods.core.leans import Marked
-from t2ibench.methods.core.obedience import Seen, obedient
-from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.schema import WordGroup
+from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 
@@ -36,6 +27,11 @@ class GroupPair:
     first: WordGroup
     second: WordGroup
     suffix: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Of both groups."""
+        return self.first.name, self.second.name
 
 
 def group_pairs(task: OccupationsTask) -> list[GroupPair]:
@@ -102,42 +98,6 @@ def needs(task: OccupationsTask, settings: Settings) -> Needs:
     return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 
-@dataclass(frozen=True, slots=True)
-class StimulusImages:
-    """The images of one stimulus.
-
-    Attributes:
-        name: The stimulus.
-        neutral: Without a group, for each wording.
-        guided: Of each group, for each wording.
-    """
-
-    name: str
-    neutral: list[PromptImages]
-    guided: dict[str, list[PromptImages]]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every prompt has an image."""
-        return all(
-            images.whole for part in (self.neutral, *self.guided.values()) for images in part
-        )
-
-    @property
-    def all_neutral(self) -> PromptImages:
-        """Without a group, of all wordings."""
-        return PromptImages.merged(self.neutral)
-
-    def of_group(self, name: str) -> PromptImages:
-        """Those of a group."""
-        return PromptImages.merged(self.guided[name])
-
-    def marked(self, pair: GroupPair) -> list[Marked]:
-        """The images with the first group as attribute A and the second as B."""
-        first, second = self.guided[pair.first.name], self.guided[pair.second.name]
-        return [Marked(*sides) for sides in zip(self.neutral, first, second, strict=True)]
-
-
 def collect(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
 ) -> list[StimulusImages]:
@@ -146,10 +106,7 @@ def collect(
     return [
         StimulusImages(
             name,
-            [
-                collector.collect([fill(wording.neutral, stimulus=name)], n_neutral)
-                for wording in task.prompts.wordings
-            ],
+            [collector.collect([prompt], n_neutral) for prompt in neutral_prompts(task, name)],
             {
                 group.name: [
                     collector.collect(group_prompts(task, name, group, wording), n_guided)
@@ -160,25 +117,3 @@ def collect(
         )
         for name in settings.limited(task.concept.stimuli)
     ]
-
-
-def obeying(
-    task: OccupationsTask, images: StimulusImages, evidence: Evidence, settings: Settings
-) -> tuple[StimulusImages, dict[str, Seen]]:
-    """The images of a stimulus without guided ones that do not show their group, by a judge.
-
-    Returns:
-        The images, all of them where nobody was asked or answered; and by group how many obey.
-    """
-    names = [group.name for group in task.groups]
-    if not task.prompts.question:
-        return images, dict.fromkeys(names, Seen())
-    count = task.image_counts(settings)[1]
-    question = (task.prompts.question, names)
-    kept: dict[str, list[PromptImages]] = {}
-    seen: dict[str, Seen] = {}
-    for name in names:
-        found = [obedient(evidence, one, count, question, name) for one in images.guided[name]]
-        kept[name] = [one for one, _ in found]
-        seen[name] = sum((counted for _, counted in found), Seen())
-    return StimulusImages(images.name, images.neutral, kept), seen

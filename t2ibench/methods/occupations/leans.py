@@ -37,17 +37,12 @@ from t2ibench.methods.core.leans import (
     row_scores,
 )
 from t2ibench.methods.core.obedience import bounds, breakdown
-from t2ibench.methods.occupations.design import (
-    GroupPair,
-    StimulusImages,
-    group_prompts,
-    neutral_prompts,
-)
+from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
+from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import holm
 from t2ibench.stats.squares import mean_square
-from t2ibench.stats.student import t_interval, t_test
 
 _UNKNOWN = "its share is not known"
 _EXTREME = "the interval of the share reaches 0 or 1, which have no odds"
@@ -167,22 +162,13 @@ def pair_leans(
     task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
 ) -> PairLeans | str:
     """Measure the leans with one pair of groups."""
-    names = [one.name for one in images]
-    leans = Leans.of(names, [one.marked(pair) for one in images])
+    names, groups = [one.name for one in images], (pair.first.name, pair.second.name)
+    leans = Leans.of(names, [one.marked(*groups) for one in images])
     if isinstance(leans, str):
         return leans
-    sides = [
-        np.array([evidence.texts(prompts).mean(axis=0) for prompts in lists])
-        for lists in (
-            [neutral_prompts(task, name) for name in names],
-            [group_prompts(task, name, pair.first) for name in names],
-            [group_prompts(task, name, pair.second) for name in names],
-        )
-    ]
-    top, bottom = lean_controls.text_leans(*sides)
+    top, bottom = text_leans(images, *groups, evidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
-    groups = pair.first.name, pair.second.name
     gates = {
         "separation": lean_controls.separation(leans, *groups),
         "spread": lean_controls.lean_spread(leans, *groups),
@@ -241,25 +227,19 @@ def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
             reason = "there is no direction to go further in"
             scores.append(Estimate.undefined(reason))
             continue
-        scores.append(_signed(of_ratio(found, (number,)), float(np.sign(point))))
+        scores.append(_scaled(of_ratio(found, (number,)), float(np.sign(point))))
     return scores
-
-
-def _signed(estimate: Estimate, sign: float) -> Estimate:
-    if sign > 0 or estimate.value is None:
-        return estimate
-    low, high = estimate.interval or (None, None)
-    interval = None if low is None or high is None else (-high, -low)
-    return replace(estimate, value=-estimate.value, interval=interval)
 
 
 def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     """The scores of the task, with the pair's suffix."""
     leans = found.leans
-    each = np.full(len(leans.names), 1.0 / len(leans.names))
+    count = len(leans.names)
+    each, numbers = np.full(count, 1.0 / count), np.arange(count)
+    whole = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
     scores = {
         "lean_mean": contrast_score(leans, each, each, level),
-        "lean_mean_prompt_population": _mean_over_stimuli(leans, level),
+        "lean_mean_prompt_population": whole.estimate(noise(leans)),
         "amplification_mean": _mean_beyond(leans, found.in_text, level),
     }
     if found.reference is not None:
@@ -268,12 +248,6 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
     if found.unclear is not None:
         scores = {name: _undecided(estimate, found.unclear) for name, estimate in scores.items()}
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
-
-
-def _mean_over_stimuli(leans: Leans, level: float) -> Estimate:
-    numbers = np.arange(len(leans.names))
-    found = over_stimuli(leans.top, leans.bottom, [("stimuli", numbers, numbers)], level)
-    return found.estimate(noise(leans))
 
 
 def _mean_beyond(leans: Leans, points: Float64Array, level: float) -> Estimate:
@@ -313,19 +287,13 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
     if count >= _FEWEST_RANDOM:
         residuals = n - intercept * d - value * x * d
         leverage = d / d.sum() + centred**2 * d / scale
-        random = _robust_slope(
-            value / noise(leans), centred / scale * residuals / (1 - leverage), level
-        )
+        # The variance HC3 (MacKinnon and White 1985), and t(k - 2).
+        moved = centred / scale * residuals / (1 - leverage)
+        corrected, variance = value / noise(leans), float(moved @ moved)
+        random = Estimate(corrected)
+        if np.isfinite(variance) and variance > 0:
+            random = Estimate.from_t(corrected, variance, count - 2, level)
     return {"slope": fixed, "slope_prompt_population": random}
-
-
-def _robust_slope(value: float, moved: Float64Array, level: float) -> Estimate:
-    """A slope with the variance HC3 (MacKinnon and White 1985) and t(k - 2)."""
-    df, variance = len(moved) - 2, float(moved @ moved)
-    if not (np.isfinite(variance) and variance > 0):
-        return Estimate(value)
-    interval = t_interval(value, variance, df, level)
-    return Estimate(value, p=t_test(value, variance, df), test="t", interval=interval)
 
 
 _NO_POPULATION = (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from t2ibench.errors import did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.guided import GuidedTask
-from t2ibench.methods.core.schema import Concept, Reference, Text, WordGroup, without_unused
+from t2ibench.methods.core.schema import Concept, Reference, Text, WordGroup
 
 
 class OccupationsTask(GuidedTask):
@@ -27,6 +27,8 @@ class OccupationsTask(GuidedTask):
         sets: Two or more sets of the stimuli, whose mean leans are compared with each other.
         likeness: Whether to measure how far apart the images of the groups are, too.
     """
+
+    later = frozenset({"likeness", "crossing", "sets"})
 
     method: Literal["occupations"]
     concept: Concept
@@ -49,11 +51,6 @@ class OccupationsTask(GuidedTask):
             [" ".join(reversed(words)) for words in product(*(group.words for group in groups))]
             for groups in product(*self.crossing.values())
         ]
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Tasks without the keys that came later keep their hashes."""
-        return without_unused(handler(self), "likeness", "crossing", "sets")
 
 
 def check(task: OccupationsTask) -> Iterator[checks.Finding]:

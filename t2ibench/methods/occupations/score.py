@@ -14,7 +14,6 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.association import (
-    adherence,
     apart_mean,
     apart_row,
     association,
@@ -28,23 +27,20 @@ from t2ibench.methods.core.evidence import Evidence, ImageCollector
 from t2ibench.methods.core.headline import Control, Headline, contradiction
 from t2ibench.methods.core.leans import positions
 from t2ibench.methods.core.obedience import (
-    Seen,
     obedience_control,
     obedience_scores,
     obedience_warnings,
-    over_stimuli,
 )
 from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
 from t2ibench.methods.core.wording_report import Cells, wording_report
 from t2ibench.methods.occupations.design import (
     GroupPair,
-    StimulusImages,
     collect,
     crossed_prompts,
     group_pairs,
     group_prompts,
     neutral_prompts,
-    obeying,
 )
 from t2ibench.methods.occupations.leans import (
     PairLeans,
@@ -59,7 +55,7 @@ from t2ibench.methods.occupations.leans import (
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm
-from t2ibench.stats.student import t_interval, t_test
+from t2ibench.stats.student import t_interval
 
 _FEWEST = 4  # stimuli
 _SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
@@ -238,12 +234,8 @@ def _together(found: _Mixture, chosen: tuple[int, ...], axes: int) -> float:
 
 def _mean(values: Float64Array, level: float) -> Estimate:
     """The mean over stimuli, with Student's t over them: for stimuli like these."""
-    variance, df = float(values.var(ddof=1)) / len(values), len(values) - 1.0
-    interval = t_interval(float(values.mean()), variance, df, level)
-    return Estimate(
-        float(values.mean()), p=t_test(float(values.mean()), variance, df), test="t",
-        interval=interval,
-    )  # fmt: skip
+    variance = float(values.var(ddof=1)) / len(values)
+    return Estimate.from_t(float(values.mean()), variance, len(values) - 1.0, level)
 
 
 def _cells(
@@ -463,11 +455,12 @@ def likeness_scores(
         return {}
     scores = {
         f"group_distance{found.pair.suffix}": apart_mean(
-            [sides(one.marked(found.pair)) for one in images], settings.level
+            [sides(one.marked(found.pair.first.name, found.pair.second.name)) for one in images],
+            settings.level,
         )
         for found in pairs
     }
-    uncued = [halves(one.marked(pairs[0].pair)) for one in images]
+    uncued = [halves(one.neutral) for one in images]
     return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}
 
 
@@ -483,7 +476,7 @@ def likeness_rows(
     return [
         {
             f"group_distance{found.pair.suffix}": apart_row(
-                sides(one.marked(found.pair)),
+                sides(one.marked(found.pair.first.name, found.pair.second.name)),
                 settings.n_permutations,
                 settings.rng(task.id, f"apart{found.pair.suffix} {one.name}"),
             )
@@ -528,8 +521,13 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     warnings = left_out_warnings([images.name for images in collected if not images.complete])
     if len(task.prompts.wordings) == 1:
         warnings.append(_ONE_WORDING)
-    shown, judged = over_stimuli(
-        complete, [obeying(task, one, evidence, settings) for one in complete]
+    names = [group.name for group in task.groups]
+    shown, judged = obeying(
+        complete,
+        evidence,
+        task.image_counts(settings)[1],
+        task.prompts.question,
+        dict(zip(names, names, strict=True)),
     )
     thin = [one.name for one, kept in zip(complete, shown, strict=True) if not kept.complete]
     warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
@@ -544,8 +542,13 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     headline, controls = _tested(task, pairs, lacking, settings)
     scores: dict[str, Estimate] = {}
     for pair in group_pairs(task):
-        seen = judged or _adherence(task, pair, complete, evidence)
-        both = {group.name: seen[group.name] for group in (pair.first, pair.second)}
+        groups = pair.first.name, pair.second.name
+        read = (
+            [judged[name] for name in groups]
+            if judged
+            else read_groups(complete, *groups, evidence)
+        )
+        both = dict(zip(groups, read, strict=True))
         controls[f"obedience{pair.suffix}"] = obedience_control(both, judged=bool(judged))
         scores |= obedience_scores(both, pair.suffix)
         warnings += obedience_warnings(both, judged=bool(judged))
@@ -626,20 +629,3 @@ def _rows(
         count = len(one.images.all_neutral)
         rows.append(Item(one.images.name, scores | one.scores, task.concept.name, count))
     return rows
-
-
-def _adherence(
-    task: OccupationsTask, pair: GroupPair, stimuli: Sequence[StimulusImages], evidence: Evidence
-) -> dict[str, Seen]:
-    """Guided images that are nearer the text of their group, over all wordings."""
-    total = {pair.first.name: Seen(), pair.second.name: Seen()}
-    for images in stimuli:
-        for number, wording in enumerate(task.prompts.wordings):
-            seen = adherence(
-                images.guided[pair.first.name][number].embeddings,
-                images.guided[pair.second.name][number].embeddings,
-                evidence.texts(group_prompts(task, images.name, pair.first, wording)),
-                evidence.texts(group_prompts(task, images.name, pair.second, wording)),
-            )
-            total = {name: old + new for (name, old), new in zip(total.items(), seen, strict=True)}
-    return total

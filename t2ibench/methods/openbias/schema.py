@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.methods.core.schema import (
@@ -15,7 +15,6 @@ from t2ibench.methods.core.schema import (
     Strict,
     Text,
     Words,
-    without_unused,
 )
 
 
@@ -52,6 +51,8 @@ class Bias(Strict):
             classes only), 'uniform' with `expected`, or with uniform shares without it.
     """
 
+    later = frozenset({"references", "questions"})
+
     name: Text
     about: Text = "image"
     classes: Annotated[tuple[Text, ...], Field(min_length=2)]
@@ -70,11 +71,6 @@ class Bias(Strict):
         """The known shares of every class that has some."""
         return ((self.reference,) if self.reference is not None else ()) + self.references
 
-    @model_serializer(mode="wrap")
-    def _without_unused(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not used, so that hashes of tasks stay what they were."""
-        return without_unused(serialize(self), "references", "questions")
-
 
 class OpenBiasTask(ImageTask):
     """Biases asked of a judge, caption by caption (D'Incà et al. 2024).
@@ -90,6 +86,7 @@ class OpenBiasTask(ImageTask):
     """
 
     filled: ClassVar[tuple[str, ...]] = ("biases",)
+    later = frozenset({"crossings", "pool"})
 
     method: Literal["openbias"]
     biases: tuple[Bias, ...] = ()
@@ -102,11 +99,6 @@ class OpenBiasTask(ImageTask):
     def drawn_from(self) -> CaptionPool | None:
         """See `BaseTask`."""
         return self.pool
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not used, so that hashes of tasks stay what they were."""
-        return without_unused(serialize(self), "crossings", "pool")
 
 
 JOIN = " x "

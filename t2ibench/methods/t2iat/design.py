@@ -6,17 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from t2ibench.methods.core.association import cycle_words
-from t2ibench.methods.core.evidence import (
-    Evidence,
-    ImageCollector,
-    Needs,
-    PromptImages,
-    PromptNeed,
-    QuestionNeed,
-)
-from t2ibench.methods.core.leans import Marked
-from t2ibench.methods.core.obedience import Seen, obedient
+from t2ibench.methods.core.evidence import ImageCollector, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.prompts import alternatives
+from t2ibench.methods.core.stimulus_images import StimulusImages
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 
@@ -119,39 +111,17 @@ def variants(task: T2iatTask) -> dict[str, T2iatTask]:
 
 
 @dataclass(frozen=True, slots=True)
-class StimulusImages:
-    """The images of one stimulus.
+class ConceptImages(StimulusImages):
+    """The images of one stimulus; guided ones are of attribute 'A' and 'B'.
 
     Attributes:
         stimulus: The stimulus.
-        wordings: Its images in each wording.
     """
 
     stimulus: Stimulus
-    wordings: tuple[Marked, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether every prompt has an image."""
-        return all(one.complete for one in self.wordings)
-
-    @property
-    def neutral(self) -> PromptImages:
-        """Without an attribute, of all wordings."""
-        return PromptImages.merged([one.neutral for one in self.wordings])
-
-    @property
-    def a(self) -> PromptImages:
-        """With attribute A."""
-        return PromptImages.merged([one.a for one in self.wordings])
-
-    @property
-    def b(self) -> PromptImages:
-        """With attribute B."""
-        return PromptImages.merged([one.b for one in self.wordings])
 
 
-def balanced(task: T2iatTask, collected: Sequence[StimulusImages]) -> list[StimulusImages]:
+def balanced(task: T2iatTask, collected: Sequence[ConceptImages]) -> list[ConceptImages]:
     """The stimuli that have all of their images, and whose partners on the other side have them.
 
     Stimuli of one number share their attribute words, so that X and Y meet the same words equally
@@ -165,44 +135,21 @@ def balanced(task: T2iatTask, collected: Sequence[StimulusImages]) -> list[Stimu
     ]
 
 
-def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> list[StimulusImages]:
+def collect(task: T2iatTask, collector: ImageCollector, settings: Settings) -> list[ConceptImages]:
     """The images of every stimulus."""
     n_neutral, n_guided = task.image_counts(settings)
     return [
-        StimulusImages(
+        ConceptImages(
+            stimulus.word,
+            [collector.collect(prompts.neutral, n_neutral) for prompts in stimulus.wordings],
+            {
+                side: [
+                    collector.collect(prompts.guided[side], n_guided)
+                    for prompts in stimulus.wordings
+                ]
+                for side in "AB"
+            },
             stimulus,
-            tuple(
-                Marked(
-                    collector.collect(prompts.neutral, n_neutral),
-                    collector.collect(prompts.guided["A"], n_guided),
-                    collector.collect(prompts.guided["B"], n_guided),
-                )
-                for prompts in stimulus.wordings
-            ),
         )
         for stimulus in stimuli_of(task, settings)
     ]
-
-
-def obeying(
-    task: T2iatTask, images: StimulusImages, evidence: Evidence, settings: Settings
-) -> tuple[StimulusImages, dict[str, Seen]]:
-    """The images of a stimulus without guided ones that do not show their attribute, by a judge.
-
-    Returns:
-        The images, all of them where nobody was asked or answered; and by attribute how many obey.
-    """
-    names = (task.attributes.A.name, task.attributes.B.name)
-    seen = dict.fromkeys(names, Seen())
-    if not task.prompts.question:
-        return images, seen
-    count = task.image_counts(settings)[1]
-    question, wordings = (task.prompts.question, names), []
-    for one in images.wordings:
-        sides = []
-        for side, name in zip((one.a, one.b), names, strict=True):
-            kept, counted = obedient(evidence, side, count, question, name)
-            seen[name] += counted
-            sides.append(kept)
-        wordings.append(Marked(one.neutral, *sides))
-    return StimulusImages(images.stimulus, tuple(wordings)), seen

@@ -11,7 +11,6 @@ import numpy as np
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.association import (
-    adherence,
     association,
     association_draws,
     left_out_warnings,
@@ -29,24 +28,23 @@ from t2ibench.methods.core.headline import (
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.leans import Leans, bounded, positions, row_scores
 from t2ibench.methods.core.obedience import (
-    Seen,
     breakdown,
     obedience_control,
     obedience_scores,
     obedience_warnings,
-    over_stimuli,
 )
+from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
 from t2ibench.methods.core.wording_report import (
     Cells,
     WordingReport,
     over_stimuli_and_wordings,
     wording_report,
 )
-from t2ibench.methods.t2iat.design import StimulusImages, balanced, collect, obeying
+from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
-    bootstrap_means,
+    resample_weights,
     sign_flip_permutation,
     two_sample_bootstrap,
     two_sample_permutation,
@@ -92,7 +90,7 @@ class _Design:
     means: Float64Array
 
     @classmethod
-    def of(cls, images: Sequence[StimulusImages]) -> _Design:
+    def of(cls, images: Sequence[ConceptImages]) -> _Design:
         sides = np.array([one.stimulus.side for one in images])
         numbers = np.array([one.stimulus.number for one in images])
         groups = []
@@ -114,10 +112,10 @@ class _Design:
 
 @np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def tested(
-    task: T2iatTask, images: Sequence[StimulusImages], evidence: Evidence, settings: Settings
+    task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence, settings: Settings
 ) -> Tested | str:
     """Measure the leans and compare the two concepts."""
-    leans = Leans.of([one.stimulus.word for one in images], [one.wordings for one in images])
+    leans = Leans.of([one.name for one in images], [one.marked("A", "B") for one in images])
     if isinstance(leans, str):
         return leans
     design = _Design.of(images)
@@ -129,7 +127,9 @@ def tested(
     unclear = contradiction(controls)
     cells = Cells.of(leans)
     headline = _headline(leans, cells, design, settings.level)
-    in_text = _text_lean(images, design, evidence)
+    text_top, text_bottom = text_leans(images, "A", "B", evidence)
+    told_apart = (design.means @ text_bottom > 0).all()
+    in_text = float(design.lean(text_top, text_bottom)) if told_apart else None
     if unclear is None:
         controls |= _repeated(task, leans, design, headline, settings)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
@@ -237,24 +237,6 @@ def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estim
     }
 
 
-def _text_lean(
-    images: Sequence[StimulusImages], design: _Design, evidence: Evidence
-) -> float | None:
-    """The headline of the prompts' texts; None where those of A and B do not differ."""
-    sides = [
-        np.array([evidence.texts(prompts).mean(axis=0) for prompts in lists])
-        for lists in (
-            [one.stimulus.neutral for one in images],
-            [one.stimulus.guided("A") for one in images],
-            [one.stimulus.guided("B") for one in images],
-        )
-    ]
-    top, bottom = lean_controls.text_leans(*sides)
-    if not (design.means @ bottom > 0).all():
-        return None
-    return float(design.lean(top, bottom))
-
-
 def _repeated(
     task: T2iatTask, leans: Leans, design: _Design, headline: Headline, settings: Settings
 ) -> dict[str, Control]:
@@ -289,7 +271,7 @@ class Associations:
             shape (draws, n).
     """
 
-    images: list[StimulusImages]
+    images: list[ConceptImages]
     by_stimulus: list[Float64Array]
     cosines: dict[str, Float64Array]
     draws: Float64Array | None
@@ -311,24 +293,25 @@ class Associations:
 
 
 def associate(
-    task: T2iatTask, side: str, images: Sequence[StimulusImages], settings: Settings
+    task: T2iatTask, side: str, images: Sequence[ConceptImages], settings: Settings
 ) -> Associations:
     """Every neutral image's association with the attribute images it is matched to."""
-    all_a = PromptImages.merged([stimulus.a for stimulus in images])
-    all_b = PromptImages.merged([stimulus.b for stimulus in images])
+    all_a, all_b = (PromptImages.merged([one.of_group(side) for one in images]) for side in "AB")
     shared = task.match == "concept"
     by_stimulus, cosines_a, cosines_b = [], [], []
     for stimulus in images:
-        neutral = stimulus.neutral.embeddings
-        a = all_a.embeddings if shared else stimulus.a.embeddings
-        b = all_b.embeddings if shared else stimulus.b.embeddings
+        neutral = stimulus.all_neutral.embeddings
+        a, b = (
+            (every if shared else stimulus.of_group(side)).embeddings
+            for side, every in (("A", all_a), ("B", all_b))
+        )
         by_stimulus.append(association(neutral, a, b))
         cosines_a.append(neutral @ a.mean(axis=0))
         cosines_b.append(neutral @ b.mean(axis=0))
     draws = None
     if shared:
         # Shared by all neutral images, so resampling stimuli alone would miss their variation.
-        neutral = np.concatenate([stimulus.neutral.embeddings for stimulus in images])
+        neutral = np.concatenate([one.all_neutral.embeddings for one in images])
         rng = settings.rng(task.id, f"attribute images of {side}")
         draws = association_draws(neutral, all_a, all_b, settings.n_bootstrap, rng)
     cosines = {"A": np.concatenate(cosines_a), "B": np.concatenate(cosines_b)}
@@ -442,15 +425,14 @@ def _own_scores(
             flips, boot[f"mean_{side.lower()}"]
         )
     }
-    cells = bootstrap_means(
-        list(associations.cosines.values()),
-        labels,
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, f"bootstrap of cell {side}"),
+    weights = resample_weights(
+        np.arange(len(associations.values)) if labels is None else labels,
+        settings.n_bootstrap,
+        settings.rng(task.id, f"bootstrap of cell {side}"),
     )
-    for (attribute, cosines), cell in zip(associations.cosines.items(), cells, strict=True):
+    for attribute, cosines in associations.cosines.items():
         scores[f"cosine_of_{side.lower()}_and_{attribute.lower()}"] = Estimate(
-            float(cosines.mean()), cell
+            float(cosines.mean()), weights @ cosines
         )
     return scores
 
@@ -491,7 +473,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     collected = collect(task, collector, settings)
     complete = balanced(task, collected)
     lacking = [one for one in collected if not one.complete]
-    warnings = left_out_warnings([one.stimulus.word for one in lacking])
+    warnings = left_out_warnings([one.name for one in lacking])
     partners = len(collected) - len(complete) - len(lacking)
     if partners:
         warnings.append(
@@ -499,10 +481,14 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "out with them."
         )
     names = (task.attributes.A.name, task.attributes.B.name)
-    shown, judged = over_stimuli(
-        complete, [obeying(task, one, evidence, settings) for one in complete]
+    shown, judged = obeying(
+        complete,
+        evidence,
+        task.image_counts(settings)[1],
+        task.prompts.question,
+        dict(zip("AB", names, strict=True)),
     )
-    thin = [one.stimulus.word for one in shown if not one.complete]
+    thin = [one.name for one in shown if not one.complete]
     warnings += left_out_warnings(thin, "has fewer than two images that show what was asked for")
     shown = balanced(task, shown)
     words = {(one.stimulus.side, one.stimulus.number) for one in shown}
@@ -514,7 +500,7 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, images, settings)
     found = tested(task, shown, evidence, settings)
-    seen = judged or dict(zip(names, _adherence(complete, evidence), strict=True))
+    seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
     measured = None if isinstance(found, str) else found
     controls = {} if measured is None else dict(measured.controls)
     wording = None if measured is None else measured.wording
@@ -546,23 +532,12 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     )
 
 
-def _nothing_left(collected: Sequence[StimulusImages]) -> str:
+def _nothing_left(collected: Sequence[ConceptImages]) -> str:
     for side in ("X", "Y"):
         mine = [one for one in collected if one.stimulus.side == side]
         if not any(one.complete for one in mine):
             return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
     return "no two stimuli of the same attribute words have all of their images"
-
-
-def _adherence(images: Sequence[StimulusImages], evidence: Evidence) -> tuple[Seen, Seen]:
-    """Images of A and of B that are nearer the text of their attribute."""
-    first, second = Seen(), Seen()
-    for one in images:
-        for prompts, marked in zip(one.stimulus.wordings, one.wordings, strict=True):
-            texts = (evidence.texts(prompts.guided[name]) for name in "AB")
-            a, b = adherence(marked.a.embeddings, marked.b.embeddings, *texts)
-            first, second = first + a, second + b
-    return first, second
 
 
 def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) -> list[Item]:
@@ -587,7 +562,7 @@ def _samples(concepts: Mapping[str, Associations], measured: Tested | None) -> l
     number = 0
     for associations in concepts.values():
         for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
-            neutral = images.neutral
+            neutral = images.all_neutral
             leans = None if places is None else [x for part in places[number] for x in part]
             number += 1
             for at, (index, value) in enumerate(zip(neutral.indices, asc, strict=True)):

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.schema import (
-    ImageTask,
-    ProposedBy,
-    Strict,
-    Text,
-    Words,
-    without_unused,
-)
+from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text, Words
 from t2ibench.settings import Settings
 
 Bias = Literal["societal", "incidental"]
@@ -48,6 +41,8 @@ class Axis(Strict):
             their names.
     """
 
+    later = frozenset({"bias"})
+
     name: Text
     counterfactuals: Annotated[tuple[Counterfactual, ...], Field(min_length=1)]
     questions: tuple[Text, ...] = ()
@@ -66,11 +61,6 @@ class Axis(Strict):
             return self.bias
         named = _SOCIETAL.intersection(re.findall(r"[a-z]+", self.name.lower()))
         return "societal" if named else "incidental"
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without keys that are not used: a task that does without them is the same task."""
-        return without_unused(handler(self), "bias")
 
 
 class TibetPrompt(Strict):
@@ -99,6 +89,8 @@ class TibetTask(ImageTask):
         proposal: Who proposed the axes.
     """
 
+    later = frozenset({"baselines", "concept_words"})
+
     method: Literal["tibet"]
     prompts: Annotated[tuple[TibetPrompt, ...], Field(min_length=1)]
     caption_question: str = ""
@@ -106,11 +98,6 @@ class TibetTask(ImageTask):
     baselines: bool = False
     concept_words: Words | None = None
     proposal: ProposedBy | None = None
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without keys that are not used: a task that does without them is the same task."""
-        return without_unused(handler(self), "baselines", "concept_words")
 
     def image_counts(self, settings: Settings) -> tuple[int, int]:
         """Images of a prompt, and of a counterfactual.

@@ -1,0 +1,123 @@
+"""The images of stimuli with and without a group, and what a judge or an encoder sees in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from t2ibench.arrays import Float64Array
+from t2ibench.methods.core.association import adherence
+from t2ibench.methods.core.evidence import Evidence, PromptImages
+from t2ibench.methods.core.leans import BOTTOM, TOP, Marked, held_out
+from t2ibench.methods.core.obedience import Seen, obedient
+
+
+@dataclass(frozen=True, slots=True)
+class StimulusImages:
+    """The images of one stimulus.
+
+    Attributes:
+        name: The stimulus.
+        neutral: Without a group, for each wording.
+        guided: Of each group, for each wording.
+    """
+
+    name: str
+    neutral: list[PromptImages]
+    guided: dict[str, list[PromptImages]]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every prompt has an image."""
+        return all(
+            images.whole for part in (self.neutral, *self.guided.values()) for images in part
+        )
+
+    @property
+    def all_neutral(self) -> PromptImages:
+        """Without a group, of all wordings."""
+        return PromptImages.merged(self.neutral)
+
+    def of_group(self, name: str) -> PromptImages:
+        """Those of a group."""
+        return PromptImages.merged(self.guided[name])
+
+    def marked(self, first: str, second: str) -> list[Marked]:
+        """The images with the first group as attribute A and the second as B."""
+        sides = zip(self.neutral, self.guided[first], self.guided[second], strict=True)
+        return [Marked(*images) for images in sides]
+
+
+ImagesT = TypeVar("ImagesT", bound=StimulusImages)
+
+
+def obeying(
+    images: Sequence[ImagesT],
+    evidence: Evidence,
+    count: int,
+    question: str | None,
+    answers: Mapping[str, str],
+) -> tuple[list[ImagesT], dict[str, Seen]]:
+    """The images without guided ones that do not show their group, by a judge or by people.
+
+    Args:
+        images: Of each stimulus.
+        evidence: Whose answers.
+        count: Images of each guided prompt.
+        question: What was asked about them; None where nobody was asked.
+        answers: Group to the answer that names it.
+
+    Returns:
+        What is left of each stimulus, and by answer how many images show what was asked for; all
+        images and nothing where nobody answered about some group.
+    """
+    names = tuple(answers.values())
+    totals, left = dict.fromkeys(names, Seen()), []
+    for one in images if question else ():
+        guided = {}
+        for group, name in answers.items():
+            found = [
+                obedient(evidence, part, count, (question or "", names), name)
+                for part in one.guided[group]
+            ]
+            guided[group] = [part for part, _ in found]
+            totals[name] = sum((seen for _, seen in found), totals[name])
+        left.append(replace(one, guided=guided))
+    if not all(seen.asked for seen in totals.values()):
+        return list(images), {}
+    return left, totals
+
+
+def read_groups(
+    images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
+) -> tuple[Seen, Seen]:
+    """How many images of two groups are nearer their own group's text, over all wordings."""
+    of_first, of_second = Seen(), Seen()
+    for one in images:
+        for a, b in zip(one.guided[first], one.guided[second], strict=True):
+            texts = (evidence.texts(side.prompts) for side in (a, b))
+            seen = adherence(a.embeddings, b.embeddings, *texts)
+            of_first, of_second = of_first + seen[0], of_second + seen[1]
+    return of_first, of_second
+
+
+def text_leans(
+    images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
+) -> tuple[Float64Array, Float64Array]:
+    """N and D of each stimulus from the embeddings of its prompts instead of images.
+
+    Returns:
+        N and D, shape (stimuli,) each.
+    """
+    sides = np.array(
+        [
+            [evidence.texts(side.prompts).mean(axis=0) for side in (one.all_neutral, a, b)]
+            for one in images
+            for a, b in [(one.of_group(first), one.of_group(second))]
+        ]
+    ).swapaxes(0, 1)
+    means = np.einsum("sjd,jd->js", sides, held_out(sides[1] - sides[2]))
+    return means @ TOP, means @ BOTTOM
