@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field, model_validator
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.passthrough import value_of
+from t2ibench.models.generators.passthrough import gathered
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
 from t2ibench.models.servers import ServerArguments, as_they_end, submit
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
 _LONG = 20.0  # seconds without a first answer that the user is told of
-_BODY = "body."
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
 
@@ -75,18 +74,7 @@ class HostedArguments(ServerArguments):
     @model_validator(mode="before")
     @classmethod
     def _collected(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        kept = {key: value for key, value in data.items() if not key.startswith(_BODY)}
-        further = {
-            key.removeprefix(_BODY): value_of(value)
-            for key, value in data.items()
-            if key.startswith(_BODY)
-        }
-        for name in further:
-            if name in _OWN:
-                raise ValueError(f"{_BODY}{name}: t2ibench sets it for each image.")
-        return {**kept, **({f"{_BODY}NAME": further} if further else {})}
+        return gathered(data, {"body": dict.fromkeys(_OWN, "t2ibench sets it for each image.")})
 
     @model_validator(mode="after")
     def _alone(self) -> HostedArguments:
@@ -101,7 +89,7 @@ class HostedArguments(ServerArguments):
         names = ("size", "steps", "guidance", "true_cfg", "negative_prompt")
         given = {name: getattr(self, name) for name in names}
         settings = {name: value for name, value in given.items() if value is not None}
-        settings |= {f"{_BODY}{name}": value for name, value in self.body.items()}
+        settings |= {f"body.{name}": value for name, value in self.body.items()}
         return settings if self.seed else {**settings, "seed": False}
 
 
