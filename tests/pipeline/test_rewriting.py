@@ -359,8 +359,8 @@ def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path
     file = tmp_path / "words.csv"
     (task,) = load_tasks([TASK], ())
     prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    rows = "".join(f'"{one}","{one} at night"\n' for one in prompts)
-    file.write_text(f"prompt,rewritten\n{rows}", encoding="utf-8")
+    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
+    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
     assert cli(*flags, *out, "--rewriter", f"file:{file}")[0] == 0
     file.unlink()
     (run_folder,) = (tmp_path / "runs").iterdir()
@@ -391,8 +391,8 @@ def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
     file = tmp_path / "words.csv"
     (task,) = load_tasks([TASK], ())
     prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    rows = "".join(f'"{one}","{one} at night"\n' for one in prompts)
-    file.write_text(f"prompt,rewritten\n{rows}", encoding="utf-8")
+    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
+    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
     args = {"missing": "keep"}
     results = run(tmp_path / "runs", f"file:{file}", rewriter_args=args)
     assert results.folder is not None

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import groupby
 from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -50,7 +49,6 @@ class HostedArguments(ServerArguments):
         true_cfg: Scale of true classifier-free guidance, where a model has it.
         negative_prompt: What not to show.
         seed: Whether each image's seed is sent. Where a server takes none, it is left out.
-        n: Images that one request asks for; more than 1 only without a seed.
         workers: Requests at a time, at most.
         price_per_image: What an image costs, for --max-cost and --dry-run.
         body: `body.NAME=VALUE`: further fields of a request.
@@ -66,7 +64,6 @@ class HostedArguments(ServerArguments):
     true_cfg: float | None = None
     negative_prompt: str | None = None
     seed: bool = True
-    n: Annotated[int, Field(ge=1, le=64)] = 1
     workers: PositiveInt = 16
     price_per_image: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     body: dict[str, Any] = Field(default_factory=dict, alias="body.NAME")
@@ -75,14 +72,6 @@ class HostedArguments(ServerArguments):
     @classmethod
     def _collected(cls, data: Any) -> Any:
         return gathered(data, {"body": dict.fromkeys(_OWN, "t2ibench sets it for each image.")})
-
-    @model_validator(mode="after")
-    def _alone(self) -> HostedArguments:
-        if self.n > 1 and self.seed:
-            raise ValueError(
-                "n above 1 needs seed=false: with a seed, each image is a request of its own"
-            )
-        return self
 
     def deciding(self) -> dict[str, Any]:
         """What decides an image, as the user gave it."""
@@ -98,13 +87,13 @@ class Received:
     """What one request brought.
 
     Attributes:
-        drawn: An outcome for each image that was asked for.
-        made: Images that the server made and may charge for.
-        cost: What it says that they cost.
+        drawn: The outcome.
+        made: Whether the server made an image, and may charge for it.
+        cost: What it says that it costs.
     """
 
-    drawn: tuple[GeneratedImage, ...]
-    made: int = 0
+    drawn: GeneratedImage
+    made: bool = False
     cost: float | None = None
 
 
@@ -167,11 +156,11 @@ class HostedGenerator:
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         """Requests and cost of some images (see models.protocols.Charges)."""
-        number = len(self._units(requests))
+        number = len(requests)
         what = f"{number} request{'' if number == 1 else 's'} to {self._backend.where}"
         if self._price is None:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
-        return f"{what}, {len(requests) * self._price:,.2f} at {self._price:g} an image."
+        return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images, several at a time.
@@ -192,18 +181,16 @@ class HostedGenerator:
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
-        units = self._units(requests)
-        waiting = deque(range(len(units)))
-        began: dict[int, float] = {}  # of the units under way
+        waiting = deque(range(len(requests)))
+        began: dict[int, float] = {}  # of the requests under way
         ended: T2IBenchError | None = None
 
         def begin(number: int) -> Future[Received]:
             began[number] = monotonic()
-            return submit(self._backend.ask([requests[i] for i in units[number]], self._throttle))
+            return submit(self._backend.ask(requests[number], self._throttle))
 
         def room() -> int:
-            images = sum(len(units[number]) for number in (*began, waiting[0]))
-            return self._throttle.limit if self._affords(images) else 0
+            return self._throttle.limit if self._affords(len(began) + 1) else 0
 
         announcement = Timer(_LONG, self._announce)
         announcement.daemon = True
@@ -214,13 +201,12 @@ class HostedGenerator:
                 announcement.cancel()
                 part: list[tuple[int, GeneratedImage]] = []
                 for number, found in done:
-                    unit, seconds = units[number], monotonic() - began.pop(number)
-                    outcome = self._outcome(found, len(unit), seconds)
+                    outcome = self._outcome(found, monotonic() - began.pop(number))
                     if isinstance(outcome, T2IBenchError):
                         ended = ended or outcome
                         waiting.clear()
                     else:
-                        part += zip(unit, outcome, strict=True)
+                        part.append((number, outcome))
                 if part:
                     yield part
         finally:
@@ -240,14 +226,6 @@ class HostedGenerator:
             f"{self._args.timeout} in --model-args is how long each attempt may take."
         )
 
-    def _units(self, requests: Sequence[ImageRequest]) -> list[list[int]]:
-        """Numbers of the requests that go out together: of one prompt, at most n."""
-        units: list[list[int]] = []
-        for _, group in groupby(range(len(requests)), key=lambda i: requests[i].prompt):
-            numbers = list(group)
-            units += [numbers[i : i + self._args.n] for i in range(0, len(numbers), self._args.n)]
-        return units
-
     @property
     def _spent(self) -> float:
         return self._before + (self.cost or 0.0)
@@ -259,23 +237,20 @@ class HostedGenerator:
         return self._spent + images * self._price <= self._most * (1 + 1e-9)
 
     def _outcome(
-        self, found: Received | T2IBenchError, images: int, seconds: float
-    ) -> Sequence[GeneratedImage] | T2IBenchError:
+        self, found: Received | T2IBenchError, seconds: float
+    ) -> GeneratedImage | T2IBenchError:
         """What became of a request; an error where the work has to end."""
         if isinstance(found, T2IBenchError):
             self._away += isinstance(found, ServerAwayError)
             unusable = isinstance(found, UnusableServerError)
             gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
-            return (
-                found
-                if unusable or gone
-                else [GeneratedImage("failed", reason=str(found))] * images
-            )
+            failed = GeneratedImage("failed", reason=str(found))
+            return found if unusable or gone else failed
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
         paid = found.cost
         if paid is None and self._price is not None:
-            paid = found.made * self._price
+            paid = self._price if found.made else 0.0
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
         return found.drawn

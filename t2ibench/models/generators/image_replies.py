@@ -75,31 +75,18 @@ class Item:
     broken: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Images:
-    """A reply that is a list of images.
-
-    Attributes:
-        items: The images.
-        cost: What the server says that they cost.
-    """
-
-    items: tuple[Item, ...]
-    cost: float | None = None
-
-
-def read_images(body: bytes, prompt: str) -> Images:
-    """Read the body of a reply."""
+def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
+    """The image in the body of a reply, and what the server says that it costs."""
     try:
         parsed = json.loads(body)
-        rows = parsed["data"]
-        items = tuple(read_item(row, prompt) for row in rows)
+        items = [read_item(row, prompt) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
-    return Images(items, next(filter(_is_price, costs), None))
+    taken = Item(blocked="the server's reply has no image, as where a filter takes it")
+    return (items or [taken])[0], next(filter(_is_price, costs), None)
 
 
 def _is_price(cost: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, Received
-from t2ibench.models.generators.image_replies import Images, check_usable, drawn_of, read_images
+from t2ibench.models.generators.image_replies import check_usable, drawn_of, read_reply
 from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.models.server_errors import BadReplyError, Reply, UnusableServerError
@@ -31,14 +31,12 @@ class ImageCall:
     """One request.
 
     Attributes:
-        prompt: Of all its images.
-        n: How many.
-        optional: Fields beside model, prompt and n.
+        prompt: The image's.
+        optional: Fields beside model and prompt.
         idempotency_key: The same over all attempts, for servers that charge each key once.
     """
 
     prompt: str
-    n: int
     optional: Mapping[str, Any]
     idempotency_key: str
 
@@ -48,8 +46,8 @@ class ImageServer:
 
     Args:
         server: Where it is, and how long it is waited for.
-        call: From a request to a list of images as OpenAI has it, or to the pixels of one. It may
-            raise whatever the library raises.
+        call: From a request to a list of images as OpenAI has it, or to the pixels. It may raise
+            whatever the library raises.
         args: What the user asks for.
         settings: What decides an image beside the arguments.
         wishes: Further fields of a request, which change only the way an image comes.
@@ -87,37 +85,37 @@ class ImageServer:
         """What the server took; empty before its first image."""
         return self._fields.effective()
 
-    async def ask(self, requests: Sequence[ImageRequest], throttle: Throttle) -> Received:
-        """Ask for images of one prompt.
+    async def ask(self, request: ImageRequest, throttle: Throttle) -> Received:
+        """Ask for an image.
 
         Args:
-            requests: One for each image.
+            request: The image.
             throttle: Told of every attempt that failed.
 
         Raises:
             T2IBenchError: there is no reply that can be used.
         """
         self._server.failed = throttle.failed
-        prompt, garbled = requests[0].prompt, 0
+        prompt, garbled = request.prompt, 0
         while True:
-            optional = self._fields.of(requests[0])
-            what = "\0".join([self._nonce, *map(repr, requests), *sorted(optional)])
+            optional = self._fields.of(request)
+            what = "\0".join([self._nonce, repr(request), *sorted(optional)])
             key = hashlib.sha256(what.encode()).hexdigest()[:32]
-            request = ImageCall(prompt, len(requests), optional, key)
-            found = await self._server.ask(lambda: self._call(request))  # noqa: B023
+            call = ImageCall(prompt, optional, key)
+            found = await self._server.ask(lambda: self._call(call))  # noqa: B023
             if not isinstance(found, Reply):
                 self._fields.took(optional)
-                return Received((GeneratedImage("ok", found),), 1)
+                return Received(GeneratedImage("ok", found), made=True)
             if found.status != 200:
                 if self._fields.left_out(found, optional, prompt):
                     continue
-                return self._declined(found, len(requests))
+                return self._declined(found)
             try:
-                images = await asyncio.to_thread(read_images, found.body, prompt)
+                item, cost = await asyncio.to_thread(read_reply, found.body, prompt)
             except BadReplyError as error:
                 said = found.message()
                 if said.codes and said.blocked:
-                    return self._declined(found, len(requests))
+                    return self._declined(found)
                 if not self._fields.known:
                     words = self._server.key.hide(str(error))
                     raise UnusableServerError(
@@ -129,39 +127,25 @@ class ImageServer:
                     raise
                 continue
             self._fields.took(optional)
-            return await self._received(images, len(requests))
+            drawn = await drawn_of(item, self._fetch, self._server.key)
+            return Received(drawn, item.blocked is None, cost)
 
-    def _declined(self, reply: Reply, images: int) -> Received:
-        """What becomes of images whose request was not fulfilled."""
+    def _declined(self, reply: Reply) -> Received:
+        """What becomes of an image whose request was not fulfilled."""
         status = reply.message().blocked
         if status is None:
             check_usable(reply, self.where)
         words = f"the server replied {reply.words()}"
-        return Received((GeneratedImage(status or "failed", reason=words),) * images)
+        return Received(GeneratedImage(status or "failed", reason=words))
 
-    async def _received(self, found: Images, images: int) -> Received:
-        """The images of a reply, decoded."""
+    async def _fetch(self, url: str) -> bytes:
+        from t2ibench.models.image_download import fetch_image
 
-        async def fetch(url: str) -> bytes:
-            from t2ibench.models.image_download import fetch_image
-
-            args, server = self._args, self._server
-            base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
-            if isinstance(server, OpenAiServer):
-                base_url, key = server.base_url, server.key
-            return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
-
-        outcomes = await asyncio.gather(
-            *(drawn_of(item, fetch, self._server.key) for item in found.items[:images])
-        )
-        missing = GeneratedImage(
-            "failed", reason="the server's reply has fewer images than were asked for"
-        )
-        if not found.items:  # this is how some servers say that a filter took all images
-            lack = "the server's reply has no image, as where a filter takes it"
-            missing = GeneratedImage("filtered", reason=lack)
-        made = sum(item.blocked is None for item in found.items)
-        return Received((*outcomes, *[missing] * (images - len(outcomes))), made, found.cost)
+        args, server = self._args, self._server
+        base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
+        if isinstance(server, OpenAiServer):
+            base_url, key = server.base_url, server.key
+        return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
 
 
 def check_local(scheme: str, model: str, address: str | None) -> None:

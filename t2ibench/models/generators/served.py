@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
@@ -43,11 +42,10 @@ def _openai(request: Request[HostedArguments]) -> HostedGenerator:
         check_local("openai", model, server.base_url)
 
     async def call(asked: ImageCall) -> Reply:
-        fields: dict[str, Any] = {**asked.optional, **({"n": asked.n} if asked.n > 1 else {})}
         raw = await server.client.images.with_raw_response.generate(
             model=model,
             prompt=asked.prompt,
-            extra_body=fields,
+            extra_body=dict(asked.optional),
             extra_headers={"Idempotency-Key": asked.idempotency_key},
         )
         response = raw.http_response
@@ -65,7 +63,7 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
 
     async def call(asked: ImageCall) -> Reply:
         found = await server.library.aimage_generation(
-            prompt=asked.prompt, n=asked.n, **server.given(), **asked.optional
+            prompt=asked.prompt, n=1, **server.given(), **asked.optional
         )
         rows = [{name: getattr(row, name, None) for name in _FIELDS} for row in found.data or ()]
         cost = (getattr(found, "_hidden_params", None) or {}).get("response_cost")
@@ -85,8 +83,6 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     args = request.args
-    if args.n > 1:
-        raise T2IBenchError("--model-args: n: hf: gives one image a request.", "Leave n out.")
     address = checked_address(args.base_url) if args.base_url else None
     if request.recorded:
         check_local("hf", request.source, address)

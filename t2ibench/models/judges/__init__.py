@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.arguments import read_args
@@ -81,14 +80,6 @@ def describe_judges() -> Iterator[Listed]:
                     yield Listed(name, alias.line(), "t2ibench", alias.facts())
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A judge by its name, with the arguments that it takes."""
-
-    adapter: Adapter[Any]
-    request: Request[Any]
-
-
 def create_judges(
     specs: Sequence[str | Judge],
     args: Mapping[str, Any] | None = None,
@@ -99,31 +90,24 @@ def create_judges(
     recorded: bool = False,
 ) -> list[Judge]:
     """Make judges."""
-    judges: list[Judge] = []
-    for item in _named(specs, args or {}, device, dtype, encoders, recorded):
-        if isinstance(item, _Named):
-            judges.append(made(item.adapter, item.request, Judge, "judge"))
-        else:
-            judges.append(item)
-    return judges
+    where: dict[str, Any] = {"device": device, "dtype": dtype, "encoders": tuple(encoders)}
+    return [
+        made(*item, Judge, "judge") if isinstance(item, tuple) else item
+        for item in _requested(specs, args or {}, recorded=recorded, **where)
+    ]
 
 
 def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:
     """Check names, arguments and files without loading a model."""
-    for item in _named(specs, args or {}, None, None, (), False):
-        if isinstance(item, _Named) and item.adapter.check is not None:
-            item.adapter.check(item.request)
+    for item in _requested(specs, args or {}):
+        if isinstance(item, tuple) and item[0].check is not None:
+            item[0].check(item[1])
 
 
-def _named(
-    specs: Sequence[str | Judge],
-    args: Mapping[str, Any],
-    device: str | None,
-    dtype: str | None,
-    encoders: Sequence[str | Encoder],
-    recorded: bool,
-) -> list[_Named | Judge]:
-    """Every judge: those given as objects as they are, the others with their arguments."""
+def _requested(
+    specs: Sequence[str | Judge], args: Mapping[str, Any], *, recorded: bool = False, **where: Any
+) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
+    """Every judge: those given as objects as they are, the others with what they are made of."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
@@ -131,31 +115,15 @@ def _named(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    _check_keys(
-        args,
-        {
-            name: judge.adapter
-            for name, judge in resolved.items()
-            if isinstance(judge, ResolvedAdapter)
-        },
-    )
-    return [
-        _Named(
-            judge.adapter,
-            Request(
-                spec=spec,
-                source=judge.source,
-                args=_read(judge.adapter, args, spec),
-                device=device,
-                dtype=dtype,
-                encoders=tuple(encoders),
-                recorded=recorded,
-            ),
-        )
-        if isinstance(judge, ResolvedAdapter)
-        else judge
-        for spec, judge in resolved.items()
-    ]
+    named = {name: one for name, one in resolved.items() if isinstance(one, ResolvedAdapter)}
+    _check_keys(args, {name: one.adapter for name, one in named.items()})
+    for name, judge in resolved.items():
+        if isinstance(judge, ResolvedAdapter):
+            adapter, source = judge
+            read = _read(adapter, args, name)
+            yield adapter, Request(name, source, read, recorded=recorded, **where)
+        else:
+            yield judge
 
 
 def _takes_any(adapter: Adapter[Any]) -> bool:
