@@ -7,9 +7,7 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import Arguments
@@ -176,16 +174,11 @@ def _transformers_class(library: object, name: object) -> type[Any] | None:
 
 def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
     """What model_index.json says."""
+    from diffusers import DiffusionPipeline
+
     try:
         with quietly():
-            if Path(where).is_dir():
-                index = json.loads((Path(where) / "model_index.json").read_text(encoding="utf-8"))
-            else:
-                from huggingface_hub import hf_hub_download
-
-                index = json.loads(
-                    Path(hf_hub_download(where, "model_index.json", **local)).read_text("utf-8")
-                )
+            index = DiffusionPipeline.load_config(where, **local)
     except Exception as error:
         raise T2IBenchError(
             f"'{shown(where)}' has no readable model_index.json: {first_line(error)}",

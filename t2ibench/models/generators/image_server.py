@@ -128,7 +128,7 @@ class ImageServer:
                 continue
             self._fields.took(optional)
             drawn = await drawn_of(item, self._fetch, self._server.key)
-            return Received(drawn, item.blocked is None, cost)
+            return Received(drawn, item.made, cost)
 
     def _declined(self, reply: Reply) -> Received:
         """What becomes of an image whose request was not fulfilled."""
