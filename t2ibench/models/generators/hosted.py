@@ -208,7 +208,11 @@ class HostedGenerator:
         def room() -> int:
             return self._throttle.limit if self._affords(len(began) + 1) else 0
 
-        announcement = Timer(_LONG, self._announce)
+        slow = (
+            f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
+            f"{self._args.timeout} in --model-args is how long each attempt may take."
+        )
+        announcement = Timer(_LONG, lambda: self._server.tell(slow))
         announcement.daemon = True
         if not self._worked:
             announcement.start()
@@ -235,12 +239,6 @@ class HostedGenerator:
                 f"cost {self._spent:,.2f}.",
                 "They are kept; the same command with a higher --max-cost makes the others.",
             )
-
-    def _announce(self) -> None:
-        self._server.tell(
-            f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
-            f"{self._args.timeout} in --model-args is how long each attempt may take."
-        )
 
     @property
     def _spent(self) -> float:

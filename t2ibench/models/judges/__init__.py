@@ -158,7 +158,9 @@ def _requested(
     for name, judge in resolved.items():
         if isinstance(judge, ResolvedAdapter):
             adapter, source = judge
-            read = _read(adapter, args, name)
+            fields, free = adapter.Args.model_fields, _takes_any(adapter)
+            accepted = {key: one for key, one in args.items() if free or key in fields}
+            read = read_args(adapter.Args, accepted, name, flag=_FLAG)
             yield adapter, Request(name, source, read, recorded=recorded, **where)
         else:
             yield judge
@@ -180,15 +182,6 @@ def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -
                 f"{did_you_mean(key, known)}",
                 f"It takes: {', '.join(sorted(known)) or 'none'}.",
             )
-
-
-def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
-    accepted = {
-        key: value
-        for key, value in args.items()
-        if key in adapter.Args.model_fields or _takes_any(adapter)
-    }
-    return read_args(adapter.Args, accepted, spec, flag=_FLAG)
 
 
 def answers_in_words(spec: str) -> bool:
