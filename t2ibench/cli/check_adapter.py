@@ -67,8 +67,7 @@ def _makers(
 
 
 def _generator(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import check_generator
-    from t2ibench.models.contract.generator import PROMPTS
+    from t2ibench.models.contract import PROMPTS, check_generator
     from t2ibench.models.generators import create_generator, libraries_of
 
     make, make_other = _makers(arguments, create_generator)
@@ -81,8 +80,7 @@ def _generator(arguments: argparse.Namespace) -> list[str]:
 
 
 def _encoder(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import check_encoder
-    from t2ibench.models.contract.encoder import TEXTS
+    from t2ibench.models.contract import TEXTS, check_encoder
     from t2ibench.models.encoders import create_encoder
 
     make, make_other = _makers(arguments, create_encoder)
@@ -101,12 +99,11 @@ def _judge(arguments: argparse.Namespace) -> list[str]:
 
 
 def _rewriter(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import check_rewriter
-    from t2ibench.models.contract.rewriter import PROMPTS
+    from t2ibench.models.contract import REWRITTEN, check_rewriter
     from t2ibench.models.rewriters import create_rewriter
 
     make, make_other = _makers(arguments, create_rewriter)
-    return check_rewriter(make, make_other=make_other, prompts=arguments.prompt or PROMPTS)
+    return check_rewriter(make, make_other=make_other, prompts=arguments.prompt or REWRITTEN)
 
 
 _CHECKS: dict[str, Callable[[argparse.Namespace], list[str]]] = {

@@ -86,17 +86,11 @@ class ChatModel:
         if temperature > 0:
             # Without the model's own top-k and top-p: what is measured is the temperature named.
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
-        with torch.inference_mode(), torch.random.fork_rng(_devices(self._device)):
+        cards = range(torch.cuda.device_count()) if self._device.startswith("cuda") else ()
+        with torch.inference_mode(), torch.random.fork_rng(cards):
             torch.manual_seed(seed)
             out = self._model.generate(**inputs, **sampling, max_new_tokens=self._max_tokens)
         text: str = self._tokenizer.decode(
             out[0, inputs["input_ids"].shape[1] :], skip_special_tokens=True
         )
         return text
-
-
-def _devices(device: str) -> list[int]:
-    """The CUDA devices whose random numbers a model draws from."""
-    import torch
-
-    return list(range(torch.cuda.device_count())) if device.startswith("cuda") else []

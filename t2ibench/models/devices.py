@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -87,21 +88,14 @@ def torch_dtype(name: str) -> torch.dtype:
     return dtype
 
 
-def _no_bars() -> None:
-    """Bars over weights that take a second tell nothing; those of downloads stay."""
-    import sys
-
-    for library in ("transformers", "diffusers"):
-        if library in sys.modules:
-            importlib.import_module(f"{library}.utils.logging").disable_progress_bar()
-
-
 @contextmanager
 def quietly() -> Iterator[None]:
     """Load a model without the libraries' log lines; what goes wrong is raised, and said once."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    _no_bars()
+    # Bars over weights that take a second tell nothing; those of downloads stay.
+    for library in {"transformers", "diffusers"} & sys.modules.keys():
+        importlib.import_module(f"{library}.utils.logging").disable_progress_bar()
     try:
         with warnings.catch_warnings():
             # Notes between libraries about their own interfaces; the user cannot act on them.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).resolve().parent.parent / "bundled" / "faces"
 _DETECTOR, _MESH = "face_detection_full_range.tflite", "face_landmark.tflite"
-_INSTALL = 'pip install "t2ibench[skin]"'
 
 _INPUT = 192  # the side of what both networks see, in pixels
 _CELLS = 48  # rows and columns of the detector's anchors
@@ -31,6 +30,7 @@ _FLAG = 0.5  # the mesh's own probability that it lies on a face
 _MARGIN = 1.5  # the square around a face that the mesh sees, in sides of its box
 _EYES = 33, 263  # the outer corners of a mesh's eyes, left and right in the image
 _BOX = tuple[float, float, float, float]  # left, top, right, bottom
+_Found = TypeVar("_Found")
 
 
 class FaceMeshes:
@@ -40,6 +40,9 @@ class FaceMeshes:
     the shorter side that overlap by half. What it finds is a face where a mesh that is laid on the
     image itself says so.
 
+    Args:
+        extra: Of t2ibench, that brings what runs the networks.
+
     Raises:
         T2IBenchError: the package that runs the networks is missing.
 
@@ -47,8 +50,8 @@ class FaceMeshes:
         geometry from monocular video on mobile GPUs"; the networks are MediaPipe's.
     """
 
-    def __init__(self) -> None:
-        self._detector, self._mesh = _network(_DETECTOR), _network(_MESH)
+    def __init__(self, extra: str = "skin") -> None:
+        self._detector, self._mesh = (_network(name, extra) for name in (_DETECTOR, _MESH))
         hashes = [file_hash(_FOLDER / name) for name in (_DETECTOR, _MESH)]
         self.version = [*hashes, _LIGHTER, _SCORE, _SAME, _FLAG, _MARGIN]
 
@@ -65,11 +68,12 @@ class FaceMeshes:
         lighter = image.point(levels * 3)
         boxes = [one for square in _squares(image) for one in self._detected(lighter, square)]
         meshes: list[Float64Array] = []
-        for _, box, angle in _distinct(boxes):
+        for _, box, angle in _distinct(sorted(boxes, reverse=True), lambda one: one[1]):
             mesh = self._laid(image, box, angle)
             if mesh is not None:
                 meshes.append(mesh)
-        return _distinct_meshes(meshes)
+        meshes.sort(key=lambda mesh: -float(np.ptp(mesh, axis=0).max()))
+        return _distinct(meshes, box_of)
 
     def _detected(self, image: Image, square: _BOX) -> Iterator[tuple[float, _BOX, float]]:
         """Score, box and turn of each face in a square of the image."""
@@ -154,21 +158,12 @@ def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:
     return np.asarray(turned, dtype=np.float32)
 
 
-def _distinct(boxes: list[tuple[float, _BOX, float]]) -> list[tuple[float, _BOX, float]]:
-    """The best of boxes that overlap."""
-    kept: list[tuple[float, _BOX, float]] = []
-    for one in sorted(boxes, reverse=True):
-        if not any(_overlap(one[1], other[1]) > _SAME for other in kept):
+def _distinct(found: list[_Found], box: Callable[[_Found], _BOX]) -> list[_Found]:
+    """The first of those whose boxes overlap."""
+    kept: list[_Found] = []
+    for one in found:
+        if not any(_overlap(box(one), box(other)) > _SAME for other in kept):
             kept.append(one)
-    return kept
-
-
-def _distinct_meshes(meshes: list[Float64Array]) -> list[Float64Array]:
-    """The tallest of meshes that overlap, tallest first."""
-    kept: list[Float64Array] = []
-    for mesh in sorted(meshes, key=lambda mesh: -float(np.ptp(mesh, axis=0).max())):
-        if not any(_overlap(box_of(mesh), box_of(other)) > _SAME for other in kept):
-            kept.append(mesh)
     return kept
 
 
@@ -188,12 +183,13 @@ def _run(network: Any, pixels: npt.NDArray[np.float32]) -> list[npt.NDArray[np.f
     return sorted(outputs, key=lambda output: -output.size)
 
 
-@lru_cache(maxsize=2)
-def _network(name: str) -> Any:
+@lru_cache
+def _network(name: str, extra: str) -> Any:
     try:
         litert = importlib.import_module("ai_edge_litert.interpreter")  # an extra
     except ImportError as error:
-        raise T2IBenchError("`skin-tone` needs LiteRT to find faces.", _INSTALL) from error
+        install = f'pip install "t2ibench[{extra}]"'
+        raise T2IBenchError("Finding faces needs LiteRT.", install) from error
     network = litert.Interpreter(str(_FOLDER / name), num_threads=1)
     network.allocate_tensors()
     return network

@@ -54,7 +54,11 @@ class LitellmServer(Server):
             self.address or f"litellm:{model}",
             ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
             args,
-            code_of=self._code_of_error,
+            code_of=lambda error: (
+                "content_policy_violation"
+                if isinstance(error, self.library.exceptions.ContentPolicyViolationError)
+                else None
+            ),
             hopeless=(ImportError, NotImplementedError),
         )
         self._given = {"model": model, "api_base": self.address, "timeout": float(args.timeout)}
@@ -62,7 +66,3 @@ class LitellmServer(Server):
     def given(self) -> dict[str, Any]:
         """What every call is given."""
         return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
-
-    def _code_of_error(self, error: Exception) -> str | None:
-        blocked = isinstance(error, self.library.exceptions.ContentPolicyViolationError)
-        return "content_policy_violation" if blocked else None

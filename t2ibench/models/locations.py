@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.devices import quietly
@@ -156,11 +154,8 @@ def _causes(error: BaseException) -> list[type[BaseException]]:
 def _local_hint(folder: Path, flag: str | None) -> str | None:
     """What the files of a model folder say about why it does not load."""
     try:
-        code = _own_code(folder)
-        if code is not None:
-            return f"It brings its own code ({shown(code)}); {_NO_CODE}."
         files = [path.name for path in folder.rglob("*") if path.is_file()]
-    except (OSError, ValueError, RecursionError):
+    except OSError:
         return None
     variants = sorted({found for name in files if (found := variant_in(name))})
     plain = any(name.endswith(".safetensors") and not variant_in(name) for name in files)
@@ -171,16 +166,4 @@ def _local_hint(folder: Path, flag: str | None) -> str | None:
             "Its weights are not safetensors, and other formats can run code when they are loaded: "
             "save it with save_pretrained(folder, safe_serialization=True)."
         )
-    return None
-
-
-def _own_code(folder: Path) -> str | None:
-    """The Python file that a pipeline or one of its parts is defined in."""
-    index = folder / "model_index.json"
-    data: Any = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else {}
-    for value in data.values() if isinstance(data, dict) else ():
-        if isinstance(value, Sequence) and not isinstance(value, str) and value:
-            file = f"{value[0]}.py"
-            if (folder / file).is_file() or any(folder.glob(f"*/{file}")):
-                return file
     return None

@@ -44,8 +44,10 @@ def find_target(
 ) -> ResolvedAdapter | None:
     """The adapter that 'package.module:factory' names."""
     scheme = spec.partition(":")[0]
-    if not is_target(spec) or _takes_source(registry, scheme):
+    if not is_target(spec):
         return None
+    if scheme in registry and ":" in as_adapter(registry.get(scheme), scheme).form:
+        return None  # NAME:SOURCE is how it is written
     if recorded:
         raise T2IBenchError(
             f"'{spec}' names code, and it comes from a stored file, so it is not imported.",
@@ -56,11 +58,6 @@ def find_target(
     if absent and nearest(scheme, registry.names()):
         return None
     return ResolvedAdapter(as_adapter(load_target(spec), spec), "")
-
-
-def _takes_source(registry: Registry[Any], name: str) -> bool:
-    """Whether NAME:SOURCE is how a registered adapter is written."""
-    return name in registry and ":" in as_adapter(registry.get(name), name).form
 
 
 def as_adapter(value: Any, form: str) -> Adapter[Any]:
@@ -221,7 +218,12 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
             f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check adapter --kind "
             "generator|encoder|judge|rewriter` says what each must do.",
         )
-    _check_name(getattr(value, "name", None), value, spec)
+    given = getattr(value, "name", None)
+    if isinstance(given, str) and visible(given) != given:  # it goes into files and terminals
+        raise T2IBenchError(
+            f"{_origin(value, spec)} has the name '{shown(given)}'.",
+            "Control and invisible characters, and text that is not UTF-8, are not allowed in it.",
+        )
     for name, wanted in (("name", str), ("fingerprint", str), ("batch_size", int)):
         if name not in members_of(protocol):
             continue
@@ -232,15 +234,6 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
                 f"{_origin(value, spec)} has the {name} {member!r}; expected {expected}."
             )
     return value
-
-
-def _check_name(name: object, value: Any, spec: str) -> None:
-    """A name goes into files, tables and terminals."""
-    if isinstance(name, str) and visible(name) != name:
-        raise T2IBenchError(
-            f"{_origin(value, spec)} has the name '{shown(name)}'.",
-            "Control and invisible characters, and text that is not UTF-8, are not allowed in it.",
-        )
 
 
 def _origin(value: Any, spec: str) -> str:

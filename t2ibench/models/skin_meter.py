@@ -36,15 +36,15 @@ class SkinMeter:
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """The measurement in words; `raw` has it as JSON."""
-        return [self._measured(query.image.convert("RGB")) for query in queries]
-
-    def _measured(self, image: Image) -> Answer:
-        tone = measure(np.asarray(image, dtype=np.uint8), self._find(image))
-        found = tone.corrected
-        words = f"no tone: {tone.reason}"
-        if found is not None:
-            words = f"L* {found.lightness:.0f}, b* {found.yellowness:.0f}, ITA {found.ita:.0f}"
-        return Answer(words, json.dumps(_rounded(asdict(tone))))
+        answers = []
+        for query in queries:
+            image = query.image.convert("RGB")
+            tone = measure(np.asarray(image, dtype=np.uint8), self._find(image))
+            found, words = tone.corrected, f"no tone: {tone.reason}"
+            if found is not None:
+                words = f"L* {found.lightness:.0f}, b* {found.yellowness:.0f}, ITA {found.ita:.0f}"
+            answers.append(Answer(words, json.dumps(_rounded(asdict(tone)))))
+        return answers
 
 
 def _rounded(value: Any) -> Any:

@@ -174,7 +174,7 @@ class Nameless:
     ("kind", "messages"),
     [
         (Coloured, []),
-        (Reversed, ["results are not in the order of the requests"]),
+        (Reversed, ["not in the order of the requests"]),
         (Batchy, ["a batch of 3 differ by up to 2 of 255 levels", "its own request only"]),
         (Prudish, ["generate() of 1 requests for the empty text raises ValueError: no prompt"]),
         (Silent, ["'refused' without a reason", "none of the prompts gives an image"]),
@@ -270,7 +270,7 @@ Itself = embedding(untrained=lambda _: Rows())
         (Itself, "of the same name or fingerprint"),
         (Long, "not of unit length"),
         (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
-        (Unsorted, "rows that are not in the order of the items"),
+        (Unsorted, "not in the order of the requests"),
         (Centred, "an embedding must depend on its own item only"),
         (Zeros, "row of NaN for a missing embedding"),
     ],

@@ -83,6 +83,7 @@ def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(importlib, "import_module", without)
     faces._network.cache_clear()
-    with pytest.raises(T2IBenchError, match="needs LiteRT") as caught:
-        FaceMeshes()
-    assert 'pip install "t2ibench[skin]"' in str(caught.value)
+    for extra in ("skin", "face-gender"):
+        with pytest.raises(T2IBenchError, match="needs LiteRT") as caught:
+            FaceMeshes(extra)
+        assert f'pip install "t2ibench[{extra}]"' in str(caught.value)

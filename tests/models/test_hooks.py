@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import file_hash
 from t2ibench.models.generators import create_generator
-from t2ibench.models.generators.hooks import Hook, calls, find_hook, merged
+from t2ibench.models.generators.diffusers import _one_a_row
+from t2ibench.models.generators.hooks import Hook, calls, find_hook
+from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.generation import generate_batch
 from tests.models import hooks_of_tests, tiny
@@ -30,6 +33,10 @@ def asked(target: str, **keywords: Any) -> dict[str, Any]:
     return {"hook": target, **{f"hook.{name}": value for name, value in keywords.items()}}
 
 
+def given(args: dict[str, Any]) -> DiffusersArguments:
+    return read_args(DiffusersArguments, args, "a pipeline")
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -44,7 +51,7 @@ def asked(target: str, **keywords: Any) -> dict[str, Any]:
 )
 def test_what_is_no_hook_is_one_line(args: dict[str, Any], message: str) -> None:
     with pytest.raises(T2IBenchError) as caught:
-        find_hook(args)
+        find_hook(given(args))
     assert message in str(caught.value)
     assert "--model-args: hook" in str(caught.value)
 
@@ -87,11 +94,10 @@ def test_images_whose_calls_are_alike_are_made_together() -> None:
     assert found == [([0, 2, 4, 5, 6, 7], {}, True), ([1, 3], {"guidance_scale": 3.0}, True)]
 
 
-def test_texts_are_for_each_image_and_an_embedding_takes_the_prompts_place() -> None:
-    call = {"prompt": ["a", "b"], "steps": 4}
-    assert merged(call, {"prompt": "c"}, 2) == {"prompt": ["c", "c"], "steps": 4}
-    assert merged(call, {"prompt_embeds": 1}, 2)["prompt"] is None
-    assert merged(call, {}, 2) == call
+def test_texts_are_for_each_image() -> None:
+    call = {"prompt": "c", "negative_prompt_2": "d", "negative": "e", "steps": 4}
+    rows = {"prompt": ["c", "c"], "negative_prompt_2": ["d", "d"], "negative": "e", "steps": 4}
+    assert _one_a_row(call, 2) == rows
 
 
 @pytest.mark.parametrize(
@@ -99,10 +105,10 @@ def test_texts_are_for_each_image_and_an_embedding_takes_the_prompts_place() -> 
     [("breaks", "failed with ValueError: no such layer"), ("a_number", "gives a int")],
 )
 def test_a_hook_that_fails_says_so(name: str, message: str) -> None:
-    hook = find_hook(asked(f"{HERE}:{name}"))
+    hook = find_hook(given(asked(f"{HERE}:{name}")))
     assert hook is not None
     with pytest.raises(T2IBenchError) as caught:
-        hook.apply(Recorded(), {})
+        hook.apply(Recorded(), DiffusersArguments())
     assert message in str(caught.value) and f"hook={HERE}:{name}" in str(caught.value)
 
 
@@ -123,10 +129,10 @@ def test_arguments_that_cannot_be_passed_on(name: str, message: str) -> None:
 
 def test_an_argument_that_the_hooks_pipeline_does_not_take() -> None:
     hook = Hook("x:y", "0", lambda pipeline, arguments: Recorded(), {})
-    with pytest.raises(T2IBenchError, match=r"makes the pipeline a Recorded, which takes no steps"):
-        hook.apply(object(), {"steps": 4})
+    with pytest.raises(T2IBenchError, match=r"hook=x:y makes .* Recorded takes no steps"):
+        hook.apply(object(), given({"steps": 4}))
     with pytest.raises(T2IBenchError, match=r"takes no call\.clip_skip"):
-        hook.apply(object(), {"call.clip_skip": 1})
+        hook.apply(object(), given({"call.clip_skip": 1}))
 
 
 def pixels(generator: Any, requests: list[ImageRequest]) -> list[np.ndarray]:

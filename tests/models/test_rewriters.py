@@ -46,21 +46,22 @@ def texts(rewriter: Rewriter, *requests: RewriteRequest) -> list[str | None]:
     return [one.text for one in rewriter.rewrite(requests)]
 
 
-def test_the_three_forms_of_a_file_say_the_same(tmp_path: Path) -> None:
+def test_both_forms_of_a_file_say_the_same(tmp_path: Path) -> None:
     forms = (
         written(tmp_path / "a.jsonl", '{"prompt": "a", "rewritten": "b, c"}\n'),
         written(tmp_path / "a.csv", 'prompt,rewritten\na,"b, c"\n'),
-        written(tmp_path / "a.yaml", "a: b, c\n"),
     )
-    assert [texts(one, *asked("a")) for one in forms] == [["b, c"]] * 3
+    assert [texts(one, *asked("a")) for one in forms] == [["b, c"]] * 2
     assert {one.per for one in forms} == {"prompt"}
     assert len({one.fingerprint for one in forms}) == 1
-    other = written(tmp_path / "b.yaml", "a: b\n")
+    other = written(tmp_path / "b.csv", "prompt,rewritten\na,b\n")
     assert other.fingerprint != forms[0].fingerprint
 
 
 def test_images_draw_from_a_list_by_their_seeds(tmp_path: Path) -> None:
-    rewriter = written(tmp_path / "a.yaml", "nurse: [female nurse, male nurse]\n")
+    rewriter = written(
+        tmp_path / "a.jsonl", '{"prompt": "nurse", "rewritten": ["female nurse", "male nurse"]}'
+    )
     assert rewriter.per == "image"
     requests = [RewriteRequest("nurse", index, 7919 * index) for index in range(2000)]
     drawn = texts(rewriter, *requests)
@@ -77,10 +78,10 @@ def test_a_row_of_an_image_comes_before_one_of_all(tmp_path: Path) -> None:
 
 
 def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
-    rewriter: Any = written(tmp_path / "a.yaml", "a: b\n")
+    rewriter: Any = written(tmp_path / "a.csv", "prompt,rewritten\na,b\n")
     with pytest.raises(T2IBenchError, match=r"lacks 4 of the 5 prompts of these tasks: 'c', 'd'"):
         rewriter.check(asked("a", "c", "d", "e", "f"))
-    kept: Any = create_rewriter(f"file:{tmp_path / 'a.yaml'}", {"missing": "keep"})
+    kept: Any = create_rewriter(f"file:{tmp_path / 'a.csv'}", {"missing": "keep"})
     kept.check(asked("a", "c"))
     assert texts(kept, *asked("a", "c")) == ["b", "c"]
     assert kept.fingerprint != rewriter.fingerprint
@@ -92,22 +93,21 @@ def test_what_a_file_lacks_is_said_beforehand(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.jsonl", '{"prompt": "a", "rewriten": "b"}', r":1: unknown key 'rewriten'. Did you"),
-        ("a.jsonl", '{"prompt": "a"}', "'rewritten' of 'a' is no text"),
-        ("a.jsonl", '{"prompt": "a", "rewritten": []}', "'rewritten' of 'a' is no text"),
-        ("a.jsonl", '{"prompt": "", "rewritten": "b"}', "expected a 'prompt'"),
-        ("a.jsonl", '{"prompt": "a", "rewritten": "b", "index": -1}', "index -1; expected"),
+        (
+            "a.jsonl",
+            '{"prompt": "a", "rewriten": "b"}',
+            r":1: rewriten: .*Did you mean 'rewritten'",
+        ),
+        ("a.jsonl", '{"prompt": "a"}', "'rewritten' has no text"),
+        ("a.jsonl", '{"prompt": "a", "rewritten": []}', "'rewritten' has no text"),
+        ("a.jsonl", '{"prompt": "", "rewritten": "b"}', "prompt: expected a text"),
+        ("a.jsonl", '{"prompt": "a", "rewritten": "b", "index": -1}', "index: expected a whole"),
         ("a.jsonl", '{"prompt": "a", "rewritten": ["b", "c"], "index": 1}', "takes no 'index'"),
         ("a.jsonl", '{"prompt": "a", "rewritten": "b"}\n' * 2, ":2: 'a' is there twice"),
         ("a.jsonl", "[1]", "not a JSON object"),
         ("a.jsonl", "", "has no rewritings"),
         ("a.csv", "prompt,rewritten\na,b,c\n", "3 cells, but the header has 2"),
-        ("a.csv", "prompt,rewritten,index\na,b,one\n", "index 'one'"),
-        ("a.yaml", "a: b\na: c\n", ":2: 'a' is there twice"),
-        ("a.yaml", "1: b\n", ":1: a prompt is not text"),
-        ("a.yaml", "- a\n", "expected prompts with their rewritings"),
-        ("a.yaml", "a: !!python/object/apply:os.system [true]\n", "could not determine"),
-        ("a.yaml", "a: [b\n", "expected"),
+        ("a.csv", "prompt,rewritten,index\na,b,one\n", ":2: index: expected a whole number"),
     ],
 )
 def test_a_wrong_file_is_one_line(tmp_path: Path, name: str, text: str, says: str) -> None:
@@ -305,7 +305,7 @@ class Full(Plain):
 
 
 def behind(generator: Any, tmp_path: Path) -> Any:
-    rewriter = written(tmp_path / "a.yaml", "a nurse: a male nurse\n")
+    rewriter = written(tmp_path / "a.csv", "prompt,rewritten\na nurse,a male nurse\n")
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
     store = RewriteStore(Database(tmp_path), "r", rewriter.fingerprint)
@@ -330,7 +330,7 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     generator: Any = kind()
     model = behind(generator, tmp_path)
     assert [isinstance(model, one) for one in OPTIONAL] == [kind is Full] * len(OPTIONAL)
-    assert model.name == "plain+file:a.yaml" and model.fingerprint != generator.fingerprint
+    assert model.name == "plain+file:a.csv" and model.fingerprint != generator.fingerprint
     prompts = ("a gun", "a nurse", "a saw", "a chef", "a nurse")
     requests = [ImageRequest(prompt, k, 10 + k) for k, prompt in enumerate(prompts)]
     found = model.generate(requests)

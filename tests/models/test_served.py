@@ -21,7 +21,7 @@ from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
-from t2ibench.models.protocols import Charges, GeneratedImage, Generator, ImageRequest
+from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
@@ -370,23 +370,6 @@ def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     with speaking(speak) as (url, _), pytest.raises(T2IBenchError, match="status 503"):
         generate_images(requests(PROMPTS, 10), served(url, workers=4), store)
     assert sum(one.status == "ok" for one in store.attempts()) == 20
-
-
-def test_n_images_of_one_prompt_come_with_one_request() -> None:
-    def speak(body: dict[str, Any], _: Any) -> Said:
-        row = {"b64_json": base64.b64encode(picture()).decode()}
-        return json_reply({"data": [row] * min(3, body.get("n", 1))})
-
-    with speaking(speak) as (url, posted):
-        model = served(url, n=4, seed="false", workers=1)
-        found = model.generate(requests(PROMPTS[:2], 5))
-        assert isinstance(model, Charges)
-        assert model.forecast(requests(PROMPTS[:2], 5)).startswith("4 requests to ")
-    assert [body.get("n", 1) for body in posted] == [4, 1, 4, 1]
-    assert all("seed" not in body for body in posted)
-    assert [drawn.status for drawn in found] == [*["ok"] * 3, "failed", "ok"] * 2
-    with pytest.raises(T2IBenchError, match="n above 1 needs seed=false"):
-        served("http://127.0.0.1:1/v1", n=4)
 
 
 @pytest.mark.slow

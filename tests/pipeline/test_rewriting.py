@@ -223,11 +223,11 @@ def test_what_a_rewriter_must_not_give(tmp_path: Path, given: list[Any], says: s
 
 
 def test_what_cannot_work_is_said_before_anything_is_made(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "few.yaml"
-    file.write_text("a photo of tulip: a photo of rose\n", encoding="utf-8")
+    file = tmp_path / "few.csv"
+    file.write_text("prompt,rewritten\na photo of tulip,a photo of rose\n", encoding="utf-8")
     out = ("--output-dir", tmp_path / "runs")
     for more, says in (
-        (("--rewriter", f"file:{file}"), "few.yaml lacks"),
+        (("--rewriter", f"file:{file}"), "few.csv lacks"),
         (("--rewriter", "flie:x"), "Did you mean 'file:'?"),
         (("--rewriter-args", "per=image"), "--rewriter-args needs a --rewriter"),
     ):
@@ -356,10 +356,11 @@ def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
 def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
     flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
     out = ("--output-dir", tmp_path / "runs")
-    file = tmp_path / "words.yaml"
+    file = tmp_path / "words.csv"
     (task,) = load_tasks([TASK], ())
     prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    file.write_text("".join(f'"{one}": "{one} at night"\n' for one in prompts), encoding="utf-8")
+    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
+    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
     assert cli(*flags, *out, "--rewriter", f"file:{file}")[0] == 0
     file.unlink()
     (run_folder,) = (tmp_path / "runs").iterdir()
@@ -374,7 +375,7 @@ def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path
     site = tmp_path / "site"
     assert cli("leaderboard", "build", "--submissions", folder.parent, "--output", site)[0] == 0
     pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
-    assert any("prompts rewritten by file:words.yaml" in page for page in pages)
+    assert any("prompts rewritten by file:words.csv" in page for page in pages)
 
     # Other rewritings than those of the images are found out.
     def at_dawn(rows: Rows) -> None:
@@ -387,11 +388,11 @@ def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path
 
 
 def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
-    file = tmp_path / "words.yaml"
+    file = tmp_path / "words.csv"
     (task,) = load_tasks([TASK], ())
     prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    lines = [f'"{one}": "{one} at night"\n' for one in prompts]
-    file.write_text("".join(lines), encoding="utf-8")
+    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
+    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
     args = {"missing": "keep"}
     results = run(tmp_path / "runs", f"file:{file}", rewriter_args=args)
     assert results.folder is not None

@@ -238,10 +238,10 @@ def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Pic
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
     """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
-    from t2ibench.models.generators.folder import FolderGenerator
+    from t2ibench.models.generators.folder import ImageFolder
 
     try:
-        listed = FolderGenerator(folder, {}).existing()
+        listed = ImageFolder(folder).existing()
     except T2IBenchError:
         listed = []
     if listed:

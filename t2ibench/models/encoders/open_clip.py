@@ -69,7 +69,12 @@ class OpenClipEncoder:
         self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
         self._batch, self.batch_size = batch_sizes(self._device)
         if not local:
-            _ask_hub(open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or "")
+            # Raises in seconds where weights are not here and the hub does not answer.
+            where = open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or ""
+            repository, _, file = where.rpartition("/")
+            names = (file,) if file else _WEIGHTS
+            if repository and not any(is_downloaded(repository, name) for name in names):
+                ask_hub(repository, ".gitattributes")  # which every repository has
         pretrained = str(weights) if local else tag
         try:
             with quietly():
@@ -130,14 +135,6 @@ class OpenClipEncoder:
 
         rows: Float32Array = unit_rows(encode(texts, self._batch, call))
         return np.ascontiguousarray(rows)
-
-
-def _ask_hub(weights: str) -> None:
-    """Raise in seconds where weights are not here and the hub does not answer."""
-    repository, _, file = weights.rpartition("/")
-    names = (file,) if file else _WEIGHTS
-    if repository and not any(is_downloaded(repository, name) for name in names):
-        ask_hub(repository, ".gitattributes")  # which every repository has
 
 
 ADAPTER = Adapter(

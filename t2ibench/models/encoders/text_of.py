@@ -7,9 +7,7 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from t2ibench.arguments import Arguments
@@ -39,8 +37,11 @@ class TextEncoderOf:
     """
 
     def __init__(self, request: Request[Arguments]) -> None:
+        from t2ibench.models.generators.aliases import ALIASES
+
         model, _, tower = request.source.partition("#")
-        where, identity = find_weights(_resolved(model), "text_of:")
+        source = str(ALIASES[model].source) if model in ALIASES else model
+        where, identity = find_weights(source, "text_of:")
         self.name = request.spec
         self.embeds_images = False
         self.batch_size = 32
@@ -118,15 +119,10 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
 
 
-def _resolved(model: str) -> str:
-    """The folder or hub id of an alias; anything else as it is."""
-    from t2ibench.models.generators.aliases import ALIASES
-
-    return str(ALIASES[model].source) if model in ALIASES else model
-
-
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     """A text encoder and its tokenizer."""
+    import transformers
+
     local = ask_hub(where, "model_index.json")
     index = _index(where, local)
     towers = [
@@ -142,23 +138,22 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
             else "Give a text-to-image pipeline that diffusers saved.",
         )
     library, name = index[part]
-    kind = _transformers_class(library, name)
-    if kind is None:
+    kind: Any = getattr(transformers, str(name), None) if library == "transformers" else None
+    if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
         raise T2IBenchError(
             f"'{shown(where)}': {part} is a {shown(str(library))}.{shown(str(name))}, which is not "
             "a model of transformers.",
             "Only text encoders of transformers are read.",
         )
-    from transformers import AutoTokenizer
-
+    loader: Any = kind
     options = {"trust_remote_code": False, **local}
     words = part.replace(_DEFAULT, "tokenizer")
     what = f"{part} of '{shown(where)}'"
     with loading(where, "Weights have to be safetensors.", what=what):
-        model = kind.from_pretrained(
+        model = loader.from_pretrained(
             where, subfolder=part, use_safetensors=True, dtype=dtype, **options
         )
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
             where, subfolder=words, padding_side="right", **options
         )
     if tokenizer.pad_token is None:
@@ -166,26 +161,13 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _transformers_class(library: object, name: object) -> type[Any] | None:
-    import transformers
-
-    kind = getattr(transformers, str(name), None) if library == "transformers" else None
-    is_model = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
-    return kind if is_model else None
-
-
 def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
     """What model_index.json says."""
+    from diffusers import DiffusionPipeline
+
     try:
         with quietly():
-            if Path(where).is_dir():
-                index = json.loads((Path(where) / "model_index.json").read_text(encoding="utf-8"))
-            else:
-                from huggingface_hub import hf_hub_download
-
-                index = json.loads(
-                    Path(hf_hub_download(where, "model_index.json", **local)).read_text("utf-8")
-                )
+            index = DiffusionPipeline.load_config(where, **local)
     except Exception as error:
         raise T2IBenchError(
             f"'{shown(where)}' has no readable model_index.json: {first_line(error)}",

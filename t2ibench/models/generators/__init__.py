@@ -84,7 +84,8 @@ def create_generator(
     request = Request(
         spec=spec,
         source=resolved.source,
-        args=read_args(resolved.adapter.Args, given, _shown_name(spec)),
+        # Of a path, messages say the last part.
+        args=read_args(resolved.adapter.Args, given, (is_path(spec) and Path(spec).name) or spec),
         seed=seed,
         device=alias.device if device is None and alias is not None else device,
         dtype=dtype,
@@ -93,11 +94,6 @@ def create_generator(
     )
     model: Generator = made(resolved.adapter, request, Generator, "generator")
     return model
-
-
-def _shown_name(spec: str) -> str:
-    """What messages call a model: the last part of a path, else what the user wrote."""
-    return Path(spec).name or spec if is_path(spec) else spec
 
 
 def _resolve(spec: str, *, recorded: bool = False) -> tuple[ResolvedAdapter, Alias | None]:

@@ -79,13 +79,9 @@ def _bundled(name: str, description: str) -> Alias:
     )
 
 
-def _of_the_hub() -> dict[str, Alias]:
-    rows = yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader)
-    return {name: Alias(**row) for name, row in rows.items()}
-
-
+_ROWS = yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader)
 ALIASES: dict[str, Alias] = {
     "toy": _bundled("toy", "a small diffusion model with planted biases"),
     "toy-fair": _bundled("toy-fair", "the same, trained on balanced images"),
-    **_of_the_hub(),
+    **{name: Alias(**row) for name, row in _ROWS.items()},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -15,22 +16,24 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype
 from t2ibench.models.fingerprint import file_hash, fingerprint, folder_hash, hub_revision
-from t2ibench.models.generators import hooks, passthrough, speed
+from t2ibench.models.generators import hooks
 from t2ibench.models.generators.batches import BatchSize, CudaMemory
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.generators.pipelines import (
-    CALL_NAMES,
-    call_defaults,
+    call_of,
+    effective_settings,
     images_of,
     load_pipeline,
     mixes_prompts,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
+from t2ibench.models.generators.speed import one_at_a_time
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
 _VERSION = 1
 _PLACES = ("offload", "load.device_map", "load.max_memory")  # where weights are decides no image
+_A_PROMPT = re.compile(r"(negative_)?prompt(_\d)?")
 _WITH_HOOK = 4  # calls that one batch may be divided into
 _NOT_ONE_BY_ONE = (AttributeError, TypeError)
 
@@ -57,7 +60,7 @@ class DiffusersGenerator:
         self, request: Request[DiffusersArguments], load: Callable[[], Any] | None = None
     ) -> None:
         source, sizes = request.source, request.sizes
-        self._args = request.args.given()
+        self._args = request.args
         self._hook = hooks.find_hook(self._args, recorded=request.recorded)
         self._per_image: hooks.PerImage | None = None
         self._device = choose_device(request.device)
@@ -72,11 +75,11 @@ class DiffusersGenerator:
         local = Path(source).is_dir()
         weights = folder_hash(Path(source)) if local else None
         self.revision: str | None = (
-            weights[:16] if weights else hub_revision(source, self._args.get("revision"))
+            weights[:16] if weights else hub_revision(source, self._args.revision)
         )
-        settings = {**self._args, "dtype": self._dtype, "seed": request.seed}
-        settings |= self._hook.settings if self._hook else {}
-        for place in (*_PLACES, *speed.neutral(self._args)):
+        settings = {**self._args.given(), "dtype": self._dtype, "seed": request.seed}
+        settings |= {"hook_sha256": self._hook.digest} if self._hook else {}
+        for place in _PLACES:
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
         self.fingerprint = fingerprint(
@@ -95,9 +98,8 @@ class DiffusersGenerator:
         self._size = BatchSize(
             sizes.fixed_batch or (8 if on_cuda else 1),
             CudaMemory(self._device) if on_cuda and not sizes.fixed_batch else None,
-            self.fingerprint,
         )
-        if speed.one_at_a_time(self._args):
+        if one_at_a_time(self._args):
             self._batch_limit, self._size = 1, BatchSize(1)
 
     @property
@@ -107,7 +109,7 @@ class DiffusersGenerator:
         return self._size.now * (_WITH_HOOK if self._hook and self._fills_up else 1)
 
     def _lora_hash(self) -> str | None:
-        lora = self._args.get("lora")
+        lora = self._args.lora
         if lora is None:
             return None
         if exists(lora):
@@ -140,8 +142,6 @@ class DiffusersGenerator:
         """What the pipeline really uses, its own defaults resolved; empty before it is loaded."""
         if self._pipeline is None:
             return {}
-        from t2ibench.models.generators.pipelines import effective_settings
-
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
 
     def expect(self, prompts: Sequence[str]) -> None:
@@ -157,10 +157,8 @@ class DiffusersGenerator:
         self._pipeline = self._load()
         if self._hook is not None:
             self._pipeline, self._per_image = self._hook.apply(self._pipeline, self._args)
-        offload = self._args.get("offload", "none")
-        self._prompts = encode_once(self._pipeline, offload)
+        self._prompts = encode_once(self._pipeline, self._args.offload)
         self.expect(self._expected)
-        self._size.begin()
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate the requests, each as a hook says where there is one.
@@ -228,19 +226,17 @@ class DiffusersGenerator:
     ) -> list[GeneratedImage]:
         import torch
 
-        call = {CALL_NAMES[key]: self._args[key] for key in CALL_NAMES if key in self._args}
-        call |= {
-            **call_defaults(self._pipeline),
-            **passthrough.of(self._args, passthrough.CALL),
-        }
-        call = passthrough.one_a_row(call, len(batch))
+        call: dict[str, Any] = {"prompt": [request.prompt for request in batch]}
+        call |= {**call_of(self._pipeline, self._args), **options}
+        call = _one_a_row(call, len(batch))
+        if call.get("prompt_embeds") is not None:
+            call["prompt"] = None
         generators = [torch.Generator(device="cpu").manual_seed(request.seed) for request in batch]
-        call["prompt"] = [request.prompt for request in batch]
         with torch.inference_mode():
             output = self._pipeline(
                 generator=generators if len(batch) > 1 else generators[0],
                 output_type="np",  # not PIL: a NaN would become a black pixel unseen
-                **hooks.merged(call, options, len(batch)),
+                **call,
             )
         images = images_of(output, self._pipeline)
         self._shape = np.asarray(images[0]).shape
@@ -249,6 +245,19 @@ class DiffusersGenerator:
             _checked(np.asarray(image), bool(unsafe))
             for image, unsafe in zip(images, flagged, strict=True)
         ]
+
+
+def _one_a_row(call: Mapping[str, Any], rows: int) -> dict[str, Any]:
+    """What a pipeline is called with, a text that goes with each prompt repeated for each.
+
+    Examples:
+        >>> _one_a_row({"prompt_2": "sunny", "clip_skip": 1}, 2)
+        {'prompt_2': ['sunny', 'sunny'], 'clip_skip': 1}
+    """
+    return {
+        name: [value] * rows if isinstance(value, str) and _A_PROMPT.fullmatch(name) else value
+        for name, value in call.items()
+    }
 
 
 def _checked(image: npt.NDArray[Any], unsafe: bool) -> GeneratedImage:

@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from t2ibench.arguments import Arguments, read_args
+from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.adapter import Adapter, Request
+from t2ibench.models.adapter import Adapter
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.store.files import natural_key
@@ -75,7 +75,10 @@ class ImageFolder:
     def _read(self) -> Iterator[tuple[str, Path]]:
         for name in _MANIFESTS:
             if (self._root / name).is_file():
-                yield from self._manifest(self._root / name)
+                for line, row in _rows(self._root / name):
+                    where = f"{self._root / name}:{line}"
+                    file, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
+                    yield prompt, self._inside(self._root / file, where)
                 return
         folders = sorted((p for p in self._root.iterdir() if p.is_dir()), key=_natural)
         if any((folder / "metadata.jsonl").is_file() for folder in folders):
@@ -96,12 +99,6 @@ class ImageFolder:
                 "Only images inside the folder are used.",
             )
         return path
-
-    def _manifest(self, manifest: Path) -> Iterator[tuple[str, Path]]:
-        for line, row in _rows(manifest):
-            where = f"{manifest}:{line}"
-            name, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
-            yield prompt, self._inside(self._root / name, where)
 
     def _geneval(self, folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
         for folder in folders:
@@ -131,15 +128,14 @@ class FolderGenerator(ImageFolder):
 
     Args:
         folder: The folder.
-        model_args: See `FolderArguments`.
+        arguments: See `FolderArguments`.
 
     Raises:
         T2IBenchError: the folder is empty, of no known layout, none of its files exists, or its
             prompts have no request in common.
     """
 
-    def __init__(self, folder: Path, model_args: Mapping[str, str] | None = None) -> None:
-        arguments = read_args(FolderArguments, model_args or {}, f"folder:{folder}")
+    def __init__(self, folder: Path, arguments: FolderArguments) -> None:
         super().__init__(folder)
         self._files: dict[str, list[Path]] = {}
         pictures = self.pictures()
@@ -215,13 +211,8 @@ def _request(prompts: Sequence[str]) -> str:
     return found[0] if found is not None and len(texts) > 1 else ""
 
 
-def _create(request: Request[FolderArguments]) -> FolderGenerator:
-    given = {"request": "true"} if request.args.request else {}
-    return FolderGenerator(Path(request.source).expanduser(), given)
-
-
 ADAPTER = Adapter(
-    create=_create,
+    create=lambda one: FolderGenerator(Path(one.source).expanduser(), one.args),
     form="folder:DIR",
     description="images that exist: a manifest, a sub-folder for each prompt, GenEval's layout",
     Args=FolderArguments,
@@ -267,10 +258,8 @@ def _hash(path: Path) -> str:
 
 def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Rows of a manifest with their line numbers."""
-    if manifest.suffix != ".csv":
-        yield from read_rows_strictly(manifest, _EXAMPLE)
-        return
-    yield from read_table(manifest).rows
+    csv = manifest.suffix == ".csv"
+    yield from read_table(manifest).rows if csv else read_rows_strictly(manifest, _EXAMPLE)
 
 
 def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:

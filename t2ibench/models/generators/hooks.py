@@ -16,19 +16,17 @@ from typing import Any
 
 from t2ibench.errors import T2IBenchError, did_you_mean, failing, first_line, shown
 from t2ibench.models.fingerprint import file_hash
-from t2ibench.models.generators import passthrough
-from t2ibench.models.generators.pipelines import CALL_NAMES
+from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
+from t2ibench.models.generators.pipelines import check_call
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.registry import is_target, load_target
 
 PerImage = Callable[[str, int], Mapping[str, Any] | None]
-NAME, DIGEST = "hook", "hook_sha256"
 # The seed, the form and the size of an image are the run's.
 _OWN = {
     *("generator", "output_type", "return_dict", "num_images_per_prompt", "height", "width"),
     *("callback", "callback_steps", "callback_on_step_end", "self"),
 }
-_TEXTS = ("prompt", "negative_prompt")  # one for each image of a batch
 
 
 class HookFailed(Exception):
@@ -51,15 +49,11 @@ class Hook:
     function: Callable[..., Any]
     keywords: Mapping[str, Any]
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What decides an image beside the name and the keywords, which are arguments."""
-        return {DIGEST: self.digest}
-
-    def apply(self, pipeline: Any, args: Mapping[str, Any]) -> tuple[Any, PerImage | None]:
+    def apply(self, pipeline: Any, args: DiffusersArguments) -> tuple[Any, PerImage | None]:
         """Call it with a loaded pipeline."""
         where = f"--model-args: hook={self.target}"
-        own = {name: value for name, value in args.items() if not name.startswith(NAME)}
+        given = args.given().items()
+        own = {name: value for name, value in given if name.partition(".")[0] != "hook"}
         with failing(f"{where} failed with"):
             found = self.function(pipeline, own, **self.keywords)
         parts = found if isinstance(found, tuple) else (found,)
@@ -74,20 +68,16 @@ class Hook:
                     f"{where} gives a {type(part).__name__}.",
                     "It gives a pipeline, a function of prompt and index, or both as a tuple.",
                 )
-        _check_arguments(pipeline, own, where)
+        check_call(
+            type(pipeline), args, f"hook={self.target} makes the pipeline one of another kind: "
+        )
         return pipeline, per_image
 
 
-def find_hook(args: Mapping[str, Any], *, recorded: bool = False) -> Hook | None:
+def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | None:
     """The hook that arguments name."""
-    target, keywords = args.get(NAME), passthrough.of(args, passthrough.HOOK)
+    target, keywords = args.hook, args.to_hook
     if target is None:
-        if keywords:
-            name = next(iter(keywords))
-            raise T2IBenchError(
-                f"--model-args: {passthrough.HOOK}{name} needs a hook to go to.",
-                "Name it: hook=package.module:function.",
-            )
         return None
     where = f"--model-args: hook={shown(target)}"
     if not is_target(target):
@@ -127,19 +117,6 @@ def calls(
             key, plain = f"{number}", False
         groups.setdefault(key, ([], options, plain))[0].append(number)
     yield from groups.values()
-
-
-def merged(call: Mapping[str, Any], options: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """The arguments of a call with what a hook says of it."""
-    texts = {
-        name: [value] * count
-        for name, value in options.items()
-        if name in _TEXTS and isinstance(value, str)
-    }
-    found = {**call, **options, **texts}
-    if found.get("prompt_embeds") is not None:
-        found["prompt"] = None
-    return found
 
 
 def _options(
@@ -191,7 +168,7 @@ def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], w
         raise T2IBenchError(
             f"{where}: {first_line(error)}.",
             "It is called with the pipeline, the model's arguments and "
-            f"{passthrough.HOOK}NAME=VALUE; its names are: {', '.join(names) or 'none'}.",
+            f"hook.NAME=VALUE; its names are: {', '.join(names) or 'none'}.",
         ) from None
 
 
@@ -207,21 +184,3 @@ def _digest(target: str, function: Any, where: str) -> str:
         )
     digests = [file_hash(Path(file)) for file in files if file]
     return "-".join(dict.fromkeys(digests))
-
-
-def _check_arguments(pipeline: Any, args: Mapping[str, Any], where: str) -> None:
-    """Refuse arguments that the pipeline of a hook does not take."""
-    known = inspect.signature(type(pipeline).__call__).parameters
-    for key, name in CALL_NAMES.items():
-        if key in args and name not in known:
-            raise T2IBenchError(
-                f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no {key}.",
-                f"Leave {key}=… out.",
-            )
-    for name in passthrough.of(args, passthrough.CALL):
-        if name not in known:
-            raise T2IBenchError(
-                f"{where} makes the pipeline a {type(pipeline).__name__}, which takes no "
-                f"{passthrough.CALL}{name}.",
-                f"Leave {passthrough.CALL}{name}=… out.",
-            )

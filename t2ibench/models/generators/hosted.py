@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import re
+import secrets
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import groupby
 from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from t2ibench.arguments import PositiveInt
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, shown
+from t2ibench.models.adapter import Request
+from t2ibench.models.api_key import ApiKey
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.passthrough import value_of
+from t2ibench.models.generators.image_replies import check_usable, drawn_of, read_reply
+from t2ibench.models.generators.passthrough import gathered
+from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.models.server_errors import ServerAwayError, UnusableServerError
-from t2ibench.models.servers import ServerArguments, as_they_end, submit
+from t2ibench.models.server_errors import BadReplyError, Reply, ServerAwayError, UnusableServerError
+from t2ibench.models.servers import OpenAiServer, Server, ServerArguments, as_they_end, submit
 from t2ibench.models.throttle import Throttle
 
 if TYPE_CHECKING:
-    from t2ibench.models.generators.image_server import ImageServer
+    from PIL.Image import Image
 
+_GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
 _LONG = 20.0  # seconds without a first answer that the user is told of
-_BODY = "body."
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
 
@@ -51,7 +58,6 @@ class HostedArguments(ServerArguments):
         true_cfg: Scale of true classifier-free guidance, where a model has it.
         negative_prompt: What not to show.
         seed: Whether each image's seed is sent. Where a server takes none, it is left out.
-        n: Images that one request asks for; more than 1 only without a seed.
         workers: Requests at a time, at most.
         price_per_image: What an image costs, for --max-cost and --dry-run.
         body: `body.NAME=VALUE`: further fields of a request.
@@ -67,7 +73,6 @@ class HostedArguments(ServerArguments):
     true_cfg: float | None = None
     negative_prompt: str | None = None
     seed: bool = True
-    n: Annotated[int, Field(ge=1, le=64)] = 1
     workers: PositiveInt = 16
     price_per_image: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     body: dict[str, Any] = Field(default_factory=dict, alias="body.NAME")
@@ -75,48 +80,23 @@ class HostedArguments(ServerArguments):
     @model_validator(mode="before")
     @classmethod
     def _collected(cls, data: Any) -> Any:
-        if not isinstance(data, Mapping):
-            return data
-        kept = {key: value for key, value in data.items() if not key.startswith(_BODY)}
-        further = {
-            key.removeprefix(_BODY): value_of(value)
-            for key, value in data.items()
-            if key.startswith(_BODY)
-        }
-        for name in further:
-            if name in _OWN:
-                raise ValueError(f"{_BODY}{name}: t2ibench sets it for each image.")
-        return {**kept, **({f"{_BODY}NAME": further} if further else {})}
-
-    @model_validator(mode="after")
-    def _alone(self) -> HostedArguments:
-        if self.n > 1 and self.seed:
-            raise ValueError(
-                "n above 1 needs seed=false: with a seed, each image is a request of its own"
-            )
-        return self
+        return gathered(data, {"body": dict.fromkeys(_OWN, "t2ibench sets it for each image.")})
 
     def deciding(self) -> dict[str, Any]:
         """What decides an image, as the user gave it."""
         names = ("size", "steps", "guidance", "true_cfg", "negative_prompt")
         given = {name: getattr(self, name) for name in names}
         settings = {name: value for name, value in given.items() if value is not None}
-        settings |= {f"{_BODY}{name}": value for name, value in self.body.items()}
+        settings |= {f"body.{name}": value for name, value in self.body.items()}
         return settings if self.seed else {**settings, "seed": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """What one request brought.
+class _Received:
+    """What one request brought: an outcome, whether an image was made, and what it cost."""
 
-    Attributes:
-        drawn: An outcome for each image that was asked for.
-        made: Images that the server made and may charge for.
-        cost: What it says that they cost.
-    """
-
-    drawn: tuple[GeneratedImage, ...]
-    made: int = 0
+    drawn: GeneratedImage
+    made: bool = False
     cost: float | None = None
 
 
@@ -124,34 +104,48 @@ class HostedGenerator:
     """A model on a server (see models.protocols.Generator, GeneratesInParts and Charges).
 
     Args:
-        name: As the user wrote it.
-        backend: How its server is asked.
-        args: Limits and prices.
-        seed: The run's seed.
+        request: Its name, its arguments and the run's seed.
+        server: Where it is, and how long it is waited for.
+        call: From the prompt, the further fields and a key that is the same over all attempts (for
+            servers that charge each key once) to a list of images as OpenAI has it, or to the
+            pixels of one. It may raise whatever the library raises.
+        settings: What decides an image beside the arguments.
+        wishes: Further fields of a request, which change only the way an image comes.
+        price: What the library says that an image costs; None where it says nothing.
 
     Attributes:
         cost: What its images have cost so far; None where no price is known.
     """
 
     def __init__(
-        self, name: str, backend: ImageServer, args: HostedArguments, seed: int = 0
+        self,
+        request: Request[Any],
+        server: Server,
+        call: Callable[[str, dict[str, Any], str], Awaitable[Reply | Image]],
+        settings: Mapping[str, Any],
+        *,
+        wishes: Mapping[str, Any] | None = None,
+        price: float | None = None,
     ) -> None:
-        self.name = name
-        self._backend = backend
-        self._args = args
-        self.settings: Mapping[str, Any] = {"seed": seed, **backend.settings}
+        args: HostedArguments = request.args
+        self.name = request.spec
+        self.settings: Mapping[str, Any] = {"seed": request.seed, **settings, **args.deciding()}
         self.fingerprint = fingerprint({"adapter": "hosted 1", **self.settings})
         self.revision: str | None = None
         self.images_per_prompt: int | None = None
         self.guided_images_per_prompt: int | None = None
         self.batch_size = _BATCH
-        given = args.price_per_image
-        self._price = given if given is not None else backend.price
+        self._server = server
+        self._call = call
+        self._args = args
+        self._fields = Fields(server.where, args, wishes or {})
+        self._nonce = secrets.token_hex(8)
+        self._price = price if args.price_per_image is None else args.price_per_image
         self.cost: float | None = None if self._price is None else 0.0
         self._most: float | None = None
         self._before = 0.0
         self._throttle = Throttle(args.workers, float(args.timeout))
-        self._tell: Callable[[str], None] = lambda _: None
+        server.failed = self._throttle.failed
         self._away = 0
         self._worked = False
 
@@ -161,12 +155,11 @@ class HostedGenerator:
 
     def effective_settings(self) -> Mapping[str, Any]:
         """What the server took (see models.protocols.ReportsSettings)."""
-        return self._backend.effective()
+        return self._fields.effective()
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for, and what it does not take."""
-        self._tell = tell
-        self._backend.report(tell)
+        self._fields.tell = self._server.tell = tell
 
     def limit_cost(self, most: float, before: float = 0.0) -> None:
         """Ask for no image beyond a cost (see models.protocols.Charges)."""
@@ -179,11 +172,11 @@ class HostedGenerator:
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         """Requests and cost of some images (see models.protocols.Charges)."""
-        number = len(self._units(requests))
-        what = f"{number} request{'' if number == 1 else 's'} to {self._backend.where}"
+        number = len(requests)
+        what = f"{number} request{'' if number == 1 else 's'} to {self._server.where}"
         if self._price is None:
             return f"{what}; their cost is unknown (--model-args price_per_image=… tells it)."
-        return f"{what}, {len(requests) * self._price:,.2f} at {self._price:g} an image."
+        return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate images, several at a time.
@@ -204,20 +197,22 @@ class HostedGenerator:
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
         """The same, each image as soon as it is there (see models.protocols.GeneratesInParts)."""
-        units = self._units(requests)
-        waiting = deque(range(len(units)))
-        began: dict[int, float] = {}  # of the units under way
+        waiting = deque(range(len(requests)))
+        began: dict[int, float] = {}  # of the requests under way
         ended: T2IBenchError | None = None
 
-        def begin(number: int) -> Future[Received]:
+        def begin(number: int) -> Future[_Received]:
             began[number] = monotonic()
-            return submit(self._backend.ask([requests[i] for i in units[number]], self._throttle))
+            return submit(self._ask(requests[number]))
 
         def room() -> int:
-            images = sum(len(units[number]) for number in (*began, waiting[0]))
-            return self._throttle.limit if self._affords(images) else 0
+            return self._throttle.limit if self._affords(len(began) + 1) else 0
 
-        announcement = Timer(_LONG, self._announce)
+        slow = (
+            f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
+            f"{self._args.timeout} in --model-args is how long each attempt may take."
+        )
+        announcement = Timer(_LONG, lambda: self._server.tell(slow))
         announcement.daemon = True
         if not self._worked:
             announcement.start()
@@ -226,13 +221,12 @@ class HostedGenerator:
                 announcement.cancel()
                 part: list[tuple[int, GeneratedImage]] = []
                 for number, found in done:
-                    unit, seconds = units[number], monotonic() - began.pop(number)
-                    outcome = self._outcome(found, len(unit), seconds)
+                    outcome = self._outcome(found, monotonic() - began.pop(number))
                     if isinstance(outcome, T2IBenchError):
                         ended = ended or outcome
                         waiting.clear()
                     else:
-                        part += zip(unit, outcome, strict=True)
+                        part.append((number, outcome))
                 if part:
                     yield part
         finally:
@@ -246,20 +240,6 @@ class HostedGenerator:
                 "They are kept; the same command with a higher --max-cost makes the others.",
             )
 
-    def _announce(self) -> None:
-        self._tell(
-            f"The server {self._backend.where} has not answered for {_LONG:.0f} s; timeout="
-            f"{self._args.timeout} in --model-args is how long each attempt may take."
-        )
-
-    def _units(self, requests: Sequence[ImageRequest]) -> list[list[int]]:
-        """Numbers of the requests that go out together: of one prompt, at most n."""
-        units: list[list[int]] = []
-        for _, group in groupby(range(len(requests)), key=lambda i: requests[i].prompt):
-            numbers = list(group)
-            units += [numbers[i : i + self._args.n] for i in range(0, len(numbers), self._args.n)]
-        return units
-
     @property
     def _spent(self) -> float:
         return self._before + (self.cost or 0.0)
@@ -271,23 +251,83 @@ class HostedGenerator:
         return self._spent + images * self._price <= self._most * (1 + 1e-9)
 
     def _outcome(
-        self, found: Received | T2IBenchError, images: int, seconds: float
-    ) -> Sequence[GeneratedImage] | T2IBenchError:
+        self, found: _Received | T2IBenchError, seconds: float
+    ) -> GeneratedImage | T2IBenchError:
         """What became of a request; an error where the work has to end."""
         if isinstance(found, T2IBenchError):
             self._away += isinstance(found, ServerAwayError)
             unusable = isinstance(found, UnusableServerError)
             gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
-            return (
-                found
-                if unusable or gone
-                else [GeneratedImage("failed", reason=str(found))] * images
-            )
+            failed = GeneratedImage("failed", reason=str(found))
+            return found if unusable or gone else failed
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
         paid = found.cost
         if paid is None and self._price is not None:
-            paid = found.made * self._price
+            paid = self._price if found.made else 0.0
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
         return found.drawn
+
+    async def _ask(self, request: ImageRequest) -> _Received:
+        """Ask for an image, with what the server takes."""
+        prompt, garbled = request.prompt, 0
+        while True:
+            optional = self._fields.of(request)
+            what = "\0".join([self._nonce, repr(request), *sorted(optional)])
+            key = hashlib.sha256(what.encode()).hexdigest()[:32]
+            found = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
+            if not isinstance(found, Reply):
+                self._fields.took(optional)
+                return _Received(GeneratedImage("ok", found), made=True)
+            if found.status != 200:
+                if self._fields.left_out(found, optional, prompt):
+                    continue
+                return self._declined(found)
+            try:
+                item, cost = await asyncio.to_thread(read_reply, found.body, prompt)
+            except BadReplyError as error:
+                said = found.message()
+                if said.codes and said.blocked:
+                    return self._declined(found)
+                if not self._fields.known:
+                    words = self._server.key.hide(str(error))
+                    raise UnusableServerError(
+                        f"The server {self._server.where} is no images API: {words}.",
+                        "Check base_url=… in --model-args; it usually ends with /v1.",
+                    ) from None
+                garbled += 1
+                if garbled >= _GARBLED:
+                    raise
+                continue
+            self._fields.took(optional)
+            drawn = await drawn_of(item, self._fetch, self._server.key)
+            return _Received(drawn, item.made, cost)
+
+    def _declined(self, reply: Reply) -> _Received:
+        """What becomes of an image whose request was not fulfilled."""
+        status = reply.message().blocked
+        if status is None:
+            check_usable(reply, self._server.where)
+        words = f"the server replied {reply.words()}"
+        return _Received(GeneratedImage(status or "failed", reason=words))
+
+    async def _fetch(self, url: str) -> bytes:
+        from t2ibench.models.image_download import fetch_image
+
+        args, server = self._args, self._server
+        base_url, key = args.base_url or "https://0.0.0.0", ApiKey("T2IBENCH_NO_KEY")
+        if isinstance(server, OpenAiServer):
+            base_url, key = server.base_url, server.key
+        return await fetch_image(url, base_url, key, args.largest_reply, float(args.timeout))
+
+
+def check_local(scheme: str, model: str, address: str | None) -> None:
+    """Refuse to ask a server that a stored file names, unless it is on this machine."""
+    if address is None or urlsplit(address).hostname not in {"127.0.0.1", "::1", "localhost"}:
+        where = "a server" if address is None else f"the server {shown(address)}"
+        raise T2IBenchError(
+            f"{scheme}:{shown(model)} is on {where}, and its name comes from a stored file, so it "
+            "is not asked: that may cost money.",
+            "Name it yourself with --model.",
+        )

@@ -8,7 +8,7 @@ import binascii
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from t2ibench.models.api_key import ApiKey
@@ -61,45 +61,35 @@ class Item:
     """One image of a reply.
 
     Attributes:
-        data: The image file, where the reply holds it.
-        url: Where else it is.
-        revised_prompt: The prompt that was used, where it is another than the one asked for.
-        blocked: Why a filter gave no image.
-        broken: Why the entry cannot be used.
+        image: The image file, its address where the reply does not hold it, or what became of it.
+        revised_prompt: The prompt that was used, where the server says so.
     """
 
-    data: bytes | None = None
-    url: str | None = None
+    image: bytes | str | GeneratedImage
     revised_prompt: str | None = None
-    blocked: str | None = None
-    broken: str | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether the server made an image that it may charge for."""
+        return not (isinstance(self.image, GeneratedImage) and self.image.status == "filtered")
 
 
-@dataclass(frozen=True, slots=True)
-class Images:
-    """A reply that is a list of images.
-
-    Attributes:
-        items: The images.
-        cost: What the server says that they cost.
-    """
-
-    items: tuple[Item, ...]
-    cost: float | None = None
+def _filtered(reason: str) -> GeneratedImage:
+    return GeneratedImage("filtered", reason=reason)
 
 
-def read_images(body: bytes, prompt: str) -> Images:
-    """Read the body of a reply."""
+def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
+    """The image in the body of a reply, and what the server says that it costs."""
     try:
         parsed = json.loads(body)
-        rows = parsed["data"]
-        items = tuple(read_item(row, prompt) for row in rows)
+        items = [read_item(row, prompt) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
-    return Images(items, next(filter(_is_price, costs), None))
+    taken = Item(_filtered("the server's reply has no image, as where a filter takes it"))
+    return (items or [taken])[0], next(filter(_is_price, costs), None)
 
 
 def _is_price(cost: Any) -> bool:
@@ -115,46 +105,42 @@ def read_item(row: Mapping[str, Any], prompt: str) -> Item:
     # What is the same, but for spaces, is said too: that a server does not rewrite is a result.
     said = None if not isinstance(revised, str) else (revised[:_LONGEST] if changed else prompt)
     if row.get("respect_moderation") is False:
-        return Item(revised_prompt=said, blocked="the server's moderation took the image")
+        return Item(_filtered("the server's moderation took the image"), said)
     encoded, url = row.get("b64_json"), row.get("url")
     if encoded is None and url is None:
-        return Item(revised_prompt=said, blocked="the server gave an entry without an image")
+        return Item(_filtered("the server gave an entry without an image"), said)
     if isinstance(url, str) and url.startswith("data:"):
         encoded, url = url.partition(",")[2], None
     if isinstance(encoded, str) and encoded:
         try:
-            return Item(base64.b64decode(encoded.partition(",")[2] or encoded), None, said)
+            return Item(base64.b64decode(encoded.partition(",")[2] or encoded), said)
         except (binascii.Error, ValueError):
             raise ValueError("not Base64") from None
     if isinstance(url, str) and url:
-        return Item(None, url, said)
-    return Item(revised_prompt=said, broken="the server's entry of an image is malformed")
+        return Item(url, said)
+    malformed = "the server's entry of an image is malformed"
+    return Item(GeneratedImage("failed", reason=malformed), said)
 
 
-def drawn(data: bytes, revised_prompt: str | None) -> GeneratedImage:
-    """The image in a file from a server."""
+def _decoded(data: bytes) -> GeneratedImage:
     from t2ibench.store.pixels import UnreadableImageError, read_image
 
     try:
         image = read_image(data, ("PNG", "JPEG", "WEBP", "BMP", "GIF", "TIFF"))
     except UnreadableImageError as error:
-        return GeneratedImage(
-            "failed", reason=f"the server's image: {error}", revised_prompt=revised_prompt
-        )
-    return GeneratedImage("ok", image, revised_prompt=revised_prompt)
+        return GeneratedImage("failed", reason=f"the server's image: {error}")
+    return GeneratedImage("ok", image)
 
 
 async def drawn_of(
     item: Item, fetch: Callable[[str], Awaitable[bytes]], key: ApiKey
 ) -> GeneratedImage:
     """The image of an entry of a reply, fetched where it is only named."""
-    revised = None if item.revised_prompt is None else key.hide(item.revised_prompt)
-    if item.blocked is not None:
-        return GeneratedImage("filtered", reason=item.blocked, revised_prompt=revised)
-    if item.broken is not None:
-        return GeneratedImage("failed", reason=item.broken, revised_prompt=revised)
+    image = item.image
     try:
-        data = item.data if item.data is not None else await fetch(item.url or "")
+        data = await fetch(image) if isinstance(image, str) else image
+        found = await asyncio.to_thread(_decoded, data) if isinstance(data, bytes) else data
     except BadReplyError as error:
-        return GeneratedImage("failed", reason=str(error), revised_prompt=revised)
-    return await asyncio.to_thread(drawn, data, revised)
+        found = GeneratedImage("failed", reason=str(error))
+    said = item.revised_prompt
+    return replace(found, revised_prompt=None if said is None else key.hide(said))

@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from t2ibench.arguments import Arguments, PositiveInt, one_of
-from t2ibench.models.generators import passthrough, speed
+from t2ibench.models.generators.passthrough import gathered
+
+# Argument to the name that pipelines give it.
+CALL_NAMES = {
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "true_cfg": "true_cfg_scale",
+    "height": "height",
+    "width": "width",
+    "negative_prompt": "negative_prompt",
+    "max_sequence_length": "max_sequence_length",
+}
+# What each image decides for itself, or what changes the form of the output.
+_OF_AN_IMAGE = (
+    *("prompt", "generator", "output_type", "return_dict", "num_images_per_prompt", "latents"),
+    *("prompt_embeds", "callback", "callback_steps", "callback_on_step_end"),
+)
+_CODE = "t2ibench runs no code that comes with a model."
+_PICKLED = "weights have to be safetensors: others can run code."
+_SECRET = "arguments are stored with the run; log in to the hub instead, or set HTTPS_PROXY."
+# Each of these can run code that comes with a model, or put a secret into run.db.
+_NEVER = {
+    **dict.fromkeys(("trust_remote_code", "custom_pipeline", "custom_revision"), _CODE),
+    **dict.fromkeys(("use_safetensors", "use_onnx"), _PICKLED),
+    **dict.fromkeys(("token", "use_auth_token", "proxies"), _SECRET),
+}
+_REFUSED = {
+    "call": {
+        **_NEVER,
+        **dict.fromkeys(_OF_AN_IMAGE, "t2ibench sets it for each image."),
+        **{name: f"write {key}=… instead." for key, name in CALL_NAMES.items()},
+        "clean_caption": "what it does depends on two further packages, so it is off.",
+    },
+    "load": {
+        **_NEVER,
+        "torch_dtype": "write --dtype instead.",
+        **{key: f"write {key}=… instead." for key in ("variant", "revision")},
+        "safety_checker": "write safety_checker=false instead.",
+    },
+    "cache": {},
+    "hook": {},
+}
 
 
 def _height_and_width(value: Any) -> Any:
@@ -53,9 +93,9 @@ class DiffusersArguments(Arguments):
         offload: Where weights wait: on the device, or in main memory by model, by layer, or only
             those of the text encoders, once the prompts of a shard are encoded.
         compile: Whether torch compiles the denoiser; the first batch takes minutes.
-        channels_last: Whether convolutions see channels last.
-        attention: Back-end of attention: sdpa, or what diffusers calls it, such as xformers.
-        cache: What steps of the denoiser reuse of earlier ones; images are other ones.
+        attention: Back-end of attention, as diffusers calls it.
+        cache: Diffusers' configuration of what steps of the denoiser reuse of earlier ones, such
+            as TaylorSeerCacheConfig; images are other ones.
         hook: A function of the user's own, called with the loaded pipeline (see `hooks`).
         to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
         to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
@@ -73,15 +113,14 @@ class DiffusersArguments(Arguments):
     max_sequence_length: PositiveInt | None = None
     scheduler: _Text | None = None
     lora: _Text | None = None
-    lora_scale: float | None = None
+    lora_scale: float = 1.0
     revision: _Text | None = None
     variant: _Text | None = None
     safety_checker: bool | None = None
-    offload: Annotated[str, one_of("none", "model", "sequential", "text")] | None = None
-    compile: bool | None = None
-    channels_last: bool | None = None
+    offload: Annotated[str, one_of("none", "model", "sequential", "text")] = "none"
+    compile: bool = False
     attention: _Text | None = None
-    cache: Annotated[str, one_of("none", *speed.CACHES)] | None = None
+    cache: _Text | None = None
     hook: _Text | None = None
     to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
     to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
@@ -90,21 +129,32 @@ class DiffusersArguments(Arguments):
 
     @model_validator(mode="before")
     @classmethod
-    def _collected(cls, data: Any) -> Any:
-        return passthrough.collected(data) if isinstance(data, Mapping) else data
+    def _gathered(cls, data: Any) -> Any:
+        return gathered(data, _REFUSED)
+
+    @model_validator(mode="after")
+    def _complete(self) -> DiffusersArguments:
+        for start in ("cache", "hook"):
+            for name in getattr(self, f"to_{start}") if getattr(self, start) is None else ():
+                raise ValueError(f"{start}.{name} needs a {start} to go to: {start}=…")
+        return self
 
     def given(self) -> dict[str, Any]:
         """What the user gave, converted; `size` as height and width."""
         values = super().given()
-        for start, further in (
-            (passthrough.CALL, self.to_call),
-            (passthrough.LOAD, self.to_load),
-            (passthrough.CACHE, self.to_cache),
-            (passthrough.HOOK, self.to_hook),
-        ):
-            values.pop(f"to_{start.rstrip('.')}", None)
-            values |= {f"{start}{name}": value for name, value in further.items()}
+        for start in _REFUSED:
+            values.pop(f"to_{start}", None)
+            further: dict[str, Any] = getattr(self, f"to_{start}")
+            values |= {f"{start}.{name}": value for name, value in further.items()}
+        if not self.compile:
+            values.pop("compile", None)
         if "size" in values:
             height, width = map(int, values.pop("size").split("x"))
             values = {"height": height, "width": width, **values}
         return values
+
+    def call(self) -> dict[str, Any]:
+        """Arguments of the pipeline's call, by its own names."""
+        given = self.given()
+        named = {name: given[key] for key, name in CALL_NAMES.items() if key in given}
+        return {**named, **self.to_call}

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, first_line, shown
-from t2ibench.models.devices import quietly
-from t2ibench.models.generators import passthrough, speed
-from t2ibench.models.generators.load_options import load_options
+from t2ibench.models.devices import quietly, torch_dtype
+from t2ibench.models.generators.passthrough import check_name
+from t2ibench.models.generators.pipeline_arguments import CALL_NAMES, DiffusersArguments
 from t2ibench.models.generators.prompts import without_text_encoders
+from t2ibench.models.generators.speed import speed_up
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.locations import exists, loading
 
-# Argument to the name that pipelines give it.
-CALL_NAMES = {
-    "steps": "num_inference_steps",
-    "guidance": "guidance_scale",
-    "true_cfg": "true_cfg_scale",
-    "height": "height",
-    "width": "width",
-    "negative_prompt": "negative_prompt",
-    "max_sequence_length": "max_sequence_length",
-}
 # They pad every prompt to one length, so that a batch may mix prompts: docs/models/diffusers.md.
 # Others pad to the longest prompt of the batch, which changes images (CogView4), or nobody tried.
 _FIXED_LENGTH = {
@@ -41,10 +32,6 @@ _FIXED_LENGTH = {
     "StableDiffusion3Pipeline",
     *("StableDiffusionPipeline", "StableDiffusionXLPipeline"),
 }
-_VARIANT = (
-    "Weights have to be safetensors; where they are of a variant only, name it: "
-    "--model-args variant=fp16."
-)
 _FRAMES = {"num_frames", "video_length", "num_video_frames"}
 _SOUND = {"audio_duration", "audio_end_in_s", "audio_length_in_s", "lyrics"}
 # Their denoisers are other ones than those that make an image of a prompt alone.
@@ -52,36 +39,74 @@ _FROM_IMAGE = re.compile(
     "Inpaint|InstructPix2Pix|Upscale|SuperResolution|Depth2Img|ControlNet|Adapter|I2I|Fill|Redux"
     "|Refiner|ImageVariation|Marigold|(?<!Flux)Control(?!Net)|ImageEdit"
 )
-_REPORTED = ("steps", "guidance", "true_cfg", "max_sequence_length")
+# Of `from_pretrained`, besides the parts of a pipeline and its settings.
+_LOAD_OPTIONS = {
+    *("cache_dir", "device_map", "disable_mmap", "enable_pag", "force_download"),
+    *("local_files_only", "low_cpu_mem_usage", "max_memory", "mirror", "offload_folder"),
+    *("offload_state_dict", "pag_applied_layers", "quantization_config"),
+}
+_REPORTED = ("num_inference_steps", "guidance_scale", "true_cfg_scale", "max_sequence_length")
+_FASTER = ("compile", "attention", "cache")
 
 
-def load_pipeline(source: str, args: Mapping[str, Any], device: str, dtype: str) -> Any:
+def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str) -> Any:
     """Load a pipeline, ready to be called."""
-    local = ask_hub(source, "model_index.json", args.get("revision"))
-    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
+    local = ask_hub(source, "model_index.json", args.revision)
+    from diffusers import PipelineQuantizationConfig
     from diffusers.utils import logging as diffusers_logging
 
     diffusers_logging.disable_progress_bar()
-    kind = _pipeline_class(source, {**local, "revision": args.get("revision")})
+    kind = _pipeline_class(source, {**local, "revision": args.revision})
     if kind is not None:
         _check_class(kind, source, args)
         _find_moved(kind)
-    with loading(source, _unknown_cause(source), library="diffusers", flag="--model-args"):
-        options = local | load_options(source, kind, args, dtype)
+    hint = (
+        "Give a folder that save_pretrained() of a pipeline wrote."
+        if exists(source)
+        else "Check the name, the connection and (for gated models) `hf auth login`; "
+        "weights have to be safetensors."
+    )
+    with loading(source, hint, library="diffusers", flag="--model-args"):
+        options = {**local, "torch_dtype": torch_dtype(dtype), "use_safetensors": True}
+        named = {"revision": args.revision, "variant": args.variant}
+        options |= {key: value for key, value in named.items() if value} | args.to_load
+        if quantization := args.to_load.get("quantization_config"):
+            options["quantization_config"] = PipelineQuantizationConfig(**quantization)
+        if args.safety_checker is False:
+            options |= {"safety_checker": None, "requires_safety_checker": False}
+        pipeline = _from_pretrained(source, options)
+    check_call(type(pipeline), args)
+    if "prompt" not in inspect.signature(type(pipeline).__call__).parameters:
+        raise T2IBenchError(
+            f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
+            "Give a text-to-image pipeline.",
+        )
+    _set_scheduler(pipeline, args.scheduler)
+    _add_lora(pipeline, args.lora, args.lora_scale)
+    pipeline.set_progress_bar_config(disable=True)
+    if "device_map" not in args.to_load:  # else its parts are where they belong
+        pipeline = _move(pipeline, args.offload, device)
+    speed_up(pipeline, args)
+    return pipeline
+
+
+def _from_pretrained(source: str, options: dict[str, Any]) -> Any:
+    """The pipeline; of weights that are there in 16 bits alone, these."""
+    from diffusers import AutoPipelineForText2Image, DiffusionPipeline
+
+    try:
         try:
-            pipeline = AutoPipelineForText2Image.from_pretrained(source, **options)
+            return AutoPipelineForText2Image.from_pretrained(source, **options)
         except ValueError as error:
             if "AutoPipeline" not in str(error):
                 raise
-            pipeline = DiffusionPipeline.from_pretrained(source, **options)
-    _check_call(pipeline, source, args)
-    _set_scheduler(pipeline, args.get("scheduler"))
-    _add_lora(pipeline, args.get("lora"), float(args.get("lora_scale", 1.0)))
-    pipeline.set_progress_bar_config(disable=True)
-    if "load.device_map" not in args:  # else its parts are where they belong
-        pipeline = _move(pipeline, args.get("offload", "none"), device)
-    speed.speed_up(pipeline, args)
-    return pipeline
+            return DiffusionPipeline.from_pretrained(source, **options)
+    except OSError:
+        if "variant" in options:
+            raise
+        with suppress(Exception):
+            return _from_pretrained(source, {**options, "variant": "fp16"})
+        raise
 
 
 def _find_moved(kind: type[Any]) -> None:
@@ -92,15 +117,6 @@ def _find_moved(kind: type[Any]) -> None:
         from diffusers.pipelines.deprecated import wuerstchen
 
         pipelines.wuerstchen = wuerstchen
-
-
-def _unknown_cause(source: str) -> str:
-    if exists(source):
-        return "Give a folder that save_pretrained() of a pipeline wrote."
-    return (
-        "Check the name, the connection and (for gated models) `hf auth login`; "
-        "weights have to be safetensors."
-    )
 
 
 def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None:
@@ -123,13 +139,13 @@ def _pipeline_class(source: str, options: Mapping[str, Any]) -> type[Any] | None
     return kind if inspect.isclass(kind) else None
 
 
-def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
+def _check_class(kind: type[Any], source: str, args: DiffusersArguments) -> None:
     """Refuse, before any weights are loaded, what makes no images of a prompt."""
-    known = inspect.signature(kind.__call__).parameters
+    known = {*inspect.signature(kind.__call__).parameters}
     name, problem = kind.__name__, None
-    if _FRAMES & set(known):
+    if _FRAMES & known:
         problem = "makes videos"
-    elif "audio" in name.lower() or _SOUND & set(known):
+    elif "audio" in name.lower() or _SOUND & known:
         problem = "makes sound"
     elif _FROM_IMAGE.search(name):
         problem = "needs an image besides the prompt"
@@ -137,7 +153,14 @@ def _check_class(kind: type[Any], source: str, args: Mapping[str, Any]) -> None:
         raise T2IBenchError(
             f"'{source}' is a {name}, which {problem}.", "Give a text-to-image pipeline."
         )
-    passthrough.check_load(kind, args)
+    known = {*inspect.signature(kind).parameters, *_LOAD_OPTIONS}
+    for option, value in args.to_load.items():
+        check_name(f"load.{option}", option, known, name)
+        if isinstance(value, str) and option not in _LOAD_OPTIONS:
+            raise T2IBenchError(
+                f"--model-args: load.{option}={value}: a part of a pipeline cannot be replaced.",
+                f"load.{option}=null leaves it out.",
+            )
 
 
 def mixes_prompts(pipeline: Any) -> bool:
@@ -145,10 +168,10 @@ def mixes_prompts(pipeline: Any) -> bool:
     return type(pipeline).__name__ in _FIXED_LENGTH
 
 
-def call_defaults(pipeline: Any) -> dict[str, Any]:
-    """What a pipeline's call is told where the user says nothing."""
+def call_of(pipeline: Any, args: DiffusersArguments) -> dict[str, Any]:
+    """What a pipeline is called with, besides what each image decides."""
     known = inspect.signature(type(pipeline).__call__).parameters
-    return {"clean_caption": False} if "clean_caption" in known else {}
+    return {**({"clean_caption": False} if "clean_caption" in known else {}), **args.call()}
 
 
 def images_of(output: Any, pipeline: Any) -> Any:
@@ -176,33 +199,12 @@ def _move(pipeline: Any, offload: str, device: str) -> Any:
     return pipeline.to(device)
 
 
-def _check_call(pipeline: Any, source: str, args: Mapping[str, Any]) -> None:
-    """Refuse arguments that this kind of pipeline does not take."""
-    known = inspect.signature(type(pipeline).__call__).parameters
-    taken = sorted(key for key, name in CALL_NAMES.items() if name in known)
-    for key, name in CALL_NAMES.items():
-        if key in args and name not in known:
-            raise T2IBenchError(
-                f"--model-args: {type(pipeline).__name__} takes no {key}.",
-                f"Of these it takes: {', '.join(taken)}.",
-            )
-    passthrough.check_call(type(pipeline), args, CALL_NAMES)
-    _check_cleaning(args)
-    if "prompt" not in known:
-        raise T2IBenchError(
-            f"'{source}' is a {type(pipeline).__name__}, which takes no prompt.",
-            "Give a text-to-image pipeline.",
-        )
-
-
-def _check_cleaning(args: Mapping[str, Any]) -> None:
-    if not args.get(f"{passthrough.CALL}clean_caption"):
-        return
-    if missing := [name for name in ("bs4", "ftfy") if importlib.util.find_spec(name) is None]:
-        raise T2IBenchError(
-            f"--model-args: {passthrough.CALL}clean_caption=true needs {' and '.join(missing)}.",
-            "pip install beautifulsoup4 ftfy",
-        )
+def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:
+    """Refuse arguments that a pipeline's call does not take."""
+    known = {*inspect.signature(kind.__call__).parameters} - {"self"}
+    written = {name: key for key, name in CALL_NAMES.items()}
+    for name in args.call():
+        check_name(written.get(name, f"call.{name}"), name, known, f"{where}{kind.__name__}")
 
 
 def _set_scheduler(pipeline: Any, wanted: str | None) -> None:
@@ -245,41 +247,22 @@ def _add_lora(pipeline: Any, lora: str | None, scale: float) -> None:
 
 
 def effective_settings(
-    pipeline: Any, args: Mapping[str, Any], dtype: str, shape: Sequence[int] | None
+    pipeline: Any, args: DiffusersArguments, dtype: str, shape: Sequence[int] | None
 ) -> dict[str, Any]:
     """What a loaded pipeline really uses."""
-    defaults = {
-        name: parameter.default
-        for name, parameter in inspect.signature(type(pipeline).__call__).parameters.items()
-    }
-    height, width = shape[:2] if shape is not None else _default_size(pipeline, args)
-    settings: dict[str, Any] = {
+    known = inspect.signature(type(pipeline).__call__).parameters
+    used = {**{name: one.default for name, one in known.items()}, **call_of(pipeline, args)}
+    named = {name: used.get(name) for name in _REPORTED}
+    given, further = args.given(), {**args.to_call}
+    if "clean_caption" in known:
+        further["clean_caption"] = False
+    return {
         "pipeline": type(pipeline).__name__,
         "scheduler": type(getattr(pipeline, "scheduler", None)).__name__,
+        **{name: one for name, one in named.items() if isinstance(one, (bool, int, float, str))},
+        "height": shape[0] if shape else given.get("height"),
+        "width": shape[1] if shape else given.get("width"),
+        "dtype": dtype,
+        **{f"call.{name}": value for name, value in further.items()},
+        **{name: value for name, value in given.items() if name.partition(".")[0] in _FASTER},
     }
-    for key in _REPORTED:
-        value = args.get(key, defaults.get(CALL_NAMES[key]))
-        if isinstance(value, (bool, int, float, str)):
-            settings[CALL_NAMES[key]] = value
-    return settings | {
-        **{"height": height, "width": width, "dtype": dtype},
-        **{
-            f"{passthrough.CALL}{name}": value
-            for name, value in {
-                **call_defaults(pipeline),
-                **passthrough.of(args, passthrough.CALL),
-            }.items()
-        },
-        **speed.in_effect(args),
-    }
-
-
-def _default_size(pipeline: Any, args: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Height and width as given, else as pipelines compute their own default."""
-    sample = getattr(pipeline, "default_sample_size", None)
-    if sample is None:
-        model = getattr(pipeline, "unet", None) or getattr(pipeline, "transformer", None)
-        sample = getattr(getattr(model, "config", None), "sample_size", None)
-    factor = getattr(pipeline, "vae_scale_factor", None)
-    usual = sample * factor if isinstance(sample, int) and isinstance(factor, int) else None
-    return args.get("height", usual), args.get("width", usual)

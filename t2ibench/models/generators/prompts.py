@@ -11,6 +11,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from t2ibench.errors import T2IBenchError
@@ -119,31 +120,34 @@ class EncodedPrompts:
     def _encoded(self, bound: inspect.BoundArguments, row: _Row, common: str) -> Any:
         key = _key(row, common)
         if key not in self._known:
-            self._add(key, self._plain(bound, row))
-            self._encode_ahead(bound, row, common)
+            with self._loaded():
+                for other in (row, *self._due(row)):
+                    if _key(other, common) not in self._known:
+                        self._add(_key(other, common), self._plain(bound, other))
         self._known.move_to_end(key)
-        return _moved(self._known[key])
+        return _each(self._known[key], _Stored, lambda one: one.tensor.to(one.device))
 
-    def _encode_ahead(self, bound: inspect.BoundArguments, row: _Row, common: str) -> None:
+    def _due(self, row: _Row) -> list[_Row]:
         """The expected prompts, while the text encoders are there."""
         text = row["prompt"][0] if isinstance(row["prompt"], list) else row["prompt"]
         if not self._ahead or text not in self._expected:
-            return
+            return []
         expected, self._expected = self._expected, ()
-        with self._loaded():
-            for prompt in expected:
-                other = {
-                    name: [prompt] if value == [text] else prompt if value == text else value
-                    for name, value in row.items()
-                }
-                key = _key(other, common)
-                if key not in self._known:
-                    self._add(key, self._plain(bound, other))
+        return [
+            {
+                name: [prompt] if value == [text] else prompt if value == text else value
+                for name, value in row.items()
+            }
+            for prompt in expected
+        ]
 
     def _add(self, key: str, encoded: Any) -> None:
-        kept = _kept(encoded)
-        self._known[key] = kept
-        self._bytes += _size(kept)
+        """Keep tensors in main memory, each with the device it belongs to."""
+        import torch
+
+        stored = _each(encoded, torch.Tensor, lambda one: _Stored(one.device, one.cpu()))
+        self._known[key] = stored
+        self._bytes += _size(stored)
         while self._bytes > self._limit and len(self._known) > 1:
             self._bytes -= _size(self._known.popitem(last=False)[1])
 
@@ -217,32 +221,26 @@ def _only_when_needed(pipeline: Any) -> Callable[[], AbstractContextManager[obje
     import torch
 
     encoders = _text_encoders(pipeline)
-    inside = False
 
-    def set_aside() -> None:
+    def put(device: Any) -> None:
         for name, part in encoders.items():
-            setattr(pipeline, name, None)
-            part.to("cpu")
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+            part.to(device or "cpu")
+            setattr(pipeline, name, part if device else None)
 
     @contextmanager
     def there() -> Iterator[None]:
-        nonlocal inside
-        if inside:
+        if any(getattr(pipeline, name) is not None for name in encoders):
             yield
             return
-        device = pipeline.device
-        inside = True
         try:
-            for name, part in encoders.items():
-                setattr(pipeline, name, part.to(device))
+            put(pipeline.device)
             yield
         finally:
-            inside = False
-            set_aside()
+            put(None)
+            if torch.cuda.is_available():
+                torch.cuda.empty_cache()
 
-    set_aside()
+    put(None)
     return there
 
 
@@ -267,29 +265,17 @@ def _key(row: _Row, common: str) -> str:
     return f"{sorted(row.items())!r} {common}"
 
 
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value with its tensors changed."""
-    import torch
-
-    if isinstance(value, (list, tuple)):
-        return type(value)(_each(one, change) for one in value)
-    return change(value) if isinstance(value, torch.Tensor) else value
-
-
-def _kept(value: Any) -> Any:
-    """A value whose tensors lie in main memory, each with the device it belongs to."""
-    return _each(value, lambda tensor: _Stored(tensor.device, tensor.cpu()))
-
-
+@dataclass(frozen=True, slots=True)
 class _Stored:
-    def __init__(self, device: Any, tensor: Any) -> None:
-        self.device, self.tensor = device, tensor
+    device: Any
+    tensor: Any
 
 
-def _moved(value: Any) -> Any:
+def _each(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+    """A value with everything of a kind in it changed."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_moved, value))
-    return value.tensor.to(value.device) if isinstance(value, _Stored) else value
+        return type(value)(_each(one, kind, change) for one in value)
+    return change(value) if isinstance(value, kind) else value
 
 
 def _size(value: Any) -> int:

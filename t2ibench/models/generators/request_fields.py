@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from t2ibench.models.generators.hosted import HostedArguments
 from t2ibench.models.generators.image_replies import refused_field
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.models.server_errors import Reply, UnusableServerError, one_line
+
+if TYPE_CHECKING:
+    from t2ibench.models.generators.hosted import HostedArguments
 
 # Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
 _NAMES = {

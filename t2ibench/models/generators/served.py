@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
-from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator
-from t2ibench.models.generators.image_server import ImageCall, ImageServer, check_local
+from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, check_local
 from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import Reply, UnusableServerError
 from t2ibench.models.servers import OpenAiServer, Server, checked_address
@@ -42,20 +40,18 @@ def _openai(request: Request[HostedArguments]) -> HostedGenerator:
     if request.recorded:
         check_local("openai", model, server.base_url)
 
-    async def call(asked: ImageCall) -> Reply:
-        fields: dict[str, Any] = {**asked.optional, **({"n": asked.n} if asked.n > 1 else {})}
+    async def call(prompt: str, optional: dict[str, Any], key: str) -> Reply:
         raw = await server.client.images.with_raw_response.generate(
             model=model,
-            prompt=asked.prompt,
-            extra_body=fields,
-            extra_headers={"Idempotency-Key": asked.idempotency_key},
+            prompt=prompt,
+            extra_body=optional,
+            extra_headers={"Idempotency-Key": key},
         )
         response = raw.http_response
         return Reply(response.status_code, response.content, server.key)
 
     settings = {"model": model, "url": server.where}
-    backend = ImageServer(server, call, args, settings, wishes=_WISHES)
-    return HostedGenerator(request.spec, backend, args, request.seed)
+    return HostedGenerator(request, server, call, settings, wishes=_WISHES)
 
 
 def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
@@ -63,9 +59,9 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
         check_local("litellm", request.source, None)
     server = LitellmServer(request.source, request.args)
 
-    async def call(asked: ImageCall) -> Reply:
+    async def call(prompt: str, optional: dict[str, Any], _: str) -> Reply:
         found = await server.library.aimage_generation(
-            prompt=asked.prompt, n=asked.n, **server.given(), **asked.optional
+            prompt=prompt, n=1, **server.given(), **optional
         )
         rows = [{name: getattr(row, name, None) for name in _FIELDS} for row in found.data or ()]
         cost = (getattr(found, "_hidden_params", None) or {}).get("response_cost")
@@ -76,8 +72,7 @@ def _litellm(request: Request[HostedArguments]) -> HostedGenerator:
     known = prices.get("output_cost_per_image") or prices.get("input_cost_per_image")
     settings = {"model": request.source, "url": server.address, "library": "litellm"}
     price = None if known is None else float(known)
-    backend = ImageServer(server, call, request.args, settings, price=price)
-    return HostedGenerator(request.spec, backend, request.args, request.seed)
+    return HostedGenerator(request, server, call, settings, price=price)
 
 
 def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
@@ -85,8 +80,6 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     args = request.args
-    if args.n > 1:
-        raise T2IBenchError("--model-args: n: hf: gives one image a request.", "Leave n out.")
     address = checked_address(args.base_url) if args.base_url else None
     if request.recorded:
         check_local("hf", request.source, address)
@@ -100,19 +93,19 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         timeout=float(args.timeout),
     )
 
-    async def call(asked: ImageCall) -> Image:
+    async def call(prompt: str, optional: dict[str, Any], _: str) -> Image:
         if not key and address is None:
             raise UnusableServerError(
                 f"{request.spec} needs a token of Hugging Face, and {key.variable} is not set.",
                 f"Set it with `export {key.variable}=…`, or run `hf auth login`.",
             )
-        given = dict(asked.optional)
+        given = dict(optional)
         width, _, height = str(given.pop("size", "")).partition("x")
         sides: dict[str, Any] = (
             {"width": int(width), "height": int(height)} if width.isdigit() else {}
         )
         own = {name: given.pop(name) for name in list(given) if name in _OF_THE_HUB}
-        found = await client.text_to_image(asked.prompt, **sides, **own, extra_body=given or None)
+        found = await client.text_to_image(prompt, **sides, **own, extra_body=given or None)
         return as_rgb(found)
 
     server = Server(
@@ -122,8 +115,7 @@ def _hub(request: Request[InferenceArguments]) -> HostedGenerator:
         hopeless=(OfflineModeIsEnabled, ValueError, KeyError, ImportError, NotImplementedError),
     )
     settings = {"model": request.source, "url": address, "provider": args.provider}
-    backend = ImageServer(server, call, args, settings)
-    return HostedGenerator(request.spec, backend, args, request.seed)
+    return HostedGenerator(request, server, call, settings)
 
 
 ADAPTER = Adapter(

@@ -1,4 +1,4 @@
-"""What makes a pipeline faster and its images other ones, if only by rounding.
+"""What makes a pipeline faster and its images other ones, if only by rounding: diffusers' own.
 
 All of it is part of the fingerprint, and of the settings in effect.
 """
@@ -6,169 +6,83 @@ All of it is part of the fingerprint, and of the settings in effect.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.devices import quietly
-from t2ibench.models.generators import passthrough
+from t2ibench.models.generators.passthrough import check_name
+from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 
-SDPA = "sdpa"
 _DENOISERS = ("unet", "transformer", "transformer_2", "prior", "decoder")
-# Argument to diffusers' configuration, and what t2ibench sets in it.
-CACHES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "first_block": ("FirstBlockCacheConfig", {}),
-    "taylorseer": ("TaylorSeerCacheConfig", {}),
-    "mag": ("MagCacheConfig", {}),
-    "pyramid": ("PyramidAttentionBroadcastConfig", {"spatial_attention_block_skip_range": 2}),
-    # Told otherwise, it takes half of a batch for the unconditional half.
-    "faster": ("FasterCacheConfig", {"is_guidance_distilled": True, "tensor_format": "BCHW"}),
-}
-# Whether a step is skipped follows from a mean over the whole batch.
-_ONE_AT_A_TIME = {"first_block"}
-_NAMES = ("compile", "channels_last", "attention", "cache")
+# Whether they skip a step does not follow from a mean over the whole batch.
+_TOGETHER = {"TaylorSeerCacheConfig", "MagCacheConfig", "PyramidAttentionBroadcastConfig"}
 
 
-def in_effect(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that change images, without those that say what is so anyway."""
-    kept = {key: args[key] for key in _NAMES if args.get(key) not in {None, False, SDPA, "none"}}
-    if "cache" in kept:
-        options = passthrough.of(args, passthrough.CACHE)
-        kept |= {f"{passthrough.CACHE}{name}": value for name, value in options.items()}
-    return kept
-
-
-def neutral(args: Mapping[str, Any]) -> list[str]:
-    """The arguments that say what is so anyway, and belong into no fingerprint."""
-    kept = in_effect(args)
-    return [
-        key
-        for key in args
-        if (key in _NAMES or key.startswith(passthrough.CACHE)) and key not in kept
-    ]
-
-
-def one_at_a_time(args: Mapping[str, Any]) -> bool:
+def one_at_a_time(args: DiffusersArguments) -> bool:
     """Whether images would depend on those beside them in a batch."""
-    return args.get("cache") in _ONE_AT_A_TIME
+    return args.cache is not None and args.cache not in _TOGETHER
 
 
-def speed_up(pipeline: Any, args: Mapping[str, Any]) -> None:
+def speed_up(pipeline: Any, args: DiffusersArguments) -> None:
     """Have a pipeline use what its arguments ask for."""
-    wanted = in_effect(args)
-    if not wanted:
-        return
-    denoisers = list(_denoisers(pipeline))
-    if not denoisers:
-        raise T2IBenchError(
-            f"--model-args: {type(pipeline).__name__} takes no {next(iter(wanted))}: it has no "
-            "unet or transformer."
-        )
-    if "channels_last" in wanted:
-        _channels_last([*denoisers, getattr(pipeline, "vae", None)])
-    if "attention" in wanted:
-        for denoiser in denoisers:
-            _set_attention(denoiser, wanted["attention"])
-    if "cache" in wanted:
-        _set_cache(pipeline, denoisers, wanted["cache"], args)
-    if "compile" in wanted:
-        _compile(denoisers)
+    ways = {"attention": _set_attention, "cache": _set_cache, "compile": _compile}
+    wanted = [name for name in ways if getattr(args, name)]
+    parts = [getattr(pipeline, name, None) for name in _DENOISERS] if wanted else []
+    denoisers = [part for part in parts if hasattr(part, "parameters")]
+    for name in wanted:
+        where = f"--model-args: {name}={getattr(args, name)}"
+        if not denoisers:
+            raise T2IBenchError(f"{where}: a {type(pipeline).__name__} has no denoiser for it.")
+        for part in denoisers:
+            try:
+                with quietly():
+                    ways[name](part, pipeline, args)
+            except T2IBenchError:
+                raise
+            except Exception as error:
+                raise T2IBenchError(
+                    f"{where} cannot be used with a {type(part).__name__} here: "
+                    f"{first_line(error)}",
+                    "What a cache needs is given as cache.NAME=VALUE." if name == "cache" else None,
+                ) from error
 
 
-def _denoisers(pipeline: Any) -> Iterator[Any]:
-    for name in _DENOISERS:
-        part = getattr(pipeline, name, None)
-        if part is not None and hasattr(part, "parameters"):
-            yield part
-
-
-def _channels_last(parts: list[Any]) -> None:
-    import torch
-
-    for part in parts:
-        if part is not None and hasattr(part, "parameters"):
-            part.to(memory_format=torch.channels_last)
-
-
-def _set_attention(denoiser: Any, name: str) -> None:
+def _set_attention(denoiser: Any, _: Any, args: DiffusersArguments) -> None:
     from diffusers import attention_backend
     from diffusers.models.attention_dispatch import AttentionBackendName
 
-    known = sorted(
-        str(one.value) for one in AttentionBackendName if not one.value.endswith("_hub")
-    )  # the others run code from the hub
-    if name not in known:
-        raise T2IBenchError(
-            f"--model-args: attention={name}: expected sdpa or a back-end of diffusers."
-            f"{did_you_mean(name, known)}",
-            f"It has: {', '.join(known)}.",
-        )
-    choosing = [
-        module
-        for module in denoiser.modules()
-        if hasattr(getattr(module, "processor", None), "_attention_backend")
-    ]
-    try:
-        with quietly():
-            if choosing:
-                with attention_backend(name):  # else it would be every later model's, too
-                    denoiser.set_attention_backend(name)
-                return
-            if name == "xformers":
-                denoiser.enable_xformers_memory_efficient_attention()
-                return
-    except Exception as error:
-        raise T2IBenchError(
-            f"--model-args: attention={name} cannot be used here: {first_line(error)}",
-            "Omit it to use PyTorch's own attention.",
-        ) from error
-    raise T2IBenchError(
-        f"--model-args: attention={name}: a {type(denoiser).__name__} takes xformers or sdpa only."
-    )
+    wanted = str(args.attention)
+    # The others run code from the hub.
+    known = sorted(one.value for one in AttentionBackendName if not one.value.endswith("_hub"))
+    check_name(f"attention={wanted}", wanted, known)
+    parts = (getattr(part, "processor", None) for part in denoiser.modules())
+    if not any(hasattr(part, "_attention_backend") for part in parts):
+        raise ValueError("its attention has no back-ends to choose from")
+    with attention_backend(wanted):  # else it would be every later model's, too
+        denoiser.set_attention_backend(wanted)
 
 
-def _set_cache(pipeline: Any, denoisers: list[Any], name: str, args: Mapping[str, Any]) -> None:
+def _set_cache(denoiser: Any, pipeline: Any, args: DiffusersArguments) -> None:
     import diffusers
 
-    lacking = [one for one in denoisers if not hasattr(one, "enable_cache")]
-    if lacking:
-        raise T2IBenchError(
-            f"--model-args: cache={name}: a {type(lacking[0]).__name__} has no caches."
-        )
-    kind, defaults = CACHES[name]
-    config_class = getattr(diffusers, kind)
-    options = {**defaults, **passthrough.of(args, passthrough.CACHE)}
-    known = set(inspect.signature(config_class).parameters)
-    for option in options.keys() - known:
-        raise T2IBenchError(
-            f"--model-args: cache={name} takes no {passthrough.CACHE}{option}."
-            f"{did_you_mean(option, known)}",
-            f"It takes: {', '.join(sorted(known))}.",
-        )
-    if "current_timestep_callback" in known:
-        options["current_timestep_callback"] = lambda: pipeline.current_timestep
-    if "num_inference_steps" in known:
+    ends = ("CacheConfig", "BroadcastConfig")
+    known = [one for one in dir(diffusers) if one.endswith(ends)]
+    check_name(f"cache={args.cache}", str(args.cache), known)
+    kind = getattr(diffusers, str(args.cache))
+    options = inspect.signature(kind).parameters
+    for name in args.to_cache:
+        check_name(f"cache.{name}", name, options, str(args.cache))
+    given = dict(args.to_cache)
+    if "current_timestep_callback" in options:
+        given["current_timestep_callback"] = lambda: pipeline.current_timestep
+    if "num_inference_steps" in options:
         steps = inspect.signature(type(pipeline).__call__).parameters["num_inference_steps"]
-        options.setdefault("num_inference_steps", args.get("steps", steps.default))
-    if name == "mag" and "Flux" in type(pipeline).__name__:
-        from diffusers.hooks.mag_cache import FLUX_MAG_RATIOS
-
-        options.setdefault("mag_ratios", FLUX_MAG_RATIOS)
-    try:
-        for denoiser in denoisers:
-            with quietly():
-                denoiser.enable_cache(config_class(**options))
-    except Exception as error:
-        raise T2IBenchError(
-            f"--model-args: cache={name} cannot be used with {type(pipeline).__name__}: "
-            f"{first_line(error)}",
-            f"What it needs is given as {passthrough.CACHE}NAME=VALUE; see diffusers' {kind}.",
-        ) from error
+        given.setdefault("num_inference_steps", args.steps or steps.default)
+    denoiser.enable_cache(kind(**given))
 
 
-def _compile(denoisers: list[Any]) -> None:
-    for denoiser in denoisers:
-        if getattr(denoiser, "_repeated_blocks", None):
-            denoiser.compile_repeated_blocks()  # a fraction of the time that all of it takes
-        else:
-            denoiser.compile()
+def _compile(denoiser: Any, *_: Any) -> None:
+    if getattr(denoiser, "_repeated_blocks", None):
+        denoiser.compile_repeated_blocks()  # a fraction of the time that all of it takes
+    else:
+        denoiser.compile()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.models.adapter import Adapter, Listed, Request, listed
-from t2ibench.models.judges.aliases import ALIASES
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
@@ -25,6 +27,41 @@ __all__ = [
     "unreachable_classes",
 ]
 
+_BYTES = 2  # of a parameter, in 16 bits
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAlias:
+    """A short name for a vision-language model of transformers.
+
+    Attributes:
+        source: Hub id.
+        description: What it is.
+        licence: Of the weights, as their makers call it.
+        billions: Parameters, in billions and rounded.
+    """
+
+    source: str
+    description: str
+    licence: str
+    billions: float
+
+    @property
+    def spec(self) -> str:
+        """The judge it stands for, as it is recorded."""
+        return f"vlm:{self.source}"
+
+    def line(self) -> str:
+        """Description and source, for `t2ibench ls judges`."""
+        return f"{self.description} ({self.source})"
+
+    def facts(self) -> dict[str, str]:
+        """Memory of the weights in 16 bits and licence, for `t2ibench ls judges`."""
+        return {"weights": f"{_BYTES * self.billions:.0f} GB", "licence": self.licence}
+
+
+_ROWS = yaml.safe_load(Path(__file__).with_name("aliases.yaml").read_bytes())
+ALIASES: dict[str, JudgeAlias] = {name: JudgeAlias(**row) for name, row in _ROWS.items()}
 DEFAULT_JUDGE = ALIASES["qwen3-vl-4b"].spec
 JUDGES: Registry[Adapter[Judge]] = Registry(
     "judge",
@@ -81,14 +118,6 @@ def describe_judges() -> Iterator[Listed]:
                     yield Listed(name, alias.line(), "t2ibench", alias.facts())
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """A judge by its name, with the arguments that it takes."""
-
-    adapter: Adapter[Any]
-    request: Request[Any]
-
-
 def create_judges(
     specs: Sequence[str | Judge],
     args: Mapping[str, Any] | None = None,
@@ -99,31 +128,24 @@ def create_judges(
     recorded: bool = False,
 ) -> list[Judge]:
     """Make judges."""
-    judges: list[Judge] = []
-    for item in _named(specs, args or {}, device, dtype, encoders, recorded):
-        if isinstance(item, _Named):
-            judges.append(made(item.adapter, item.request, Judge, "judge"))
-        else:
-            judges.append(item)
-    return judges
+    where: dict[str, Any] = {"device": device, "dtype": dtype, "encoders": tuple(encoders)}
+    return [
+        made(*item, Judge, "judge") if isinstance(item, tuple) else item
+        for item in _requested(specs, args or {}, recorded=recorded, **where)
+    ]
 
 
 def check_judges(specs: Sequence[str | Judge], args: Mapping[str, Any] | None = None) -> None:
     """Check names, arguments and files without loading a model."""
-    for item in _named(specs, args or {}, None, None, (), False):
-        if isinstance(item, _Named) and item.adapter.check is not None:
-            item.adapter.check(item.request)
+    for item in _requested(specs, args or {}):
+        if isinstance(item, tuple) and item[0].check is not None:
+            item[0].check(item[1])
 
 
-def _named(
-    specs: Sequence[str | Judge],
-    args: Mapping[str, Any],
-    device: str | None,
-    dtype: str | None,
-    encoders: Sequence[str | Encoder],
-    recorded: bool,
-) -> list[_Named | Judge]:
-    """Every judge: those given as objects as they are, the others with their arguments."""
+def _requested(
+    specs: Sequence[str | Judge], args: Mapping[str, Any], *, recorded: bool = False, **where: Any
+) -> Iterator[tuple[Adapter[Any], Request[Any]] | Judge]:
+    """Every judge: those given as objects as they are, the others with what they are made of."""
     resolved: dict[Any, ResolvedAdapter | Judge] = {}
     for spec in specs:
         if isinstance(spec, str):
@@ -131,31 +153,17 @@ def _named(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    _check_keys(
-        args,
-        {
-            name: judge.adapter
-            for name, judge in resolved.items()
-            if isinstance(judge, ResolvedAdapter)
-        },
-    )
-    return [
-        _Named(
-            judge.adapter,
-            Request(
-                spec=spec,
-                source=judge.source,
-                args=_read(judge.adapter, args, spec),
-                device=device,
-                dtype=dtype,
-                encoders=tuple(encoders),
-                recorded=recorded,
-            ),
-        )
-        if isinstance(judge, ResolvedAdapter)
-        else judge
-        for spec, judge in resolved.items()
-    ]
+    named = {name: one for name, one in resolved.items() if isinstance(one, ResolvedAdapter)}
+    _check_keys(args, {name: one.adapter for name, one in named.items()})
+    for name, judge in resolved.items():
+        if isinstance(judge, ResolvedAdapter):
+            adapter, source = judge
+            fields, free = adapter.Args.model_fields, _takes_any(adapter)
+            accepted = {key: one for key, one in args.items() if free or key in fields}
+            read = read_args(adapter.Args, accepted, name, flag=_FLAG)
+            yield adapter, Request(name, source, read, recorded=recorded, **where)
+        else:
+            yield judge
 
 
 def _takes_any(adapter: Adapter[Any]) -> bool:
@@ -174,15 +182,6 @@ def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -
                 f"{did_you_mean(key, known)}",
                 f"It takes: {', '.join(sorted(known)) or 'none'}.",
             )
-
-
-def _read(adapter: Adapter[Any], args: Mapping[str, Any], spec: str) -> Any:
-    accepted = {
-        key: value
-        for key, value in args.items()
-        if key in adapter.Args.model_fields or _takes_any(adapter)
-    }
-    return read_args(adapter.Args, accepted, spec, flag=_FLAG)
 
 
 def answers_in_words(spec: str) -> bool:

