@@ -402,13 +402,13 @@ def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
     assert known["rewritten"] == f"{known['prompt']} at night"
     queue = GenerationQueue(collection)
     assert queue.can_generate(0)
-    count = len(collection.pictures)
+    count = len(collection.gallery.pictures)
     job = queue.start(0, "a photo of a nurse", 2)
     for _ in range(600):
         if job.state in {"done", "failed"}:
             break
         time.sleep(0.05)
-    assert (job.state, job.reason, len(collection.pictures)) == ("done", "", count + 2)
+    assert (job.state, job.reason, len(collection.gallery.pictures)) == ("done", "", count + 2)
     stored = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
     assert stored["a photo of a nurse"] == "a photo of a nurse"
 

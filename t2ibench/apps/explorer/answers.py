@@ -1,161 +1,184 @@
-"""The addresses for finding images: ranks, maps, scores, sweeps, pairs and cards.
-
-Each answer is worked out in a thread, so that a long one holds up no other.
-"""
+"""What is answered to each question of the page; knows nothing of the network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+import numpy as np
+import yaml
 
 from t2ibench.apps.explorer.card import card
-from t2ibench.apps.explorer.discovery import Sweep, anchors_of, filled, sweep
-from t2ibench.apps.explorer.gallery import Galleries, WrongQuestionError
-from t2ibench.apps.explorer.nearby import Maps, ranked, shared_by
+from t2ibench.apps.explorer.discovery import Sweep, compared, filled, sweep
+from t2ibench.apps.explorer.generation import GenerationQueue
+from t2ibench.apps.explorer.nearby import Axes, fit_axes, on_map, ranked, shared_by
 from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds
-from t2ibench.apps.explorer.phrases import phrases
+from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.questions import (
     MOST_RUNS,
-    Ask,
     CardAsk,
+    CombineAsk,
     DiscoverAsk,
+    EvaluateAsk,
+    GenerateAsk,
     PairsAsk,
     RankAsk,
+    SimilaritiesAsk,
     SuggestAsk,
 )
-from t2ibench.apps.explorer.reference import Reference
+from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
-from t2ibench.apps.explorer.source import Collection
+from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.apps.explorer.tree import Export, task_from_export
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import similarity
 
-AskT = TypeVar("AskT", bound=Ask)
-_UNKNOWN = JSONResponse({"error": "not found"}, status_code=404)
+_JOBS = 100  # that may wait
 
 
 class Answers:
-    """The routes for finding images.
+    """Answers about one collection.
 
     Args:
         collection: The images.
-        reference: The reference words of anchors.
-        first: Prompts of the first anchors; images that are no prompt's have their reference.
+        first: Prompts of the first anchors.
+        device: Where the generator runs.
     """
 
-    def __init__(self, collection: Collection, reference: Reference, first: Sequence[str]) -> None:
-        self._collection = collection
-        self._reference = reference
-        self._first = list(first)
-        self._galleries = Galleries(collection)
-        self._maps = Maps()
+    def __init__(
+        self, collection: Collection, first: Sequence[str], device: str | None = None
+    ) -> None:
+        self.collection = collection
+        self._queue = GenerationQueue(collection, device)
+        self._reference = Reference(collection)
+        self._first = self._reference.of(first)
         self._scores = Scores(collection)
+        self._axes: dict[int, Axes] = {}
+        # Now, so that the first question does not wait for it.
+        score_texts(collection, Question([], first, self._reference.texts(first)))
 
-    def routes(self) -> list[Route]:
-        """Every address."""
-        return [
-            Route("/api/rank", self.rank, methods=["POST"]),
-            Route("/api/map", self.map),
-            Route("/api/scores", self.scores),
-            Route("/api/scores/{task}", self.task),
-            Route("/api/tested", self.tested),
-            Route("/api/image/{number:int}/scores", self.image),
-            Route("/api/discover", self.discover, methods=["POST"]),
-            Route("/api/suggest", self.suggest, methods=["POST"]),
-            Route("/api/pairs", self.pairs, methods=["POST"]),
-            Route("/api/card", self.card, methods=["POST"]),
-        ]
+    def images(self) -> dict[str, Any]:
+        """Prompts, and for every image its prompt, index and source."""
+        gallery = self.collection.gallery
+        columns = (gallery.prompts, gallery.indices, gallery.sources)
+        return {
+            "sources": [
+                {"name": source.name, "draws": self._queue.can_generate(number)}
+                for number, source in enumerate(self.collection.sources)
+            ],
+            "encoder": self.collection.encoder.name,
+            "prompts": list(gallery.codes),
+            "images": np.stack(columns, axis=1).tolist(),
+        }
 
-    async def rank(self, request: Request) -> Response:
-        """Every image of a run by its similarity to a text or to another image."""
-        return await _answer(request, RankAsk, self._ranked)
+    def evaluate(self, asked: EvaluateAsk) -> dict[str, Any]:
+        """Text and scores of every node of a tree; None for a node without text."""
+        texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
+        known = {name: text for name, text in texts.items() if text}
+        question = Question(
+            list(known.values()),
+            asked.anchors,
+            self._reference.texts(asked.anchors),
+            [text for _, text in asked.tree.concepts(asked.anchors)],
+            asked.names if len(asked.names) == len(asked.anchors) else asked.anchors,
+        )
+        scores = dict(zip(known, score_texts(self.collection, question), strict=True))
+        return {"nodes": [{"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()]}
 
-    def _ranked(self, asked: RankAsk) -> dict[str, Any]:
-        self._check_run(asked.run)
-        gallery = self._galleries.now()
-        ids = gallery.of_run(asked.run, asked.prompts)
-        if asked.image is None:
-            return ranked(gallery, ids, self._collection.texts([asked.text or ""])[0])
-        if asked.image >= len(gallery.pictures):
-            raise WrongQuestionError(f"no image has the number {asked.image}")
-        return ranked(gallery, ids, gallery.rows[asked.image], asked.image)
+    def similarities(self, asked: SimilaritiesAsk) -> bytes:
+        """Similarities of texts with all images: float32, one text after the other."""
+        return similarities(self.collection, asked.texts).astype("<f4").tobytes()
 
-    def map(self, request: Request) -> Response:
+    def text(self, asked: CombineAsk) -> dict[str, Any]:
+        """The text of several branches together."""
+        try:
+            return {"text": asked.tree.text(asked.nodes)}
+        except KeyError as error:
+            raise T2IBenchError(f"The tree has no node {error}.") from None
+
+    def export(self, asked: Export) -> str:
+        """The tree as a task file."""
+        anchors = [anchor.prompt for anchor in asked.anchors]
+        task = task_from_export(asked, self._reference.of(anchors))
+        return yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
+
+    def generate(self, asked: GenerateAsk) -> dict[str, Any]:
+        """Start an inverse query: generate further images of a text."""
+        known = asked.source < len(self.collection.sources)
+        if not known or not self._queue.can_generate(asked.source):
+            raise T2IBenchError("No model is available to generate images.")
+        if self._queue.waiting() >= _JOBS:
+            raise T2IBenchError("Too many texts are waiting for their images.")
+        return {"job": self._queue.start(asked.source, asked.text, asked.count).id}
+
+    def jobs(self) -> dict[str, Any]:
+        """The jobs, and how many images there are now."""
+        return {"jobs": self._queue.jobs(), "images": len(self.collection.gallery.pictures)}
+
+    def rank(self, asked: RankAsk) -> dict[str, Any]:
+        """Every image of a run by its likeness to another image."""
+        return ranked(self._gallery(asked.run), asked.image, asked.run)
+
+    def map(self, run: int) -> dict[str, Any]:
         """Where the images of a run lie on its two principal axes."""
-        return JSONResponse(self._maps.of(self._galleries.now(), self._run_of(request)))
+        gallery = self._gallery(run)
+        return on_map(gallery, run, self._axes_of(gallery, run))
 
-    def scores(self, request: Request) -> Response:
+    def _axes_of(self, gallery: Gallery, run: int) -> Axes:
+        if run not in self._axes:
+            self._axes[run] = fit_axes(gallery.rows, gallery.of_run(run))
+        return self._axes[run]
+
+    def scores(self, run: int) -> dict[str, Any]:
         """The tasks of a run with their results."""
-        return JSONResponse(self._scores.all(self._run_of(request)))
+        self._gallery(run)
+        return self._scores.all(run)
 
-    def task(self, request: Request) -> Response:
+    def task(self, run: int, name: str, row: str) -> dict[str, Any] | None:
         """The images behind the score of a task."""
-        run, row = self._run_of(request), request.query_params.get("row", "")
-        task = self._scores.task(run, request.path_params["task"])
-        if task is None:
-            return _UNKNOWN
-        return JSONResponse(self._scores.of_images(self._galleries.now(), run, task, row))
+        gallery, task = self._gallery(run), self._scores.task(run, name)
+        return None if task is None else self._scores.of_images(gallery, run, task, row)
 
-    def tested(self, request: Request) -> Response:
+    def tested(self, run: int, words: str) -> dict[str, Any]:
         """What the tests of a run found about a word."""
-        words = request.query_params.get("words", "")[:200]
-        return JSONResponse({"rows": self._scores.of_words(self._run_of(request), words)})
+        self._gallery(run)
+        return {"rows": self._scores.of_words(run, words[:200])}
 
-    def image(self, request: Request) -> Response:
+    def image(self, number: int) -> dict[str, Any] | None:
         """What every task says of one image."""
-        gallery, number = self._galleries.now(), int(request.path_params["number"])
-        if number >= len(gallery.pictures):
-            return _UNKNOWN
-        return JSONResponse(self._scores.of_image(gallery, number))
+        gallery = self.collection.gallery
+        known = number < len(gallery.pictures)
+        return self._scores.of_image(gallery, number) if known else None
 
-    async def discover(self, request: Request) -> Response:
+    def discover(self, asked: DiscoverAsk) -> dict[str, Any]:
         """A sweep over many words."""
-        return await _answer(request, DiscoverAsk, self._swept)
-
-    def _swept(self, asked: DiscoverAsk) -> dict[str, Any]:
-        self._check_run(asked.run)
-        gallery, members = self._galleries.now(), asked.members()
-        anchors = anchors_of(gallery, asked.run, members)
-        named = [one[0] for one in members if len(one) == 1 and isinstance(one[0], str)]
-        known = self._reference.of(named if len(named) == len(members) else self._first)
+        gallery = self._gallery(asked.run)
+        anchors = compared(gallery, asked.run, asked.anchors)
+        known = self._reference.of(asked.anchors)
         reference = self._reference.words(known)
-        shipped = asked.words == "everyday"
         words = (
             phrases(self._reference.lists, reference)
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        question = Sweep(words, reference, asked.template or known.template, asked.fdr, shipped)
-        return sweep(gallery, anchors, question, self._collection.texts)
+        question = Sweep(words, reference, known.template, asked.words == "everyday")
+        return sweep(gallery, anchors, question, self.collection.texts)
 
-    async def suggest(self, request: Request) -> Response:
+    def suggest(self, asked: SuggestAsk) -> dict[str, Any]:
         """What a selection of images has in common."""
-        return await _answer(request, SuggestAsk, self._suggested)
-
-    def _suggested(self, asked: SuggestAsk) -> dict[str, Any]:
-        self._check_run(asked.run)
-        gallery = self._galleries.now()
+        gallery = self._gallery(asked.run)
         chosen = gallery.numbers(asked.ids, asked.run)
-        known = self._reference.of(self._first)
-        everyday = self._reference.words(known)
+        everyday = self._reference.words(self._first)
         # Single words: a phrase such as "gay girl" would be a guess about who is shown.
         named = [one for one in phrases(self._reference.lists, everyday) if " " not in one]
         words = [*named, *everyday]
-        texts = self._collection.texts(filled(known.template, words))
-        axes = self._maps.axes(gallery, asked.run)
+        texts = self.collection.texts(filled(self._first.template, words))
+        axes = self._axes_of(gallery, asked.run)
         return shared_by(gallery, chosen, asked.run, axes, words, texts)
 
-    async def pairs(self, request: Request) -> Response:
+    def pairs(self, asked: PairsAsk) -> dict[str, Any]:
         """The same prompts and seeds in two runs."""
-        return await _answer(request, PairsAsk, self._paired)
-
-    def _paired(self, asked: PairsAsk) -> dict[str, Any]:
-        for run in asked.runs:
-            self._check_run(run)
-        gallery, sources = self._galleries.now(), self._collection.sources
+        gallery, sources = self._gallery(max(asked.runs)), self.collection.sources
         seeds = same_seeds(*(sources[run] for run in asked.runs))
         found = [] if seeds is False else pairs_of(gallery, asked.runs, asked.prompts)
         values, what, poles = None, "", None
@@ -164,54 +187,27 @@ class Answers:
             what, poles = "lean", [asked.anchors[1], asked.anchors[0]]
         elif asked.text is not None:
             rows = gallery.rows[[number for pair in found for number in pair.ids]]
-            values = similarity(rows, self._collection.texts([asked.text]))[0].reshape(-1, 2)
+            values = similarity(rows, self.collection.texts([asked.text]))[0].reshape(-1, 2)
             what = "similarity"
         numbers = [None] * len(found) if values is None else values.round(4).tolist()
-        told = [
-            {"prompt": pair.prompt, "index": pair.index, "ids": list(pair.ids), "values": both}
-            for pair, both in zip(found, numbers, strict=True)
-        ]
         return {
-            "pairs": told,
+            "pairs": [
+                {"prompt": pair.prompt, "index": pair.index, "ids": list(pair.ids), "values": both}
+                for pair, both in zip(found, numbers, strict=True)
+            ],
             "difference": None if values is None else difference(found, values),
             "same_seeds": seeds,
             "what": what,
             "poles": poles,
         }
 
-    async def card(self, request: Request) -> Response:
+    def card(self, asked: CardAsk) -> str:
         """An evidence card."""
-        body = await request.body()
+        gallery = self._gallery(asked.run)
+        return card(self.collection, gallery, self._scores, self._reference, asked)
 
-        def work() -> Response:
-            asked = CardAsk.model_validate_json(body)
-            self._check_run(asked.run)
-            drawn = card(
-                self._collection, self._galleries.now(), self._scores, self._reference, asked
-            )
-            return Response(drawn, media_type="image/svg+xml")
-
-        return await run_in_threadpool(work)
-
-    def _run_of(self, request: Request) -> int:
-        text = request.query_params.get("run", "0")
-        if not (text.isascii() and text.isdigit() and len(text) < 4):
-            raise WrongQuestionError("run: a number is expected")
-        self._check_run(int(text))
-        return int(text)
-
-    def _check_run(self, run: int) -> None:
-        if run >= min(len(self._collection.sources), MOST_RUNS):
-            raise WrongQuestionError(f"there is no run {run}")
-
-
-async def _answer(
-    request: Request, model: type[AskT], work: Callable[[AskT], dict[str, Any]]
-) -> Response:
-    """Check a body, work on it and write the answer, all in a thread."""
-    body = await request.body()
-
-    def whole() -> Response:
-        return JSONResponse(work(model.model_validate_json(body)))
-
-    return await run_in_threadpool(whole)
+    def _gallery(self, run: int) -> Gallery:
+        """All images, asked about a run that there is."""
+        if run >= min(len(self.collection.sources), MOST_RUNS):
+            raise T2IBenchError(f"There is no run {run}.")
+        return self.collection.gallery

@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
-from t2ibench.arrays import Float32Array, Float64Array, IntArray
-from t2ibench.methods.core.prompts import fill, placeholders
+from t2ibench.apps.explorer.queries import Anchors, anchors_of
+from t2ibench.apps.explorer.source import Gallery
+from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
@@ -31,25 +33,12 @@ from t2ibench.stats import benjamini_hochberg
 from t2ibench.stats.student import satterthwaite, t_interval
 
 MOST_IMAGES = 20_000
+FDR = 0.05  # the false discovery rate
 _LEVEL = 0.95
 _CELLS = 4_000_000  # images times texts that are held at a time
 
 Embed = Callable[[Sequence[str]], Float32Array]
-
-
-@dataclass(frozen=True, slots=True)
-class Anchors:
-    """The images that are told apart.
-
-    Attributes:
-        ids: Numbers of all images, shape (n,).
-        labels: The number of each image's anchor, shape (n,).
-        k: Number of anchors.
-    """
-
-    ids: IntArray
-    labels: IntArray
-    k: int
+_Places = tuple[Float64Array, Float64Array]  # percentiles, and p among the reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,96 +49,66 @@ class Sweep:
         words: Words that are tested.
         reference: Words that they are compared with.
         template: How a word is put, with '{word}' or '{a word}'.
-        fdr: The false discovery rate.
         ranked: Whether the reference words are listed too.
     """
 
     words: Sequence[str]
     reference: Sequence[str]
     template: str
-    fdr: float
     ranked: bool
 
 
-def anchors_of(gallery: Gallery, run: int, asked: Sequence[Sequence[str | int]]) -> Anchors:
-    """The images of anchors that are given as prompts or as numbers of images."""
-    parts = []
-    for number, members in enumerate(asked, start=1):
-        prompts = [one for one in members if isinstance(one, str)]
-        named = gallery.numbers([one for one in members if not isinstance(one, str)], run)
-        of_prompts = gallery.of_run(run, prompts) if prompts else named[:0]
-        part = np.union1d(named, of_prompts)
-        if len(part) < 2:
-            raise WrongQuestionError(_too_few(members, number, len(part)))
-        parts.append(part)
-    ids = np.concatenate(parts)
-    if len(np.unique(ids)) < len(ids):
-        raise WrongQuestionError("Two anchors share an image. Choose anchors that differ.")
-    if len(ids) > MOST_IMAGES:
-        many = f"The anchors have {len(ids):,} images; {MOST_IMAGES:,} at most are compared."
-        raise WrongQuestionError(many)
-    labels = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    return Anchors(ids, labels, len(parts))
-
-
-def _too_few(members: Sequence[str | int], number: int, count: int) -> str:
-    name = f"'{members[0]}'" if isinstance(members[0], str) else f"number {number}"
-    said = "1 image" if count else "no image"
-    why = f"The anchor {name} has {said} in this run, and two are needed."
-    return f"{why} Generate some, or choose another anchor."
+def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
+    """The images of anchors of which each has two or more."""
+    if len(set(prompts)) < len(prompts):
+        raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
+    anchors = anchors_of(gallery, run, prompts)
+    sizes = dict(zip(anchors.present.tolist(), np.bincount(anchors.labels).tolist(), strict=True))
+    for number, prompt in enumerate(prompts):
+        count = sizes.get(number, 0)
+        if count < 2:
+            raise T2IBenchError(
+                f"The anchor '{prompt}' has {'1 image' if count else 'no image'} in this run, and "
+                "two are needed. Generate some, or choose another anchor."
+            )
+    if len(anchors.ids) > MOST_IMAGES:
+        raise T2IBenchError(
+            f"The anchors have {len(anchors.ids):,} images; {MOST_IMAGES:,} at most are compared."
+        )
+    return anchors
 
 
 def filled(template: str, words: Sequence[str]) -> list[str]:
     """Words in a template."""
-    if set(placeholders(template)) != {"word"}:
-        raise WrongQuestionError("a template has {word} or {a word} in it, and nothing else")
     return [fill(template, word=word) for word in words]
 
 
 def sweep(gallery: Gallery, anchors: Anchors, asked: Sweep, embed: Embed) -> dict[str, Any]:
     """Test many words."""
     images = gallery.rows[anchors.ids].astype(np.float64)
-    own = _own_texts(gallery, anchors, embed)
-    reference = embed(filled(asked.template, asked.reference)).astype(np.float64)
-    words = embed(filled(asked.template, asked.words)).astype(np.float64)
-    centre = reference.mean(axis=0)
-    both = [
-        (_summary(rows, anchors, words - centre), _summary(rows, anchors, reference - centre))
-        for rows in (beyond_words(images, own), images)
-    ]
-    ours, plain = (_tested(found, place(effects(found), effects(of))) for found, of in both)
-    tested = _rows(asked, asked.words, ours, plain, "word")
-    _text_only(tested, own, words - centre)
-    rows = tested
+    own = embed(anchors.prompts).astype(np.float64)
+    texts = embed(filled(asked.template, [*asked.reference, *asked.words])).astype(np.float64)
+    r = len(asked.reference)
+    centred = texts - texts[:r].mean(axis=0)
+    beside = [_summary(images, anchors, part) for part in (beyond_words(centred, own), centred)]
+    usual, tested = ([one.columns(part) for one in beside] for part in (slice(r), slice(r, None)))
+    places = [place(effects(one), effects(of)) for one, of in zip(tested, usual, strict=True)]
+    rows = _rows(asked.words, "word", tested, places)
+    found = sum(row["verdict"] == "leans" for row in rows)
     if asked.ranked:
-        ours, plain = (_tested(of, _among_themselves(effects(of))) for _, of in both)
-        among = _rows(asked, asked.reference, ours, plain, "reference")
-        _text_only(among, own, reference - centre)
-        rows = [*tested, *among]
+        among = [_among_themselves(effects(one)) for one in usual]
+        rows += _rows(asked.reference, "reference", usual, among)
     rows.sort(key=lambda row: (row["q"], -abs(row["effect"])))
     return {
-        "tested": len(tested),
-        "found": sum(row["verdict"] == "leans" for row in tested),
-        "reference": len(asked.reference),
-        "together": math.ceil(len(tested) / ((len(asked.reference) + 1) * asked.fdr)),
-        "fdr": asked.fdr,
+        "tested": len(asked.words),
+        "found": found,
+        "reference": r,
+        "together": math.ceil(len(asked.words) / ((r + 1) * FDR)),
+        "fdr": FDR,
         "template": asked.template,
-        "anchors": np.bincount(anchors.labels, minlength=anchors.k).tolist(),
+        "anchors": np.bincount(anchors.labels).tolist(),
         "rows": rows,
     }
-
-
-def _own_texts(gallery: Gallery, anchors: Anchors, embed: Embed) -> Float64Array:
-    """What each anchor is called: the mean embedding of its images' prompts."""
-    prompts = [gallery.pictures[number].prompt for number in anchors.ids.tolist()]
-    distinct = list(dict.fromkeys(prompts))
-    rows = embed(distinct).astype(np.float64)
-    codes = {prompt: code for code, prompt in enumerate(distinct)}
-    numbers = np.array([codes[prompt] for prompt in prompts])
-    weights = np.zeros((anchors.k, len(distinct)))
-    np.add.at(weights, (anchors.labels, numbers), 1.0)
-    means: Float64Array = (weights / weights.sum(axis=1, keepdims=True)) @ rows
-    return means
 
 
 def _summary(images: Float64Array, anchors: Anchors, texts: Float64Array) -> Nearness:
@@ -168,7 +127,7 @@ def _summary(images: Float64Array, anchors: Anchors, texts: Float64Array) -> Nea
     )
 
 
-def _among_themselves(values: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _among_themselves(values: Float64Array) -> _Places:
     """The place of each reference word among the others."""
     ordered = np.sort(np.abs(values))
     below = np.searchsorted(ordered, np.abs(values), side="left").astype(np.float64)
@@ -176,79 +135,38 @@ def _among_themselves(values: Float64Array) -> tuple[Float64Array, Float64Array]
     return 100.0 * below / max(r - 1, 1), (r - below) / r
 
 
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    """Words with their tests; those that are tested together are one family.
-
-    Attributes:
-        found: Their nearness.
-        percentiles: Their places, shape (w,).
-        p: The larger of rank and Welch's test, shape (w,).
-        q: Adjusted for the false discovery rate.
-    """
-
-    found: Nearness
-    percentiles: Float64Array
-    p: Float64Array
-    q: list[float]
-
-
-def _tested(found: Nearness, places: tuple[Float64Array, Float64Array]) -> _Tested:
-    percentiles, ranks = places
-    p = np.maximum(ranks, image_p(found))
-    q = [1.0 if one is None else one for one in benjamini_hochberg(p.tolist())]
-    return _Tested(found, percentiles, p, q)
-
-
-def _verdict(clear: bool, plain: bool, same: bool) -> str:
-    """As a concept query's: a lean needs more than the anchors' words, and no contradiction."""
-    if clear and (same or not plain):
-        return "leans"
-    return "inconclusive" if clear or plain else "no_lean"
-
-
 def _rows(
-    asked: Sweep, words: Sequence[str], tested: _Tested, plain: _Tested, kind: str
+    words: Sequence[str], kind: str, beside: Sequence[Nearness], places: Sequence[_Places]
 ) -> list[dict[str, Any]]:
-    """A row for each word."""
-    found = tested.found
-    values, (high, low) = effects(found), extremes(found)
-    as_they_are = effects(plain.found)
-    sides, plain_sides = (one.means.argmax(axis=0) for one in (found, plain.found))
-    sizes = found.sizes
+    """A row for each word, tested beyond the anchors' words and as it is."""
+    beyond, plain = beside
+    q, q_plain = (
+        np.array(benjamini_hochberg(np.maximum(ranks, image_p(one)).tolist()), np.float64)
+        for one, (_, ranks) in zip(beside, places, strict=True)
+    )
+    values, (high, low) = effects(beyond), extremes(beyond)
+    sides, plain_sides = beyond.means.argmax(axis=0), plain.means.argmax(axis=0)
     rows = []
     for column, word in enumerate(words):
-        ends = (int(high[column]), int(low[column]))
-        variance, df = satterthwaite(
-            [found.variances[j, column] for j in ends], [sizes[j] - 1 for j in ends]
-        )
+        ends = [int(high[column]), int(low[column])]
+        variance, df = satterthwaite(beyond.variances[ends, column], beyond.sizes[ends] - 1)
         interval = t_interval(float(values[column]), variance, df, _LEVEL)
+        clear, clear_plain = q[column] <= FDR, q_plain[column] <= FDR
+        # As a concept query's: a lean needs more than the anchors' words, and no contradiction.
+        verdict = "inconclusive" if clear or clear_plain else "no_lean"
+        if clear and (sides[column] == plain_sides[column] or not clear_plain):
+            verdict = "leans"
         rows.append(
             {
                 "text": word,
                 "effect": float(values[column]),
                 "low": interval[0],
                 "high": interval[1],
-                "p": float(tested.p[column]),
-                "q": tested.q[column],
-                "percentile": float(tested.percentiles[column]),
+                "q": float(q[column]),
+                "percentile": float(places[0][0][column]),
                 "side": int(sides[column]),
-                "similarity_difference": float(as_they_are[column]),
-                "similarity_difference_q": plain.q[column],
-                "verdict": _verdict(
-                    tested.q[column] <= asked.fdr,
-                    plain.q[column] <= asked.fdr,
-                    bool(sides[column] == plain_sides[column]),
-                ),
+                "verdict": verdict,
                 "kind": kind,
             }
         )
     return rows
-
-
-def _text_only(rows: Sequence[dict[str, Any]], own: Float64Array, texts: Float64Array) -> None:
-    """What each word does on the anchors' own texts, without any image."""
-    nearness = own @ texts.T
-    values = nearness[0] - nearness[1] if len(own) == 2 else np.ptp(nearness, axis=0)
-    for row, value in zip(rows, values.tolist(), strict=True):
-        row["text_only"] = value

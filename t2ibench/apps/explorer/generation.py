@@ -7,8 +7,6 @@ import threading
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from t2ibench.apps.explorer.source import Collection, Picture, Source, picture_of_attempt
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.generators import can_regenerate, create_generator
@@ -161,4 +159,4 @@ class GenerationQueue:
             job.reason = str(report.damaged[0])
             return
         row = source.evidence.get("images", picture.sha256)
-        self._collection.add([picture], np.asarray(row)[None])
+        self._collection.add(picture, row)

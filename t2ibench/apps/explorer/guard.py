@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
+from pydantic import ValidationError
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.tasks.explain import explain
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
@@ -22,6 +24,7 @@ _LARGEST_BODY = 8_000_000
 # A sender reads the answer only after it has sent everything: so much is read, and thrown away.
 _DRAINED = 64_000_000
 _DRAINED_SECONDS = 10.0
+_LINE = 400  # characters of an error
 _LOG = logging.getLogger(__name__)
 
 
@@ -66,8 +69,10 @@ class Guard:
             await answer.error(413, f"more than {_LARGEST_BODY:,} bytes were sent")
         except ClientDisconnect:
             pass
+        except ValidationError as error:
+            await answer.error(400, _sentence(error))
         except T2IBenchError as error:
-            await answer.error(400, str(error))
+            await answer.error(400, " ".join(str(error).split())[:_LINE])
         except Exception as error:  # a defect is told in a line, and ends this request alone
             line = f"{type(error).__name__}: {first_line(error)}"
             _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
@@ -86,6 +91,19 @@ class Guard:
             if not headers.get("content-type", "").startswith("application/json"):
                 return "Expected JSON."
         return ""
+
+
+def _sentence(error: ValidationError) -> str:
+    """What is wrong with a question."""
+    first = error.errors(include_url=False)[0]
+    if first["loc"] == ("anchors",) and first["type"] == "too_short":
+        return "Choose two anchors first, such as two prompts of the run."
+    where = ".".join(map(str, first["loc"]))
+    text = explain(first, type(None))
+    why = text.removeprefix(f"{where}: ")[:_LINE]
+    if why != text and where and first["type"] != "value_error":
+        return f"The value of '{where}' does not fit: {why}."
+    return f"{why[:1].upper()}{why[1:]}."
 
 
 def _length(headers: Mapping[str, str]) -> int:

@@ -1,9 +1,8 @@
-"""Images by nearness: to a text, to another image, on a map, and what a selection shares."""
+"""Images by nearness: to another image, on a map, and what a selection shares."""
 
 from __future__ import annotations
 
 import base64
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,24 +12,26 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh
 
-from t2ibench.apps.explorer.gallery import Gallery
+from t2ibench.apps.explorer.source import Gallery
 from t2ibench.arrays import Float32Array, Float64Array, IntArray
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import similarity
 
 MOST_RANKED = 20_000
 _BLOCK = 8192  # rows that are worked on at a time
+_FITTED = 10_000  # images that axes are fitted to
 _SUGGESTED = 12
 
 
-def ranked(
-    gallery: Gallery, ids: IntArray, text: Float32Array, leave_out: int | None = None
-) -> dict[str, Any]:
-    """Images by their similarity, the most similar first."""
-    chosen = ids if leave_out is None else ids[ids != leave_out]
-    (values,) = similarity(gallery.rows, text[None])
-    found = values[chosen]
-    order = np.argsort(-found, kind="stable")[:MOST_RANKED]
-    return {"ids": chosen[order].tolist(), "values": found[order].round(4).tolist()}
+def ranked(gallery: Gallery, image: int, run: int) -> dict[str, Any]:
+    """The other images of a run by their likeness to one, the most alike first."""
+    if image >= len(gallery.pictures):
+        raise T2IBenchError(f"No image has the number {image}.")
+    chosen = gallery.of_run(run)
+    chosen = chosen[chosen != image]
+    (values,) = similarity(gallery.rows, gallery.rows[image][None])
+    order = np.argsort(-values[chosen], kind="stable")[:MOST_RANKED]
+    return {"ids": chosen[order].tolist(), "values": values[chosen][order].round(4).tolist()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +52,12 @@ class Axes:
 
 
 def fit_axes(rows: Float32Array, ids: IntArray) -> Axes:
-    """Principal components of some rows, block by block."""
-    d = rows.shape[1]
-    mean = np.zeros(d)
-    for block in _blocks(ids):
-        mean += rows[block].sum(axis=0, dtype=np.float64)
-    mean /= max(len(ids), 1)
-    covariance = np.zeros((d, d))
-    for block in _blocks(ids):
-        centred = rows[block] - mean.astype(np.float32)
-        covariance += centred.T @ centred
-    covariance /= max(len(ids), 1)
+    """Principal components of some rows; of very many, of every few."""
+    sample = rows[ids[:: 1 + len(ids) // _FITTED]].astype(np.float64)
+    d = sample.shape[1]
+    mean = sample.mean(axis=0) if len(sample) else np.zeros(d)
+    centred = sample - mean
+    covariance = centred.T @ centred / max(len(sample), 1)
     total = float(np.trace(covariance))
     kept = min(2, d)
     values, vectors = eigh(covariance, subset_by_index=[d - kept, d - 1])
@@ -75,43 +71,23 @@ def fit_axes(rows: Float32Array, ids: IntArray) -> Axes:
     return Axes(mean, covariance, directions, (shares[0], shares[1]))
 
 
-def _blocks(ids: IntArray) -> list[IntArray]:
-    return [ids[start : start + _BLOCK] for start in range(0, len(ids), _BLOCK)]
-
-
-class Maps:
-    """The axes of each run, fitted when they are first asked for and kept.
+def on_map(gallery: Gallery, run: int, axes: Axes) -> dict[str, Any]:
+    """Where each image of a run lies on the axes that were fitted first.
 
     Images that are generated later are put on the same axes: nothing that is shown moves.
     """
-
-    def __init__(self) -> None:
-        self._axes: dict[int, Axes] = {}
-        self._lock = threading.Lock()
-
-    def axes(self, gallery: Gallery, run: int) -> Axes:
-        """The axes of a run."""
-        with self._lock:
-            if run not in self._axes:
-                self._axes[run] = fit_axes(gallery.rows, gallery.of_run(run))
-            return self._axes[run]
-
-    def of(self, gallery: Gallery, run: int) -> dict[str, Any]:
-        """Where each image of a run lies."""
-        axes, ids = self.axes(gallery, run), gallery.of_run(run)
-        places = np.empty((len(ids), 2), np.float32)
-        directions, middle = axes.directions.T.astype(np.float32), axes.mean.astype(np.float32)
-        for start in range(0, len(ids), _BLOCK):
-            block = ids[start : start + _BLOCK]
-            places[start : start + _BLOCK] = (gallery.rows[block] - middle) @ directions
-        return {
-            "n": len(ids),
-            "method": "pca",
-            "ids": _encoded(ids, "<i4"),
-            "x": _encoded(places[:, 0], "<f4"),
-            "y": _encoded(places[:, 1], "<f4"),
-            "explained": [round(share, 4) for share in axes.explained],
-        }
+    ids = gallery.of_run(run)
+    places = np.empty((len(ids), 2), np.float32)
+    directions, middle = axes.directions.T.astype(np.float32), axes.mean.astype(np.float32)
+    for start in range(0, len(ids), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        places[block] = (gallery.rows[ids[block]] - middle) @ directions
+    return {
+        "ids": _encoded(ids, "<i4"),
+        "x": _encoded(places[:, 0], "<f4"),
+        "y": _encoded(places[:, 1], "<f4"),
+        "explained": [round(share, 4) for share in axes.explained],
+    }
 
 
 def _encoded(numbers: npt.NDArray[Any], kind: str) -> str:
@@ -138,7 +114,8 @@ def shared_by(
     }
     if not len(chosen) or not len(rest):
         return reply
-    difference = _mean(gallery.rows, chosen) - _mean(gallery.rows, rest)
+    means = [gallery.rows[ids].mean(axis=0, dtype=np.float64) for ids in (chosen, rest)]
+    difference = means[0] - means[1]
     centred = texts.astype(np.float64) - texts.mean(axis=0, dtype=np.float64)
     variances = np.einsum("wd,wd->w", centred @ axes.covariance, centred)
     known = variances > 1e-12
@@ -147,10 +124,3 @@ def shared_by(
         if scores[place] > 0:
             reply["words"].append({"text": words[place], "score": round(float(scores[place]), 4)})
     return reply
-
-
-def _mean(rows: Float32Array, ids: IntArray) -> Float64Array:
-    total = np.zeros(rows.shape[1])
-    for block in _blocks(ids):
-        total += rows[block].sum(axis=0, dtype=np.float64)
-    return total / len(ids)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
-from t2ibench.apps.explorer.source import Picture, Source
+from t2ibench.apps.explorer.source import Gallery, Picture, Source
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import t_inference
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, positions
@@ -57,7 +57,9 @@ def pairs_of(gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]) ->
     first, second = (_by_sample(gallery, gallery.of_run(run, prompts)) for run in runs)
     shared = sorted(first.keys() & second.keys())
     if len(shared) > MOST_PAIRS:
-        raise WrongQuestionError(f"{len(shared):,} pairs; name prompts: {MOST_PAIRS:,} at most")
+        raise T2IBenchError(
+            f"The two runs share {len(shared):,} images; {MOST_PAIRS:,} at most are compared."
+        )
     return [Pair(*sample, (first[sample], second[sample])) for sample in shared]
 
 
@@ -76,7 +78,8 @@ def leans(
     ]
     for anchor, part in zip(anchors, parts, strict=True):
         if len(part) < 2:
-            raise WrongQuestionError(f"'{anchor}' has {len(part)} images; an anchor needs two")
+            count = f"{len(part)} image{'' if len(part) == 1 else 's'}"
+            raise T2IBenchError(f"The anchor '{anchor}' has {count} here, and two are needed.")
     sides = Sides(
         gallery.rows[np.concatenate(parts)].astype(np.float64),
         np.repeat([0, 1], [len(part) for part in parts]),
@@ -84,7 +87,7 @@ def leans(
         np.concatenate([np.arange(len(part)) for part in parts]),
     )
     if np.allclose(*(sides.images[sides.labels == j].mean(axis=0) for j in (0, 1))):
-        raise WrongQuestionError("the encoder does not tell the anchors' images apart")
+        raise T2IBenchError("The encoder does not tell the anchors' images apart.")
     ids = np.array([pair.ids for pair in pairs], dtype=np.int64).reshape(-1, 2)
     if not len(ids):
         return np.zeros((0, 2))

@@ -7,14 +7,13 @@ anchors' own texts say, with the shares of its own pictures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from t2ibench.apps.explorer.source import Collection
-from t2ibench.arrays import BoolArray, Float64Array, IntArray
-from t2ibench.methods.core.influence import Influence
+from t2ibench.apps.explorer.source import Collection, Gallery
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.nearest import ELSEWHERE, Shares, Sides, corrected_shares
 from t2ibench.methods.core.probing import (
     Reading,
@@ -29,30 +28,18 @@ from t2ibench.methods.core.reference import (
     effect_influence,
     effects,
     extremes,
+    grouped,
     image_p,
-    nearness,
     place,
 )
 from t2ibench.stats import group_distance, holm
 from t2ibench.stats.student import t_interval
 
 _LEVEL = 0.95
+_BLOCK = 8192  # images that are worked on at a time
 _ELSEWHERE = (
     "not comparable, they differ from the anchors' images in more than what tells these apart"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """Which images represent which anchor.
-
-    Attributes:
-        labels: Shape (n,), the anchor's number, or -1.
-        sources: Shape (n,), each image's source.
-    """
-
-    labels: IntArray
-    sources: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,185 +61,240 @@ class Question:
     names: Sequence[str] = ()
 
 
-def group(collection: Collection, prompts: Sequence[str]) -> Grouping:
-    """The images of each anchor, by their prompt."""
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """The anchors that have images in one run, numbered anew.
+
+    Attributes:
+        ids: Numbers of their images, shape (n,).
+        labels: The number of each image's anchor, shape (n,).
+        present: What number each anchor has in the question, shape (k,).
+        prompts: Their prompts.
+    """
+
+    ids: IntArray
+    labels: IntArray
+    present: IntArray
+    prompts: list[str]
+
+    @property
+    def k(self) -> int:
+        """How many they are."""
+        return len(self.prompts)
+
+
+def anchors_of(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
+    """The images of each anchor."""
     numbers = {prompt: number for number, prompt in enumerate(prompts)}
-    images = collection.pictures
-    return Grouping(
-        np.array([numbers.get(image.prompt, -1) for image in images], dtype=np.int64),
-        np.array([image.source for image in images], dtype=np.int64),
+    found = [(n, p, ids) for p, n in numbers.items() if len(ids := gallery.of_run(run, [p]))]
+    return Anchors(
+        np.concatenate([ids for _, _, ids in found] or [np.zeros(0, np.int64)]),
+        np.repeat(np.arange(len(found)), [len(ids) for _, _, ids in found]),
+        np.array([number for number, _, _ in found], np.int64),
+        [prompt for _, prompt, _ in found],
     )
 
 
 def similarities(collection: Collection, texts: Sequence[str]) -> Float64Array:
     """(cosine + 1) / 2 of every text with every image."""
-    return similarity(collection.embeddings(), collection.texts(texts))
+    return similarity(collection.gallery.rows, collection.texts(texts))
+
+
+def spread(means: Float64Array) -> Float64Array:
+    """How far anchors differ in each text, from shape (k, w): of two the difference."""
+    found: Float64Array = means[0] - means[1] if len(means) == 2 else np.ptp(means, axis=0)
+    return found
 
 
 def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, Any] | None]]:
     """How each text tells the anchors apart, in each source."""
-    if not asked.texts:
-        return []
-    grouping = group(collection, asked.anchors)
-    by_source = []
-    for number in range(len(collection.sources)):
-        mine = grouping.sources == number
-        by_source.append(_scores(collection, asked, grouping, mine))
+    gallery = collection.gallery
+    by_source = [_scores(collection, gallery, run, asked) for run in range(len(collection.sources))]
     return [list(scores) for scores in zip(*by_source, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
-    """The anchors that have images in one source, numbered anew.
+class _Text:
+    """What the images of one run say of a text, whatever else is asked.
 
     Attributes:
-        sides: Their images.
-        present: Number of each anchor on the page, shape (k,).
-        names: What they are called.
-        own: Embeddings and indices of each text's own images.
+        numbers: What the page shows as it is.
+        p: Beyond the anchors' words, and as it is.
+        sides: The nearest anchor, beyond the anchors' words and as it is.
+        drawn: The anchor that its own images lean to; None where there is none.
     """
 
-    sides: Sides
-    present: IntArray
-    names: list[str]
-    own: dict[str, tuple[Float64Array, IntArray]]
+    numbers: dict[str, Any]
+    p: tuple[float, float]
+    sides: tuple[int, int]
+    drawn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """What every text is compared with.
+
+    Attributes:
+        anchors: Whose images.
+        words: Embeddings of the anchors' prompts, shape (k, d).
+        centre: The mean of the reference, shape (d,).
+        usual: Effects of the reference beyond the anchors' words, and as they are.
+        texts: What is known of texts.
+    """
+
+    anchors: Anchors
+    words: Float64Array
+    centre: Float64Array
+    usual: tuple[Float64Array, Float64Array]
+    texts: dict[str, _Text] = field(default_factory=dict)
 
 
 def _scores(
-    collection: Collection, asked: Question, grouping: Grouping, mine: BoolArray
+    collection: Collection, gallery: Gallery, run: int, asked: Question
 ) -> list[dict[str, Any] | None]:
     """The scores of each text in one source."""
-    rows = collection.embeddings()[: len(mine)]
-    chosen = mine & (grouping.labels >= 0)
-    present = np.unique(grouping.labels[chosen])
-    if len(present) < 2:
+    scene = _scene(collection, gallery, run, asked)
+    if scene is None:
         return [None] * len(asked.texts)
-    indices = np.array([image.index for image in collection.pictures[: len(mine)]], np.int64)
-    prompts = np.array([image.prompt for image in collection.pictures[: len(mine)]])
-    names = list(asked.names) or list(asked.anchors)
-    images = rows[chosen].astype(np.float64)
-    sides = Sides(
-        images,
-        np.searchsorted(present, grouping.labels[chosen]),
-        [asked.anchors[j] for j in present],
-        indices[chosen],
-    )
-    own = {}
-    for text in dict.fromkeys(asked.texts):
-        drawn = mine & (grouping.labels < 0) & (prompts == text)
-        if drawn.any():
-            own[text] = (rows[drawn].astype(np.float64), indices[drawn])
-    return _answers(collection, asked, _Scene(sides, present, [names[j] for j in present], own))
-
-
-def _answers(collection: Collection, asked: Question, scene: _Scene) -> list[dict[str, Any] | None]:
-    sides, m = scene.sides, len(asked.texts)
-    texts, reference, anchors = (
-        collection.texts(wanted).astype(np.float64)
-        for wanted in (asked.texts, asked.reference, sides.strata)
-    )
-    plain = nearness(sides.images, sides.labels, sides.k, texts, reference)
-    rest = beyond_words(sides.images, anchors)
-    beyond = nearness(rest, sides.labels, sides.k, texts, reference)
-    percentiles, _ = place(effects(beyond)[:m], effects(beyond)[m:])
-    p, p_plain = _places(beyond, m), _places(plain, m)
-    band = float(np.quantile(np.abs(effects(beyond)[m:]), _LEVEL))
-    corrected, corrected_plain = (_adjusted(asked, found) for found in (p, p_plain))
-    values = similarity(sides.images, texts)
-    published = _published(values, sides, scene.present)
+    new = [text for text in dict.fromkeys(asked.texts) if text not in scene.texts]
+    if new:
+        scene.texts.update(_measured(collection, gallery, run, scene, new))
+    found = [scene.texts[text] for text in asked.texts]
+    corrected = [_adjusted(asked, [one.p[kind] for one in found]) for kind in (0, 1)]
+    present, names = scene.anchors.present, list(asked.names) or list(asked.anchors)
     answers: list[dict[str, Any] | None] = []
-    for row, text in enumerate(asked.texts):
-        shares = _shares(scene, text)
-        drawn = shares.side() if shares else None
-        reading = Reading(
-            corrected[row], _side(beyond, row), corrected_plain[row], _side(plain, row), drawn
-        )
-        found = verdict(reading, scene.names)
-        low, high = _interval(plain, row, sides)
-        beyond_low, beyond_high = _interval(beyond, row, sides)
+    for one, p, p_plain in zip(found, *corrected, strict=True):
+        reading = Reading(p, one.sides[0], p_plain, one.sides[1], one.drawn)
+        said = verdict(reading, [names[j] for j in present])
         answers.append(
             {
-                "similarity_difference": float(effects(plain)[row]),
-                "similarity_difference_low": low,
-                "similarity_difference_high": high,
-                "beyond_words": float(effects(beyond)[row]),
-                "beyond_low": beyond_low,
-                "beyond_high": beyond_high,
-                "band": band,
-                "percentile": float(percentiles[row]),
-                "p": float(p[row]),
-                "p_holm": corrected[row],
-                "verdict": found.outcome,
-                "says": found.says,
-                "lean": None if found.side is None else int(scene.present[found.side]),
-                "contradiction": found.contradiction,
-                "inverse": _inverse(scene, shares, text),
-                **published[row],
+                **one.numbers,
+                "p_holm": p,
+                "verdict": said.outcome,
+                "says": said.says,
+                "lean": None if said.side is None else int(present[said.side]),
+                "contradiction": said.contradiction,
             }
         )
     return answers
 
 
-def _places(found: Nearness, m: int) -> Float64Array:
-    """The p-value of each text: among the reference, and against the images' own variation."""
-    values = effects(found)
-    _, places = place(values[:m], values[m:])
-    larger: Float64Array = np.maximum(places, image_p(found.columns(slice(0, m))))
-    return larger
+def _scene(collection: Collection, gallery: Gallery, run: int, asked: Question) -> _Scene | None:
+    key = (run, tuple(asked.anchors), tuple(asked.reference))
+    if key not in gallery.known:
+        anchors = anchors_of(gallery, run, asked.anchors)
+        if anchors.k < 2:
+            return None
+        centres = np.stack(
+            [
+                gallery.rows[anchors.ids[anchors.labels == j]].mean(axis=0, dtype=np.float64)
+                for j in range(anchors.k)
+            ]
+        )
+        words = collection.texts(anchors.prompts).astype(np.float64)
+        reference = collection.texts(asked.reference).astype(np.float64)
+        centre = reference.mean(axis=0)
+        beyond, plain = (
+            spread(centres @ rows.T)
+            for rows in (beyond_words(reference - centre, words), reference - centre)
+        )
+        gallery.known[key] = _Scene(anchors, words, centre, (beyond, plain))
+    scene: _Scene = gallery.known[key]
+    return scene
 
 
-def _adjusted(asked: Question, p: Float64Array) -> list[float]:
+def _measured(
+    collection: Collection, gallery: Gallery, run: int, scene: _Scene, texts: Sequence[str]
+) -> dict[str, _Text]:
+    """Texts beside the anchors' images, all of them in one pass."""
+    anchors, m = scene.anchors, len(texts)
+    rows = collection.texts(texts).astype(np.float64)
+    centred = rows - scene.centre
+    kinds = np.concatenate([beyond_words(centred, scene.words), centred, rows])
+    values = np.empty((len(anchors.ids), 3 * m))
+    for start in range(0, len(values), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values[block] = gallery.rows[anchors.ids[block]].astype(np.float64) @ kinds.T
+    both = grouped(values[:, : 2 * m], anchors.labels, anchors.k)
+    beyond, plain = both.columns(slice(0, m)), both.columns(slice(m, None))
+    (percentiles, places), (_, plain_places) = (
+        place(effects(found), usual)
+        for found, usual in zip((beyond, plain), scene.usual, strict=True)
+    )
+    p = np.maximum(places, image_p(beyond))
+    p_plain = np.maximum(plain_places, image_p(plain))
+    band = float(np.quantile(np.abs(scene.usual[0]), _LEVEL))
+    published = _published((values[:, 2 * m :].T + 1.0) / 2.0, anchors)
+    units = gallery.indices[anchors.ids]
+    found = {}
+    for row, text in enumerate(texts):
+        low, high = _interval(beyond, row, anchors, units)
+        own = gallery.of_run(run, [text]) if text not in anchors.prompts else anchors.ids[:0]
+        shares = _shares(gallery, anchors, text, own) if len(own) else None
+        numbers = {
+            "similarity_difference": float(effects(plain)[row]),
+            "beyond_words": float(effects(beyond)[row]),
+            "beyond_low": low,
+            "beyond_high": high,
+            "band": band,
+            "percentile": float(percentiles[row]),
+            "p": float(p[row]),
+            "inverse": _inverse(anchors, shares, len(own)),
+            **published[row],
+        }
+        sides = (int(beyond.means[:, row].argmax()), int(plain.means[:, row].argmax()))
+        drawn = shares.side() if shares else None
+        found[text] = _Text(numbers, (float(p[row]), float(p_plain[row])), sides, drawn)
+    return found
+
+
+def _adjusted(asked: Question, p: Sequence[float]) -> list[float]:
     """Each p, adjusted by Holm over the distinct texts of the family; as it is for others."""
     family = set(asked.family or asked.texts)
     rows = {text: row for row, text in enumerate(asked.texts) if text in family}
-    corrected = dict(zip(rows, holm([float(p[row]) for row in rows.values()]), strict=True))
+    corrected = dict(zip(rows, holm([p[row] for row in rows.values()]), strict=True))
     return [float(corrected.get(text) or p[row]) for row, text in enumerate(asked.texts)]
 
 
-def _side(found: Nearness, row: int) -> int:
-    return int(found.means[:, row].argmax())
-
-
-def _interval(found: Nearness, row: int, sides: Sides) -> tuple[float | None, float | None]:
+def _interval(
+    found: Nearness, row: int, anchors: Anchors, units: IntArray
+) -> tuple[float | None, float | None]:
     """Student's t interval of an effect; None where an anchor has a single image."""
-    influence: Influence = effect_influence(found, row, sides.strata, sides.units)
+    influence = effect_influence(found, row, anchors.prompts, units)
     high, low = (int(anchors[row]) for anchors in extremes(found))
     value = float(found.means[high, row] - found.means[low, row])
     ends = t_interval(value, influence.variance, influence.df, _LEVEL)
     return (ends[0], ends[1]) if np.isfinite(ends).all() else (None, None)
 
 
-def _shares(scene: _Scene, text: str) -> Shares | None:
-    if text not in scene.own:
-        return None
-    images, indices = scene.own[text]
-    return corrected_shares(scene.sides, images, text, indices, _LEVEL)
+def _shares(gallery: Gallery, anchors: Anchors, text: str, own: IntArray) -> Shares:
+    images = gallery.rows[anchors.ids].astype(np.float64)
+    sides = Sides(images, anchors.labels, anchors.prompts, gallery.indices[anchors.ids])
+    rows = gallery.rows[own].astype(np.float64)
+    return corrected_shares(sides, rows, text, gallery.indices[own], _LEVEL)
 
 
-def _inverse(scene: _Scene, shares: Shares | None, text: str) -> dict[str, Any] | None:
+def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] | None:
     """Shares of a text's own images on each anchor's side."""
     if shares is None:
         return None
     side = shares.side()
+    ends = zip(shares.values, shares.low, shares.high, strict=True)
     rows = {
-        int(number): {
-            "value": float(shares.values[j]),
-            "low": float(shares.low[j]),
-            "high": float(shares.high[j]),
-        }
-        for j, number in enumerate(scene.present)
+        int(number): {"value": float(value), "low": float(low), "high": float(high)}
+        for number, (value, low, high) in zip(anchors.present, ends, strict=True)
     }
     return {
-        "n": len(scene.own[text][1]),
-        "lean": None if side is None else int(scene.present[side]),
+        "n": n,
+        "lean": None if side is None else int(anchors.present[side]),
         "reason": _ELSEWHERE if shares.reason == ELSEWHERE else shares.reason,
         "shares": {} if shares.reason else rows,
     }
 
 
-def _published(values: Float64Array, sides: Sides, present: IntArray) -> list[dict[str, Any]]:
+def _published(values: Float64Array, anchors: Anchors) -> list[dict[str, Any]]:
     """The published scores of each text, from shape (m, n)."""
-    labels, k = sides.labels, sides.k
+    labels, k = anchors.labels, anchors.k
     sizes = np.bincount(labels, minlength=k)
     distances = group_distance(values, labels)
     probabilities = anchor_probabilities(values, labels, k)
@@ -262,21 +304,15 @@ def _published(values: Float64Array, sides: Sides, present: IntArray) -> list[di
             "kolmogorov_smirnov_distance": float(distances[row]),
             "kolmogorov_smirnov_distance_low": max(0.0, float(distances[row]) - margin),
             "kolmogorov_smirnov_distance_high": min(1.0, float(distances[row]) + margin),
-            "chance": _chance(sizes),
             "z": _z(values[row], labels),
-            "nearest": int(present[probabilities[row].argmax()]),
-            "probabilities": dict(zip(present.tolist(), probabilities[row].tolist(), strict=True)),
+            "nearest": int(anchors.present[probabilities[row].argmax()]),
+            "probabilities": dict(
+                zip(anchors.present.tolist(), probabilities[row].tolist(), strict=True)
+            ),
             "n": sizes.tolist(),
         }
         for row in range(len(values))
     ]
-
-
-def _chance(sizes: IntArray) -> float:
-    """The mean KS distance of two like samples: Kolmogorov's mean over the root of their size."""
-    small = np.sort(sizes)[:2].astype(np.float64)
-    effective = small[0] * small[1] / small.sum()
-    return float(min(0.95, np.sqrt(np.pi / 2) * np.log(2) / np.sqrt(effective)))
 
 
 def _z(values: Float64Array, labels: IntArray) -> float:

@@ -1,8 +1,9 @@
-"""The words that a concept of the page is compared with."""
+"""The words that a concept of the page is compared with, and those that a sweep asks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from t2ibench.apps.explorer.source import Collection
@@ -13,6 +14,8 @@ from t2ibench.methods.core.prompts import fill
 from t2ibench.tasks.loader import bundled_tasks, read_library
 
 _WORDS = "everyday_words"
+_LEADING = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
+_MOST_WORDS = 4  # of a phrase that a sweep asks
 
 
 class Reference:
@@ -51,3 +54,21 @@ class Reference:
     def words(self, found: ExploredReference) -> tuple[str, ...]:
         """The words of a reference."""
         return self._words if found.words is None else found.words
+
+
+def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tuple[str, ...]:
+    """What a sweep asks when nobody says it.
+
+    Examples:
+        >>> phrases({"a": ["a nurse", "nurse", "apple"], "b": ["two men in a bar"]}, ["apple"])
+        ('nurse',)
+    """
+    known = {word.casefold() for word in reference}
+    found: dict[str, str] = {}
+    for name, words in lists.items():
+        for word in words if "names" not in name.split("_") else ():
+            short = _LEADING.sub("", word.strip().rstrip("."))
+            key = short.casefold()
+            if short and key not in known and len(short.split()) <= _MOST_WORDS:
+                found.setdefault(key, short)
+    return tuple(found.values())

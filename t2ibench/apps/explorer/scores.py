@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from t2ibench.apps.explorer.gallery import Gallery, WrongQuestionError
 from t2ibench.apps.explorer.pairing import seed_of
-from t2ibench.apps.explorer.source import Collection, Picture, Source
+from t2ibench.apps.explorer.source import Collection, Gallery, Picture, Source
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
@@ -99,7 +99,7 @@ class Scores:
         """The number, or the answer, of each image behind a score."""
         rows = _rows(task)
         if row and row not in rows:
-            raise WrongQuestionError(f"'{task.id}' has no row '{row[:80]}'")
+            raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
         numbers = _Numbers(gallery, run)
         ids, values, labels = [], [], []

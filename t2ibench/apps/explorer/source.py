@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from t2ibench.arrays import Float32Array
+from t2ibench.arrays import BoolArray, Float32Array, IntArray
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS, create_encoder
 from t2ibench.models.generators import default_encoder
@@ -61,6 +63,63 @@ class Source:
     evidence: EvidenceStore
 
 
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """All images at one moment: what every question starts from.
+
+    Attributes:
+        pictures: The images; a number is a place in this list.
+        rows: Their embeddings, shape (n, d).
+        known: What earlier questions worked out of these images.
+    """
+
+    pictures: Sequence[Picture]
+    rows: Float32Array
+    known: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sources(self) -> IntArray:
+        """The number of each image's run, shape (n,)."""
+        return np.fromiter((one.source for one in self.pictures), np.int64, len(self.pictures))
+
+    @cached_property
+    def indices(self) -> IntArray:
+        """Which sample of its prompt each image is, shape (n,)."""
+        return np.fromiter((one.index for one in self.pictures), np.int64, len(self.pictures))
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """Prompt to its number, in the order in which they occur."""
+        return {p: k for k, p in enumerate(dict.fromkeys(one.prompt for one in self.pictures))}
+
+    @cached_property
+    def prompts(self) -> IntArray:
+        """The number of each image's prompt, shape (n,)."""
+        codes = self.codes
+        return np.fromiter(
+            (codes[one.prompt] for one in self.pictures), np.int64, len(self.pictures)
+        )
+
+    def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
+        """The images of a run."""
+        chosen: BoolArray = self.sources == run
+        if prompts:
+            known = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
+            chosen &= np.isin(self.prompts, known)
+        return np.flatnonzero(chosen)
+
+    def numbers(self, ids: Sequence[int], run: int) -> IntArray:
+        """Images that a question names by number."""
+        chosen = np.unique(np.asarray(ids, dtype=np.int64))
+        known = (chosen >= 0) & (chosen < len(self.pictures))
+        if not known.all():
+            raise T2IBenchError(f"No image has the number {chosen[~known][0]}.")
+        foreign = chosen[self.sources[chosen] != run]
+        if len(foreign):
+            raise T2IBenchError(f"Image {foreign[0]} is not one of this run.")
+        return chosen
+
+
 class Collection:
     """All images of all sources, embedded.
 
@@ -70,6 +129,9 @@ class Collection:
         sources: Runs and folders.
         encoder: What embeds images and texts.
         pictures: Their images.
+
+    Attributes:
+        gallery: The images that there are now; another one after images were added.
     """
 
     def __init__(
@@ -77,35 +139,21 @@ class Collection:
     ) -> None:
         self.sources = list(sources)
         self.encoder = encoder
-        self.pictures = list(pictures)
         rows = [
             sources[picture.source].evidence.get("images", picture.sha256) for picture in pictures
         ]
-        self._rows = np.stack(rows).astype(np.float32)
+        self.gallery = Gallery(list(pictures), np.stack(rows))
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
-    @property
-    def version(self) -> int:
-        """Number of images; it grows when some are added."""
-        return len(self.pictures)
-
-    def embeddings(self) -> Float32Array:
-        """The embeddings of all images."""
-        return self._rows
-
-    def add(self, pictures: Sequence[Picture], rows: Float32Array) -> None:
-        """Add images that were just generated; those stored already are skipped."""
+    def add(self, picture: Picture, row: Float32Array) -> None:
+        """Add an image that was just generated, unless it is there."""
         with self._lock:
-            known = {(picture.source, picture.prompt, picture.index) for picture in self.pictures}
-            new = [
-                index
-                for index, picture in enumerate(pictures)
-                if (picture.source, picture.prompt, picture.index) not in known
-            ]
-            if new:
-                self._rows = np.concatenate([self._rows, rows[new].astype(np.float32)])
-                self.pictures = [*self.pictures, *(pictures[index] for index in new)]
+            now = self.gallery
+            same = now.of_run(picture.source, [picture.prompt])
+            if picture.index not in now.indices[same]:
+                rows = np.concatenate([now.rows, row[None]])
+                self.gallery = Gallery([*now.pictures, picture], rows)
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts; embeddings are kept in memory."""

@@ -23,7 +23,7 @@ _LONGEST = 200
 
 def first_state(collection: Collection, anchors: Sequence[str] | None = None) -> State:
     """The first state of an exploration."""
-    known = Counter(image.prompt for image in collection.pictures)
+    known = Counter(image.prompt for image in collection.gallery.pictures)
     if anchors:
         names = dict.fromkeys(anchors, "")
         for prompt in names:

@@ -70,7 +70,7 @@ def task_from_export(export: Export, reference: ExploredReference | None = None)
             taken.add(name)
             concepts[node] = ExploredConcept(name, text, node in export.inverse)
     if not concepts:
-        raise ValueError("the tree has no test concept yet")
+        raise T2IBenchError("The tree has no test concept yet.")
     pairs = [
         (concepts[first].name, concepts[second].name)
         for first, second in export.pairs

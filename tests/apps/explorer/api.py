@@ -80,4 +80,4 @@ def opened(*paths: Path, encoder: str | None = "toyland") -> Collection:
 def with_empty_run(collection: Collection) -> Collection:
     """The same, and beside it a run that has no pictures yet."""
     sources = [*collection.sources, collection.sources[0]]
-    return Collection(sources, collection.encoder, collection.pictures)
+    return Collection(sources, collection.encoder, collection.gallery.pictures)

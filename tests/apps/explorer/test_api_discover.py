@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.apps.explorer.discovery import Sweep, anchors_of, filled, sweep
-from t2ibench.apps.explorer.gallery import Galleries
-from t2ibench.apps.explorer.phrases import phrases
-from t2ibench.apps.explorer.reference import Reference
+from t2ibench.apps.explorer.discovery import Sweep, filled, sweep
+from t2ibench.apps.explorer.queries import Anchors
+from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.methods.core.reference import beyond_words, effects, nearness
 from tests.apps.explorer.api import Client, explore, opened, pictures
 
@@ -30,7 +29,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def found(client: Client) -> Any:
-    return client.post("/api/discover", anchors=["a woman", "a man"], template="{a word}")
+    return client.post("/api/discover", anchors=["a woman", "a man"])
 
 
 def test_a_thousand_words_are_ranked(found: Any) -> None:
@@ -40,11 +39,6 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
     assert found["anchors"] == [20, 20] and found["reference"] > 2000
     keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
     assert keys == sorted(keys)
-    assert set(found["rows"][0]) == {
-        "text", "effect", "low", "high", "p", "q", "percentile", "side",
-        "similarity_difference", "similarity_difference_q",
-        "text_only", "verdict", "kind",
-    }  # fmt: skip
 
 
 def test_what_is_planted_comes_first(found: Any) -> None:
@@ -58,11 +52,6 @@ def test_what_is_planted_comes_first(found: Any) -> None:
 
 def test_what_the_word_itself_says_is_no_finding(found: Any) -> None:
     rows = {row["text"]: row for row in found["rows"]}
-    assert (
-        rows["she"]["similarity_difference_q"] <= 0.05
-        and rows["she"]["similarity_difference"] > 0.3
-        and rows["she"]["text_only"] > 0.3
-    )
     assert abs(rows["she"]["effect"]) < 0.1 and rows["she"]["verdict"] == "inconclusive"
 
 
@@ -75,8 +64,8 @@ def test_reference_words_are_ranked_and_never_found(found: Any) -> None:
 def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
     texts = client.collection.texts
     women, men = (
-        client.collection.embeddings()[
-            [one.prompt == name for one in client.collection.pictures]
+        client.collection.gallery.rows[
+            [one.prompt == name for one in client.collection.gallery.pictures]
         ].astype(np.float64)
         for name in ("a woman", "a man")
     )
@@ -90,7 +79,7 @@ def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
 
 def test_own_words_and_a_single_finding(client: Client) -> None:
     words = ["grandmother", "teapot", "grandmother"]
-    body = {"anchors": [["a woman"], ["a man"]], "template": "{a word}", "words": words}
+    body: Any = {"anchors": ["a woman", "a man"], "words": words}
     found = client.post("/api/discover", **body)
     assert found["tested"] == 2 and found["together"] == 1
     assert [row["text"] for row in found["rows"]] == ["grandmother", "teapot"]
@@ -98,25 +87,25 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
 
 
 def test_three_anchors_have_a_range(client: Client) -> None:
-    body = {"anchors": ["a woman", "a man", "a person"], "words": ["grandmother", "teapot"]}
-    found = client.post("/api/discover", template="{a word}", **body)
+    body: Any = {"anchors": ["a woman", "a man", "a person"], "words": ["grandmother", "teapot"]}
+    found = client.post("/api/discover", **body)
     (grandmother,) = (row for row in found["rows"] if row["text"] == "grandmother")
     assert grandmother["side"] == 0 and grandmother["effect"] > 0
 
 
 @pytest.mark.slow
 def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
-    gallery, reference = Galleries(client.collection).now(), Reference(client.collection)
+    gallery, reference = client.collection.gallery, Reference(client.collection)
     everyday = reference.lists["everyday_words"]
     words = phrases(reference.lists, everyday)
     people = gallery.of_run(0, ["a person"])
     rng = np.random.default_rng(0)
     shipped, few = 0, 0
     for _ in range(40):
-        ids = rng.permutation(people).tolist()
-        anchors = anchors_of(gallery, 0, [ids[:30], ids[30:]])
+        halves = np.repeat([0, 1], 30), np.arange(2)
+        anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            question = Sweep(asked, everyday, "{word}", 0.05, False)
+            question = Sweep(asked, everyday, "{word}", False)
             hit = sweep(gallery, anchors, question, client.collection.texts)["found"] > 0
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
@@ -134,13 +123,13 @@ def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.Monkey
         return encode(texts)
 
     monkeypatch.setattr(encoder, "encode_texts", slow)
-    body = {"anchors": ["a woman", "a man"], "template": "the {word}", "words": ["teapot"]}
+    body: Any = {"anchors": ["a woman", "a man"], "words": ["teapot of tin"]}
     asked = threading.Thread(target=client.post, args=("/api/discover",), kwargs=body)
     asked.start()
     assert begun.wait(30)
     assert len(client.get("/api/images")["images"]) == 100
     assert len(client.post("/api/rank", image=0)["ids"]) == 99
-    assert client.get("/api/map")["n"] == 100
+    assert client.get("/api/map")["x"]
     answered.set()
     asked.join()
     assert waited and all(waited)
@@ -152,21 +141,13 @@ def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.Monkey
         {"anchors": ["a woman"]},
         {"anchors": ["a woman", "a woman"]},
         {"anchors": ["a woman", "nobody"]},
-        {"anchors": [[0, 1], [1, 2]]},
-        {"anchors": [[0], [1, 2]]},
-        {"anchors": [[0, 1], [2, 1000]]},
-        {"anchors": [[], [1, 2]]},
         {"anchors": ["a woman", "a man"], "words": []},
         {"anchors": ["a woman", "a man"], "words": ["a"] * 5001},
         {"anchors": ["a woman", "a man"], "words": "all"},
         {"anchors": ["a woman", "a man"], "words": [""]},
-        {"anchors": ["a woman", "a man"], "template": "a photo"},
-        {"anchors": ["a woman", "a man"], "template": "{word} {name}"},
-        {"anchors": ["a woman", "a man"], "template": "{word.__class__}"},
-        {"anchors": ["a woman", "a man"], "fdr": 0},
         {"anchors": ["a woman", "a man"], "fdr": 2},
         {"anchors": ["a woman", "a man"], "run": 1},
-        {"anchors": [["a woman"]] * 13},
+        {"anchors": ["a woman"] * 13},
     ],
 )
 def test_wrong_questions_are_one_line(client: Client, body: Any) -> None:

@@ -70,7 +70,7 @@ def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) 
     leans = {(one["prompt"], one["index"]): one for one in samples if one.get("lean") is not None}
     assert len(found["ids"]) == len(leans) > 0
     for number, value, label in zip(found["ids"], found["values"], found["labels"], strict=True):
-        picture = client.collection.pictures[number]
+        picture = client.collection.gallery.pictures[number]
         sample = leans[picture.prompt, picture.index]
         assert (value, label, picture.sha256) == (
             sample["lean"], sample["stimulus"], sample["sha256"]
@@ -109,7 +109,7 @@ def test_a_picture_leads_to_its_scores(client: Client) -> None:
     found = client.get("/api/scores/vibex_gender?row=boss")
     number, value = found["ids"][0], found["values"][0]
     told = client.get(f"/api/image/{number}/scores")
-    picture = client.collection.pictures[number]
+    picture = client.collection.gallery.pictures[number]
     assert (told["prompt"], told["index"], told["sha256"]) == (
         picture.prompt, picture.index, picture.sha256
     )  # fmt: skip
@@ -124,7 +124,7 @@ def test_a_picture_leads_to_its_scores(client: Client) -> None:
 def test_folders_have_no_scores(client: Client) -> None:
     found = client.get("/api/scores?run=2")
     assert found["tasks"] == [] and "folder" in found["reason"]
-    last = len(client.collection.pictures) - 1
+    last = len(client.collection.gallery.pictures) - 1
     told = client.get(f"/api/image/{last}/scores")
     assert told["seed"] is None and told["tasks"] == [] and told["run"] == 2
 
@@ -156,12 +156,12 @@ def test_a_run_is_read_again_when_it_was_scored_again(
 
 
 def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
-    body = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
+    body: Any = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
     found = client.post("/api/pairs", **body)
     assert found["same_seeds"] is True and found["poles"] == [MAN, WOMAN]
     assert [pair["index"] for pair in found["pairs"]] == list(range(6))
     for pair in found["pairs"]:
-        first, second = (client.collection.pictures[number] for number in pair["ids"])
+        first, second = (client.collection.gallery.pictures[number] for number in pair["ids"])
         assert (first.source, second.source) == (0, 1)
         assert (first.prompt, first.index) == (second.prompt, second.index)
     changes = [b - a for a, b in (pair["values"] for pair in found["pairs"])]
@@ -175,7 +175,7 @@ def test_a_model_that_was_changed_differs(client: Client) -> None:
     # The second model draws all people of science as women, the first three of ten.
     words = ["science", "technology", "physics", "chemistry", "astronomy", "Einstein", "NASA"]
     asked = [f"a person studying {word}" for word in words]
-    known = {one.prompt for one in client.collection.pictures}
+    known = {one.prompt for one in client.collection.gallery.pictures}
     prompts = [prompt for prompt in asked if prompt in known]
     found = client.post("/api/pairs", runs=[0, 1], prompts=prompts, anchors=[WOMAN, MAN])
     assert found["difference"]["n"] == 6 * len(prompts) >= 24
@@ -242,7 +242,6 @@ def test_intervals_of_a_difference_by_hand() -> None:
         {"runs": [0, 1], "anchors": [WOMAN]},
         {"runs": [0, 1], "anchors": [WOMAN, WOMAN]},
         {"runs": [0, 1], "anchors": [WOMAN, "nobody"]},
-        {"runs": [0, 1], "anchors": [WOMAN, MAN], "text": "a nurse"},
         {"runs": [0, 1], "prompts": "a nurse"},
     ],
 )
@@ -257,7 +256,6 @@ def drawn(client: Client, **body: Any) -> tuple[str, list[str], int]:
     """A card: its file, its lines of text, and how many images it holds."""
     reply = client.http.post("/api/card", json=body, headers=HEADERS)
     assert reply.status_code == 200, reply.text
-    assert reply.headers["content-type"].startswith("image/svg+xml")
     root = ElementTree.fromstring(reply.text)
     assert (root.get("width"), root.get("height")) == ("1000", "600")
     sources = [str(image.get("href")) for image in root.iter(f"{SVG}image")]
@@ -295,14 +293,6 @@ def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
     assert f"most like “{text}”" in lines and "◂ men" in lines and "women ▸" in lines
 
 
-def test_a_card_says_when_its_pictures_were_chosen(client: Client) -> None:
-    first = client.get("/api/scores/vibex_gender")["ids"][:3]
-    body = {"text": "a nurse", "anchors": [WOMAN, MAN], "ids_high": first, "ids_low": first}
-    _, lines, images = drawn(client, **body)
-    assert lines.count("chosen by hand") == 2 and lines.count("not a sample") == 2
-    assert "at random" in lines and images == 6 + 10
-
-
 def test_untrusted_text_stays_text(client: Client) -> None:
     evil = '<script>alert(1)</script>&"\x00\x1b\u202e'
     body = {"text": evil, "title": evil, "anchors": [WOMAN, MAN], "names": [evil, "men"]}
@@ -330,8 +320,6 @@ def test_answers_on_a_card(client: Client) -> None:
         {"task": "unheard"},
         {"task": "vibex_gender", "run": 2},
         {"task": "vibex_gender", "row": "unheard"},
-        {"task": "vibex_gender", "ids_low": [10**6]},
-        {"task": "vibex_gender", "ids_low": list(range(21))},
         {"task": "vibex_gender", "title": "a" * 301},
     ],
 )

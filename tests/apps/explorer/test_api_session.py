@@ -30,15 +30,14 @@ def client(collection: Collection, tmp_path: Path) -> Iterator[Client]:
 
 
 def indices(client: Client, text: str) -> list[int]:
-    return sorted(one.index for one in client.collection.pictures if one.prompt == text)
+    return sorted(one.index for one in client.collection.gallery.pictures if one.prompt == text)
 
 
-def saved(client: Client, colour: str, query: str = "", method: str = "POST") -> Any:
+def saved(client: Client, colour: str, query: str = "") -> Any:
     session = client.get("/api/session")
     session.pop("saved")
     session["state"]["anchors"][0]["colour"] = colour
-    path = f"/api/session{query}"
-    reply = client.http.request(method, path, json=session, headers=HEADERS)
+    reply = client.http.post(f"/api/session{query}", json=session, headers=HEADERS)
     assert reply.status_code == 200, reply.text
     return reply.json()["saved"]
 
@@ -50,7 +49,7 @@ def colour(client: Client) -> str:
 def test_a_save_that_arrives_late_is_ignored(client: Client) -> None:
     assert client.get("/api/session")["saved"] is False
     assert saved(client, "#000001", "?page=a&turn=1") and client.get("/api/session")["saved"]
-    assert saved(client, "#000003", "?page=a&turn=3", "PUT")
+    assert saved(client, "#000003", "?page=a&turn=3")
     assert not saved(client, "#000002", "?page=a&turn=2")
     assert colour(client) == "#000003"
     assert saved(client, "#000009", "?page=b&turn=1")  # another page begins anew
@@ -77,7 +76,7 @@ def test_further_pictures_are_further_ones(client: Client) -> None:
     run = client.collection.sources[0].run
     assert run is not None
     again = opened(run.path, encoder=None)
-    assert sum(one.prompt == NEW for one in again.pictures) == 10
+    assert sum(one.prompt == NEW for one in again.gallery.pictures) == 10
 
 
 def test_pictures_of_the_run_itself_are_continued(client: Client) -> None:
@@ -111,11 +110,9 @@ def test_an_anchor_may_be_a_prompt_that_the_run_does_not_have_yet(client: Client
 
 def test_new_pictures_are_found_at_once(client: Client) -> None:
     text = "picture that shows a violinist"
-    assert client.post("/api/rank", text="a violinist", prompts=[text])["ids"] == []
-    before = client.get("/api/map")["n"]
+    before = len(client.post("/api/rank", image=0)["ids"])
     client.draw(text, 2)
-    assert len(client.post("/api/rank", text="a violinist", prompts=[text])["ids"]) == 2
-    assert client.get("/api/map")["n"] == before + 2
-    number = client.post("/api/rank", text="a violinist", prompts=[text])["ids"][0]
+    assert len(client.post("/api/rank", image=0)["ids"]) == before + 2
+    (number, *_) = client.collection.gallery.of_run(0, [text]).tolist()
     told = client.get(f"/api/image/{number}/scores")
     assert told["prompt"] == text and told["tasks"] == [] and told["seed"] is not None

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from t2ibench.apps.explorer.start import split
 from t2ibench.apps.explorer.tree import Export, ExportedAnchor, task_from_export
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Node, Tree
 
 
@@ -97,5 +98,5 @@ def test_a_task_of_a_tree() -> None:
     ]
     assert task["intersections"] == [["young", "female"]]
     empty = tree(("root", None, "has property", "picture"))
-    with pytest.raises(ValueError, match="no test concept"):
+    with pytest.raises(T2IBenchError, match="no test concept"):
         task_from_export(Export(tree=empty, anchors=anchors))
