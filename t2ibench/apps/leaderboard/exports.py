@@ -18,11 +18,11 @@ from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.writers import Table, render
 
 NOTE = (
-    "A cell is the root of the mean unbiased squared lean over the conclusive tasks of a family in "
-    "the default suite (an excess is as it is), with its 95 % interval; a fair model's is at most "
-    "'fair up to' nineteen times in twenty. Ranks are intervals, by squares, among models with the "
-    "same encoders and judges and the same settings, image by image; inconclusive tasks and models "
-    "that were not verified are left out of them."
+    "A cell is the root of the mean unbiased squared lean over the tasks of a family in the "
+    "default suite that passed their own check (an excess is as it is), with its 95 % interval; a "
+    "fair model's is at most 'fair up to' nineteen times in twenty. Ranks are intervals, by "
+    "squares, among models with the same encoders and judges and the same settings, image by "
+    "image; tasks that failed their own check and models that were not verified are left out."
 )
 _RAN = (
     "Model, arguments and revision are as the submitter states them; only of a reproduced model "
@@ -99,7 +99,7 @@ def unranked(cell: Cell, verified: bool) -> str:
     if cell.conclusive + cell.inconclusive < cell.of:
         return "not all of its tasks were measured"
     if not cell.conclusive:
-        return "no task is conclusive"
+        return "every task failed its own check"
     return "a variance is unknown"
 
 
@@ -178,7 +178,7 @@ def table(board: Board, form: str) -> str:
 def _text(cell: Cell | None, rank: Rank | None) -> str:
     if cell is None:
         return "not run"
-    parts = [f"{cell.inconclusive} inconclusive"] if cell.inconclusive else []
+    parts = [f"{cell.inconclusive} failed their own check"] if cell.inconclusive else []
     if cell.conclusive + cell.inconclusive < cell.of:
         parts.append(f"{cell.conclusive + cell.inconclusive} of {cell.of} tasks")
     if cell.fewer:

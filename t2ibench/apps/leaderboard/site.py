@@ -10,7 +10,6 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from t2ibench.apps.leaderboard.thumbs import SIZE
 from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
+    ItemTable,
     Model,
     badge_text,
     effective,
@@ -45,7 +45,6 @@ from t2ibench.apps.leaderboard.views import (
     words_of,
 )
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.presentation import Axis, Presentation
 from t2ibench.methods.registry import needs, presentation
 from t2ibench.reports.cells import headline, score_words
@@ -121,6 +120,8 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
         "strata": [
             {
                 "id": one.id,
+                "title": one.title,
+                "readers": one.readers,
                 **{part: one.label(part) for part in parts},
                 "models": [entry.id for entry in one.entries],
                 "families": one.families,
@@ -354,7 +355,7 @@ class Pages:
                 for name in stratum.families
             }
             shown[stratum.id] = shared_prompts(here)[:_SHOWN]
-            who[stratum.id] = _answered(here) if len(stratum.families) == 1 else []
+            who[stratum.id] = self._who(verified) if len(stratum.families) == 1 else []
         return self.render(
             "index.html", "", "index.html",
             models=self.models, strata=self.strata, groups=groups, notes=notes, rooted=rooted,
@@ -362,6 +363,12 @@ class Pages:
             refused=self.board.refused, published_rows=self._published(),
             toys=sum(model.entry.toy for model in self.models),
         )  # fmt: skip
+
+    def _who(self, models: Sequence[Model]) -> list[ItemTable]:
+        """The first questions that were answered prompt by prompt, of tests with few prompts."""
+        tables = (item_tables(models, name, len(models)) for name in self.described)
+        few = [one for found in tables for one in found if one.classes and len(one.items) <= _BARS]
+        return few[:_QUESTIONS]
 
     def _facets(self) -> list[tuple[str, str, list[str]]]:
         """Name, title and values of what rows can be chosen by, where they differ."""
@@ -383,9 +390,10 @@ class Pages:
             {
                 "model": visible(str(row["model"])),
                 "task": name,
+                "title": said["title"],
                 "scores": ", ".join(
                     f"{score_words(key)} {value:g}" for key, value in row["scores"].items()
-                ),
+                ).replace(" -", " −"),
                 "method": METHODS.get(said["family"]).title,
                 "source": visible(str(row["source"]), 1000),
             }
@@ -504,51 +512,14 @@ class Pages:
         rows = []
         for stratum in self.strata:
             for row in stratum.borda():
-                where = f"{stratum.label('encoder')}, {stratum.label('judge')}"
-                rows.append((self._names[row["id"]], where, row["value"], row["low"], row["high"]))
+                place = self._names[row["id"]], stratum.title
+                rows.append((*place, row["value"], row["low"], row["high"]))
         dated = sorted(
             (visible(day), model.name, model.page)
             for model in self.models
             if (day := model.entry.manifest.card.submitted)
         )[::-1]
         return self.render("about.html", "", "about.html", levels=LEVELS, borda=rows, dated=dated)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Who is shown as what, for the models of one table.
-
-    Attributes:
-        title: The test.
-        attribute: What was asked, such as gender.
-        classes: What could be answered.
-        prompts: Each with a short name.
-        rows: The answers, by the page of a model and the prompt.
-    """
-
-    title: str
-    attribute: str
-    classes: tuple[str, ...]
-    prompts: tuple[tuple[str, str], ...]
-    rows: dict[tuple[str, str], ShownRow]
-
-
-def _answered(models: Sequence[Model]) -> list[Answered]:
-    """The first questions that were answered prompt by prompt, of tests with few prompts."""
-    found: dict[tuple[str, str], Answered] = {}
-    for model in models:
-        for task in model.run.tasks:
-            for one in task.prompts if model.entry.verified else ():
-                if len(one.rows) > _BARS:
-                    continue
-                rows = sorted(one.rows, key=lambda row: row.counted.name)
-                prompts = tuple((row.counted.name, row.short) for row in rows)
-                name = one.counted.attribute
-                known = found.setdefault(
-                    (task.id, name), Answered(task.name, name, one.counted.classes, prompts, {})
-                )
-                known.rows.update({(model.page, row.counted.name): row for row in rows})
-    return list(found.values())[:_QUESTIONS]
 
 
 def shared_prompts(models: Sequence[Model]) -> list[str]:

@@ -351,14 +351,21 @@ class Stratum:
 
     @property
     def title(self) -> str:
-        """Who looked at the images."""
+        """What the table is about."""
+        readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {self.label('encoder')}"
         if by_people(self.judges, self.encoders):
-            who = self.label("judge").removeprefix(ANSWERS_BY)
             titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
-            return f"{'; '.join(titles)}, answered by {who}"
-        return f"Encoder {self.label('encoder')} · judge {self.label('judge')}"
+            return f"{'; '.join(titles)}, {readers}"
+        return readers[0].upper() + readers[1:]
+
+    @property
+    def readers(self) -> str:
+        """Who looked at the images."""
+        if by_people(self.judges, self.encoders):
+            return f"answered by {self.label('judge').removeprefix(ANSWERS_BY)}"
+        return f"encoder {self.label('encoder')} · judge {self.label('judge')}"
 
     def label(self, part: str) -> str:
         """One facet in words."""

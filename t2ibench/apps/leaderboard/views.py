@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,9 +14,10 @@ from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.apps.leaderboard.thumbs import SHOWN_IMAGES, thumbnails
 from t2ibench.methods import needs
+from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
-from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
+from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.display import WORDS, State
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.schema import Results
@@ -54,6 +54,7 @@ class FamilyCell:
         rank: Its rank in the stratum.
         notes: What else to know.
         rooted: Whether it is a root mean square, without sign.
+        failed: Whether none of its tests passed its own check.
     """
 
     mark: Mark
@@ -67,6 +68,7 @@ class FamilyCell:
     rank: Rank | None
     notes: str
     rooted: bool = True
+    failed: bool = False
 
 
 @dataclass(slots=True)
@@ -215,6 +217,7 @@ def _family(
         Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
         value, cell.square, state, counted, toward,
         f"{said}{ranked} {notes}".strip(), dashes, rank, notes, cell.rooted,
+        bool(cell.inconclusive) and not cell.conclusive,
     )  # fmt: skip
 
 
@@ -246,7 +249,7 @@ def _notes(family: FamilyView, cell: Cell) -> str:
     if measured < cell.of:
         parts.append(f"{measured} of {cell.of} tests")
     if cell.inconclusive:
-        parts.append(f"{cell.inconclusive} of {cell.of} inconclusive")
+        parts.append(f"{cell.inconclusive} of {cell.of} failed their own check")
     if cell.fewer:
         parts.append("fewer images than the tests ask for")
     return "; ".join(parts)
@@ -254,71 +257,94 @@ def _notes(family: FamilyView, cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One word, stimulus or question of a test.
+    """One prompt, word, stimulus or question of a test.
 
     Attributes:
         name: What it is.
         anchor: Its id on the test's page.
-        rows: Its number in each model, in the order of the models; None where a model has none.
+        rows: What each model shows there, by the model's page.
     """
 
     name: str
     anchor: str
-    rows: tuple[RowView | None, ...]
+    rows: dict[str, RowView | ShownRow]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """The items of one score of a test.
+    """The items of a test on one axis, or with the answers to one question.
 
     Attributes:
-        noun: What an item is.
+        test: The test's name.
+        noun: What an item is, or what was asked.
         axis: The poles; None where there is a size but no direction.
         square: Whether the numbers are squared leans, shown as roots.
+        classes: What could be answered, where answers were counted; else nothing.
         models: The models beside each other.
         items: From the lowest to the highest, over all models.
     """
 
+    test: str
     noun: str
     axis: Axis | None
     square: bool
+    classes: tuple[str, ...]
     models: tuple[Model, ...]
     items: tuple[Item, ...]
 
 
-def item_tables(models: Sequence[Model], task: str) -> list[ItemTable]:
-    """The items of a test, one table for each of its scores."""
-    found: dict[tuple[str, str], list[Model]] = {}
+_Shown = SeriesView | ShownAttribute
+
+
+def item_tables(models: Sequence[Model], task: str, most: int = BESIDE) -> list[ItemTable]:
+    """The items of a test, a table for each question that was counted and for each other score."""
+    found: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
-        for one in () if view is None else view.series:
-            if one.rows:
-                found.setdefault((one.series.score, one.series.noun), []).append(model)
+        if view is not None:
+            for counted in view.prompts:
+                found.setdefault((counted.counted.attribute, ""), []).append((model, counted))
+            for one in view.combined:
+                found.setdefault((one.series.score, one.series.noun), []).append((model, one))
     used: set[str] = set()
-    return [_table(having[:BESIDE], task, key, used) for key, having in found.items()]
+    return [_table(having[:most], task, used) for having in found.values()]
 
 
-def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[str]) -> ItemTable:
-    shown = [
-        next(one for one in model.tasks[task].series if (one.series.score, one.series.noun) == key)
-        for model in models
-    ]
-    by_name: list[dict[str, RowView]] = [{row.name: row for row in one.rows} for one in shown]
+def _table(having: Sequence[tuple[Model, _Shown]], task: str, used: set[str]) -> ItemTable:
+    items: dict[str, Item] = {}
+    values: dict[str, list[float]] = {}
+    for model, shown in having:
+        for row in shown.rows:
+            name, short, value = _place(row, shown)
+            items.setdefault(name, Item(short, _anchor(name), {})).rows[model.page] = row
+            values.setdefault(name, []).append(value)
     ordered = []
-    for name in dict.fromkeys(name for rows in by_name for name in rows):
-        rows = tuple(found.get(name) for found in by_name)
-        values = [row.mark.value for row in rows if row and row.mark.value is not None]
-        ordered.append((sum(values) / len(values) if values else 0.0, name, rows))
-    items = []
-    for _, name, rows in sorted(ordered, key=lambda one: one[:2]):
-        plain_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
-        anchor, number = f"item-{plain_name}", 2
+    for _, name in sorted((sum(found) / len(found), name) for name, found in values.items()):
+        anchor, number = items[name].anchor, 2
         while anchor in used:  # an id that no other item of the page has
-            anchor, number = f"item-{plain_name}-{number}", number + 1
+            anchor, number = f"{items[name].anchor}-{number}", number + 1
         used.add(anchor)
-        items.append(Item(name, anchor, rows))
-    series = shown[0].series
-    return ItemTable(series.noun, series.axis, series.square, tuple(models), tuple(items))
+        ordered.append(replace(items[name], anchor=anchor))
+    models, (first, shown) = tuple(model for model, _ in having), having[0]
+    about: tuple[str, Axis | None, bool, tuple[str, ...]]
+    if isinstance(shown, ShownAttribute):
+        about = shown.counted.attribute, None, False, shown.counted.classes
+    else:
+        about = shown.series.noun, shown.series.axis, shown.series.square, ()
+    return ItemTable(first.tasks[task].name, *about, models, tuple(ordered))
+
+
+def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
+    """What a row is about, in full and short, and where it stands."""
+    if isinstance(row, RowView):
+        return row.name, row.name, row.mark.value or 0.0
+    assert isinstance(shown, ShownAttribute)
+    first = row.counted.counts.get(shown.counted.classes[0], 0)
+    return row.counted.name, row.short, -first / max(row.images, 1)
+
+
+def _anchor(name: str) -> str:
+    return "item-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x")
 
 
 def words_of(
@@ -381,14 +407,14 @@ def plain(value: Any, depth: int = _DEEPEST) -> Any:
 
 def facts(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values as lines of a page."""
-    return [(name, _text(value)) for name, value in told.items()]
+    return [(name.replace("_", " "), _text(value)) for name, value in told.items()]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False) if value else "none"
+        return ", ".join(f"{key} {_text(one)}" for key, one in value.items()) or "none"
     return "not stated" if value is None else str(value)
 
 
@@ -396,8 +422,7 @@ def effective(model: Model) -> list[tuple[str, str, None]]:
     """What a model's page says of the settings that its images were generated with."""
     of = model.entry.results.model
     found = plain(of.effective_settings or of.settings)
-    text = ", ".join(f"{key} {_text(value)}" for key, value in sorted(found.items()))
-    return [("Settings", text or "not stated", None)]
+    return [("Settings", _text(found) if found else "not stated", None)]
 
 
 def badge_text(model: Model) -> str:
