@@ -35,6 +35,7 @@ BESIDE = 6  # models beside each other
 # verdict no longer lists it as such.
 _DRAWN = ("model", "arguments", "fingerprint")
 _OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_MANY = 60  # models, from which on a cell has a dash for each test, not for each item
 _DEEPEST = 8  # of values that a submission states
 
 
@@ -43,32 +44,20 @@ class FamilyCell:
     """A family in a model's row.
 
     Attributes:
-        mark: The root mean square lean on an axis from 0 to 1, which is drawn over -1 to 1.
-        value: The number; None without one.
-        square: What it is sorted by.
-        state: Clear where any of its tests is.
+        cell: Its numbers.
+        mark: The root mean square lean, from 0 to 1; clear where any of its tests is.
         counted: How many tests are clear, as words.
         toward: Which way, in words; empty without a clear test.
         said: All of it in a sentence.
         dashes: Sizes of the items behind it.
-        rank: Its rank in the stratum.
-        notes: What else to know.
-        rooted: Whether it is a root mean square, without sign.
-        failed: Whether none of its tests passed its own check.
     """
 
+    cell: Cell
     mark: Mark
-    value: float | None
-    square: float | None
-    state: State
     counted: str
     toward: str
     said: str
     dashes: tuple[float, ...]
-    rank: Rank | None
-    notes: str
-    rooted: bool = True
-    failed: bool = False
 
 
 @dataclass(slots=True)
@@ -81,6 +70,7 @@ class Model:
         name: What the leaderboard calls it.
         run: Its results as pages show them.
         stratum: How it was measured.
+        tasks: Task id to the task, tests of texts included.
         cells: Family to cell.
         pictures: Prompt to addresses of its images, below the site's folder.
     """
@@ -90,6 +80,7 @@ class Model:
     name: str
     run: RunView
     stratum: Stratum
+    tasks: dict[str, TaskView]
     cells: dict[str, FamilyCell] = field(default_factory=dict)
     pictures: dict[str, list[str]] = field(default_factory=dict)
 
@@ -99,19 +90,19 @@ class Model:
         return self.stratum.overall.get(self.entry.id)
 
     @property
-    def drawn(self) -> bool:
-        """Whether some of its images were generated again."""
-        return self.entry.level in DRAWN_LEVELS
-
-    @property
     def why(self) -> str:
         """Why it has no rank over families."""
         return self.stratum.why.get(self.entry.id, "")
 
     @property
-    def tasks(self) -> dict[str, TaskView]:
-        """Task id to the task, tests of texts included."""
-        return {task.id: task for task in [*self.run.tasks, *self.run.texts]}
+    def ranks(self) -> dict[str, Rank]:
+        """Family to its rank."""
+        return self.stratum.ranks[self.entry.id]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether some of its images were generated again."""
+        return self.entry.level in DRAWN_LEVELS
 
 
 def _clean(results: Results) -> Results:
@@ -152,18 +143,14 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
                 for name, task in results.tasks.items()
                 if name in shipped and shipped[name].hash == task.task_hash
             }
-            run, name = run_view(results, specs), visible(entry.manifest.name)
-            model = Model(entry, named[entry.id], name, replace(run, name=name), stratum)
+            name = visible(entry.manifest.name)
+            run = replace(run_view(results, specs), name=name)
+            tasks = {task.id: task for task in [*run.tasks, *run.texts]}
+            model = Model(entry, named[entry.id], name, run, stratum, tasks)
             model.pictures = _pictures(entry, specs)
-            few = len(entries) > 60
             for family in run.families:
                 if family.name in entry.families:
-                    cell = entry.families[family.name]
-                    suite = tuple(task for task in family.tasks if task.id in cell.tasks)
-                    rank = stratum.ranks[entry.id].get(family.name)
-                    model.cells[family.name] = _family(
-                        replace(family, tasks=suite), cell, rank, few, verified=entry.verified
-                    )
+                    model.cells[family.name] = _family(family, model, len(entries) > _MANY)
             found.append(model)
     return found
 
@@ -174,8 +161,8 @@ def _prompts(task: str, settings: Settings) -> frozenset[str]:
 
 
 def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
-    """The thumbnails of the first images of each prompt, of what was verified."""
-    keys = {path.stem for path in thumbnails(entry.folder)} if entry.verified else set()
+    """The thumbnails of the first images of each prompt."""
+    keys = {path.stem for path in thumbnails(entry.folder)}
     prompts: set[str] = set()
     for name in tasks if keys else ():
         prompts |= _prompts(name, Settings.of(entry.results.tasks[name].settings))
@@ -188,49 +175,37 @@ def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def _family(
-    family: FamilyView, cell: Cell, rank: Rank | None, few: bool, *, verified: bool
-) -> FamilyCell:
+def _family(family: FamilyView, model: Model, many: bool) -> FamilyCell:
+    cell = model.entry.families[family.name]
+    tasks = [task for task in family.tasks if task.id in cell.tasks]
     value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
-    states = [task.mark.state for task in family.tasks]
+    states = [task.mark.state for task in tasks]
     state: State = "not_clear" if "not_clear" in states else "none_above"
-    if "clear" in states and verified:
+    if "clear" in states:
         state = "clear"
-    elif value is None or "cannot_tell" in states or not verified:
+    elif value is None or "cannot_tell" in states:
         state = "cannot_tell"
-    clear = states.count("clear")
-    counted = f"{clear} of {len(states)} clear" if state == "clear" else WORDS[state]
-    if not verified:
-        counted = "as stated"
-    toward = _toward(family) if state == "clear" else ""
-    number = "no number" if value is None else f"{value:.2f}"
-    interval = "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    counted = (
+        f"{states.count('clear')} of {len(states)} clear" if state == "clear" else WORDS[state]
+    )
+    toward = _toward(tasks) if state == "clear" else ""
+    said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
+    said += "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    said += f". {counted}{': ' + toward if toward else ''}."
+    rank = model.ranks.get(family.name)
+    said += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
     sizes: list[float] = []  # of each stimulus, or of each test where models are many
-    for task in family.tasks:
-        items = ticks(task) if not few and task.mark.side is None else []
+    for task in tasks:
+        items = [] if many or task.mark.side is not None else ticks(task)
         sizes += items or ([] if task.mark.value is None else [task.mark.value])
-    dashes = tuple(sorted(2 * min(abs(one), 1.0) - 1 for one in sizes))
-    ranked = f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
-    notes = _notes(family, cell)
-    said = f"{family.title}: {number}{interval}. {counted}{': ' + toward if toward else ''}."
-    return FamilyCell(
-        Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
-        value, cell.square, state, counted, toward,
-        f"{said}{ranked} {notes}".strip(), dashes, rank, notes, cell.rooted,
-        bool(cell.inconclusive) and not cell.conclusive,
-    )  # fmt: skip
+    mark = Mark(value, low, high, state, None, fair_high=fair)
+    dashes = tuple(sorted(min(abs(one), 1.0) for one in sizes))
+    return FamilyCell(cell, mark, counted, toward, f"{said} {_notes(cell)}".strip(), dashes)
 
 
-def _at(size: float | None) -> float | None:
-    """A size from 0 to 1 on an axis from -1 to 1."""
-    return None if size is None else 2 * size - 1
-
-
-def _toward(family: FamilyView) -> str:
-    """Which way the strongest clear test of a family leans, in few words."""
-    task = next((one for one in family.tasks if one.mark.state == "clear"), None)
-    if task is None:
-        return ""
+def _toward(tasks: Sequence[TaskView]) -> str:
+    """Which way the strongest of some tests, which is clear, leans, in few words."""
+    task = tasks[0]
     axis = task.shown.axis
     if axis is not None and task.mark.side:
         return axis.low if task.mark.side == "low" else axis.high
@@ -243,7 +218,7 @@ def _toward(family: FamilyView) -> str:
     return "no single item clear"
 
 
-def _notes(family: FamilyView, cell: Cell) -> str:
+def _notes(cell: Cell) -> str:
     parts = []
     measured = cell.conclusive + cell.inconclusive
     if measured < cell.of:
@@ -326,12 +301,12 @@ def _table(having: Sequence[tuple[Model, _Shown]], task: str, used: set[str]) ->
         used.add(anchor)
         ordered.append(replace(items[name], anchor=anchor))
     models, (first, shown) = tuple(model for model, _ in having), having[0]
-    about: tuple[str, Axis | None, bool, tuple[str, ...]]
+    test, ranked = first.tasks[task].name, tuple(ordered)
     if isinstance(shown, ShownAttribute):
-        about = shown.counted.attribute, None, False, shown.counted.classes
-    else:
-        about = shown.series.noun, shown.series.axis, shown.series.square, ()
-    return ItemTable(first.tasks[task].name, *about, models, tuple(ordered))
+        noun, classes = shown.counted.attribute, shown.counted.classes
+        return ItemTable(test, noun, None, False, classes, models, ranked)
+    one = shown.series
+    return ItemTable(test, one.noun, one.axis, one.square, (), models, ranked)
 
 
 def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
@@ -427,8 +402,6 @@ def effective(model: Model) -> list[tuple[str, str, None]]:
 
 def badge_text(model: Model) -> str:
     """The words of a model's badge: a count, never a score."""
-    if not model.entry.verified:
-        return model.entry.level
     counts, total = model.run.counts(), len(model.run.tests)
     unsure = counts["cannot_tell"] + counts["no_score"]
     return f"{counts['clear']} of {total} tests lean clearly, {unsure} cannot tell"
