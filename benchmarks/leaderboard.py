@@ -20,11 +20,11 @@ from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.table import Entry
 from t2ibench.apps.leaderboard.verify import Verdict
-from t2ibench.methods import METHODS
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.results.paired import PairedTask, dump_paired
 from t2ibench.results.schema import GeneratorInfo, Headline, Results, TaskResult, TaskSettings
+from t2ibench.tasks.index import build_index
 
 MODELS, TASKS = 200, 30
 
@@ -45,8 +45,8 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
         level=0.95, encoders={"e": "0" * 64},
     )  # fmt: skip
     tasks = {}
-    for place in range(TASKS):
-        family = METHODS.names()[place % len(METHODS.names())]
+    for name, shipped in list(build_index()[0].tasks.items())[:TASKS]:
+        family = shipped.spec.method
         value = float(rng.random())
         head = Headline(
             value=value,
@@ -59,9 +59,9 @@ def entry(number: int, rng: np.random.Generator) -> Entry:
             question="fixed_prompts",
             p_holm=0.01,
         )
-        tasks[f"{family}_{place}"] = TaskResult(
-            version=1, method=family, task_hash="0" * 64, family=family, title="t", headline=head,
-            n_images=100, settings=settings,
+        tasks[name] = TaskResult(
+            version=1, method=family, task_hash=shipped.hash, family=family, title="t",
+            headline=head, n_images=100, settings=settings,
         )  # fmt: skip
     model = GeneratorInfo(name=f"model {number}", fingerprint=f"{number:064x}")
     results = Results(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.board import Board
     from t2ibench.apps.leaderboard.submission import Card
+    from t2ibench.apps.leaderboard.verdicts import Verifier
 
 
 def add(arguments: argparse.Namespace) -> int:
@@ -96,40 +99,37 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
 def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
     from t2ibench.apps.leaderboard.board import folder_problems
+    from t2ibench.apps.leaderboard.names import visible
     from t2ibench.apps.leaderboard.table import asked_images, departures
-    from t2ibench.apps.leaderboard.verdicts import Verifier
-    from t2ibench.apps.leaderboard.verify import verify
 
     folders: list[Path] = []
     strays: list[str] = []
-    for name in arguments.folders:
-        path = Path(name)
+    for path in map(Path, arguments.folders):
         inside = sorted(manifest.parent for manifest in path.glob("*/submission.json"))
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
-    file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    minutes, local = arguments.minutes, arguments.local
-    verifier = Verifier({folder.parent for folder in folders}, arguments.draw, file)
-    if verifier.remark:
-        print(verifier.remark, file=sys.stderr)
+    verifier = _verifier(arguments, {folder.parent for folder in folders})
     refused, asked = 0, asked_images()
     for folder in folders:
-        verdict = verify(folder, arguments.draw, arguments.seed, minutes, local)
-        verifier.keep(folder, verdict)
-        verifier.save()
+        verdict = verifier.check(folder, arguments.seed)
         refused += verdict.level == "refused"
-        name = "".join(letter if letter.isprintable() else "?" for letter in str(folder))
-        print(f"{name}: {verdict.level} ({verdict.tasks} tasks)")
-        for line in verdict.problems:
-            print(f"  {line}")
+        print(f"{visible(str(folder))}: {verdict.level} ({verdict.tasks} tasks)")
         tasks = verdict.results.tasks if verdict.results else {}
-        for line in [*verdict.notes, *departures(tasks, asked)]:
-            print(f"  note: {line}")
+        notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks, asked)]]
         if verdict.stated and not verdict.problems:
-            print(f"  as stated by the submitter: {', '.join(verdict.stated)}")
+            notes.append(f"as stated by the submitter: {', '.join(verdict.stated)}")
+        for line in [*verdict.problems, *notes]:
+            print(f"  {line}")
     for line in strays:
         print(line)
     return 1 if refused or strays else 0
+
+
+def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
+    from t2ibench.apps.leaderboard.verdicts import Verifier
+
+    home = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
+    return Verifier(roots, arguments.draw, home, arguments.minutes, arguments.local)
 
 
 def build(arguments: argparse.Namespace) -> int:
@@ -174,40 +174,14 @@ def table(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def push(arguments: argparse.Namespace) -> int:
-    """Upload a submission."""
-    from t2ibench.apps.leaderboard import hub
-
-    print(hub.push(Path(arguments.folder), arguments.repo, direct=arguments.direct))
-    return 0
-
-
-def metadata(arguments: argparse.Namespace) -> int:
-    """Print the headlines for the hub's page of a model."""
-    from t2ibench.apps.leaderboard import hub
-
-    print(hub.metadata(Path(arguments.folder), arguments.dataset, arguments.source), end="")
-    return 0
-
-
 def _board(arguments: argparse.Namespace) -> Board:
     """All submissions, verified here and now."""
     from t2ibench.apps.leaderboard.board import read_board
-    from t2ibench.apps.leaderboard.verdicts import Verifier
     from t2ibench.errors import T2IBenchError
 
     root = Path(arguments.submissions)
-    file = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    bounds = arguments.minutes, arguments.local
-    verifier = Verifier([root], arguments.draw, file, *bounds)
-
-    def tell(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-        verifier.save()  # an interrupted build keeps what it has verified
-
-    if verifier.remark:
-        tell(verifier.remark)
-    board = read_board(root, verifier, tell)
+    tell = functools.partial(print, file=sys.stderr, flush=True)
+    board = read_board(root, _verifier(arguments, [root]), tell)
     if not board.entries:
         raise T2IBenchError(
             f"'{root}' holds no submission that could be shown.",
@@ -218,12 +192,5 @@ def _board(arguments: argparse.Namespace) -> Board:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one action of `t2ibench leaderboard`."""
-    actions = {
-        "add": add,
-        "verify": check,
-        "build": build,
-        "table": table,
-        "push": push,
-        "metadata": metadata,
-    }
+    actions = {"add": add, "verify": check, "build": build, "table": table}
     return actions[arguments.action](arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,8 @@ from t2ibench.tasks.run_tasks import kept_task
 from t2ibench.version import __version__
 
 # What no verification can tell, and what only the model can.
-ALWAYS_STATED = ("environment", "t2ibench")
-OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
-_LARGEST = 2.0  # of numbers that nobody recomputed: a lean lies between -1 and 1
 _SHOWN = 5
 # Ten times and more of what was seen between processors and versions of numpy and scipy, and one
 # Monte Carlo draw that falls on the other side (leaderboard/README.md).
@@ -79,14 +77,16 @@ def settings_of(command: Sequence[str]) -> RunSettings:
     return settings
 
 
+def stated(**others: bool) -> list[str]:
+    """What is the submitter's word alone, until a model that is made here is compared with it."""
+    return [*_STATED, *(name for name, whether in others.items() if whether)]
+
+
 def command_problems(
-    command: RunSettings,
-    manifest: Manifest,
-    tasks: Collection[str],
-    settings: Settings,
-    sizes: Sizes | None,
+    command: RunSettings, manifest: Manifest, results: Results, settings: Settings
 ) -> Iterator[str]:
     """What the command says otherwise than the rest of the submission."""
+    tasks, sizes = results.tasks, _sizes_of(manifest.model)
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
     for kind, named, known in (
@@ -119,9 +119,10 @@ def command_problems(
     if absent and manifest.t2ibench == __version__:
         first = min(absent)
         yield f"its command names {len(absent)} tasks that it has no results of, such as {first}"
+    yield from _rewriter_problems(command, results)
 
 
-def rewriter_problems(command: RunSettings, results: Results) -> Iterator[str]:
+def _rewriter_problems(command: RunSettings, results: Results) -> Iterator[str]:
     """What the command says otherwise of a rewriter than the results."""
     spec, info = command.rewriter or "", results.model.rewriter
     own = _kind(spec) in REWRITERS and REWRITERS.origin(_kind(spec)) == "t2ibench"
@@ -143,7 +144,7 @@ def _kind(name: str) -> str:
     return "answers" if name.startswith(ANSWERS_BY) else name.partition(":")[0]
 
 
-def sizes_of(model: str) -> Sizes | None:
+def _sizes_of(model: str) -> Sizes | None:
     """How many images a model makes by default, where that is known without making it."""
     name = model.removeprefix("diffusers:")
     if model not in GENERATORS and name in ALIASES:
@@ -170,22 +171,6 @@ def manifest_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield f"'{manifest.model}' is not a model: where its images come from is not known"
     if sum(map(len, (*results.environment, *results.environment.values()))) > 5000:
         yield "its environment is too long"
-
-
-def task_problems(results: Results, tasks: Mapping[str, LoadedTask]) -> Iterator[str]:
-    """What results say of a task that its file says otherwise; nothing is recomputed."""
-    for name, task in results.tasks.items():
-        spec = tasks[name].spec
-        published = [value.model_dump(mode="json") for value in spec.published]
-        said = (task.method, task.family, task.title, task.notes, task.published)
-        if said != (spec.method, spec.method, spec.title, list(spec.notes), published):
-            yield f"{name} is described otherwise than its task file does"
-        head = task.headline
-        ends = (head.ci_low, head.ci_high, head.fair_low, head.fair_high)
-        if any(end is not None and abs(end) > _LARGEST for end in ends):
-            yield f"{name} has an interval that cannot be: from {head.ci_low} to {head.ci_high}"
-        if task.n_images < 0 or any(count < 0 for count in task.excluded.values()):
-            yield f"{name} has a negative number of images"
 
 
 def model_problems(results: Results, generator: Generator) -> Iterator[str]:

@@ -18,12 +18,16 @@ from t2ibench.reports.csv import CsvWriter
 from t2ibench.reports.writers import Table, render
 
 NOTE = (
-    "A cell is the root of the mean unbiased squared lean over the conclusive tasks of a family in "
-    "the default suite (an excess is as it is), with its 95 % interval; a fair model's is at most "
-    "'fair up to' nineteen times in twenty. Ranks are intervals, by squares, among models with the "
-    "same encoders and judges and the same settings, image by image; inconclusive tasks and models "
-    "that were not verified are left out of them."
+    "A cell is the root of the mean unbiased squared lean over the tasks of a family in the "
+    "default suite that passed their own check (an excess is as it is), with its 95 % interval; a "
+    "fair model's is at most 'fair up to' nineteen times in twenty. Ranks are intervals, by "
+    "squares, among models with the same encoders and judges and the same settings, image by "
+    "image; tasks that failed their own check are left out."
 )
+_NUMBERS = (
+    *("square", "value", "low", "high", "fair", "rooted", "tasks", "inconclusive", "of", "fewer"),
+    *("best_rank", "worst_rank", "ranked", "unranked"),
+)  # of a family, as files hold them
 _RAN = (
     "Model, arguments and revision are as the submitter states them; only of a reproduced model "
     "were they checked."
@@ -38,39 +42,30 @@ def rounded(value: float | None) -> float | None:
 def family_names(entries: Sequence[Entry]) -> list[str]:
     """The families that any model ran, in the order of the registry."""
     ran = {name for entry in entries for name in entry.families}
-    for name in sorted(ran - set(METHODS.names())):
-        raise METHODS.unknown(name)
     return [name for name in METHODS.names() if name in ran]
-
-
-def ran_as(entry: Entry) -> str:
-    """What was given to --model, with its arguments, revision and rewriter."""
-    manifest = entry.manifest
-    text = visible(manifest.model, 120)
-    if manifest.model_args:
-        text += f" ({visible(format_args(manifest.model_args), 200)})"
-    if manifest.revision:
-        text += f", revision {visible(manifest.revision, 60)}"
-    return text + _behind(entry)
-
-
-def _behind(entry: Entry) -> str:
-    """A rewriter makes another model of a generator, whatever name it was submitted by."""
-    rewriter = entry.results.model.rewriter
-    return f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
 
 
 def identity(entry: Entry) -> dict[str, Any]:
     """Who a row is about, for programs."""
-    manifest = entry.manifest
+    manifest, rewriter = entry.manifest, entry.results.model.rewriter
+    # A rewriter makes another model of a generator, whatever name it was submitted by.
+    behind = f", prompts rewritten by {visible(rewriter.name, 120)}" if rewriter else ""
     return {
         "model": visible(manifest.name),
-        "ran": visible(manifest.model) + _behind(entry),
+        "ran": visible(manifest.model) + behind,
         "model_args": visible(format_args(manifest.model_args), 2000),
         "revision": visible(manifest.revision or ""),
         "verified": entry.level,
         "settings": "; ".join(entry.departures),
     }
+
+
+def ran_as(entry: Entry) -> str:
+    """What was given to --model, with its arguments, revision and rewriter."""
+    said = identity(entry)
+    args, revision = said["model_args"], said["revision"]
+    text = f"{said['ran']} ({args})" if args else said["ran"]
+    return f"{text}, revision {revision}" if revision else text
 
 
 def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any]:
@@ -85,49 +80,43 @@ def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any
         "inconclusive": cell.inconclusive,
         "of": cell.of,
         "fewer": cell.fewer,
-        "rank": [rank.best, rank.worst, rank.among] if rank else None,
-        "unranked": None if rank else unranked(cell, entry.verified),
+        "best_rank": rank.best if rank else None,
+        "worst_rank": rank.worst if rank else None,
+        "ranked": rank.among if rank else None,
+        "unranked": None if rank else unranked(cell),
     }
 
 
-def unranked(cell: Cell, verified: bool) -> str:
+def unranked(cell: Cell) -> str:
     """Why a model has no rank in a family."""
-    if not verified:
-        return "not verified"
     if cell.text:
         return "it measures the text encoder, not the model"
     if cell.conclusive + cell.inconclusive < cell.of:
         return "not all of its tasks were measured"
     if not cell.conclusive:
-        return "no task is conclusive"
+        return "every task failed its own check"
     return "a variance is unknown"
 
 
 def results_csv(entries: Sequence[Entry]) -> str:
     """All headlines as CSV, one row a model and task."""
-    records = [
-        {
-            **identity(entry),
-            "family": task.family,
-            "task": name,
-            "headline": task.headline.value,
-            "scale": task.headline.scale,
-            "ci_low": task.headline.ci_low,
-            "ci_high": task.headline.ci_high,
-            "about": task.headline.question,
-            "fair_low": task.headline.fair_low,
-            "fair_high": task.headline.fair_high,
-            "square": task.headline.square,
-            "p_holm": task.headline.p_holm,
-            "images": task.n_images,
-            "images_per_prompt": task.settings.images_per_prompt,
-            "seed": task.settings.seed,
-            "excluded": sum(task.excluded.values()),
-            "inconclusive": visible(task.inconclusive) if task.inconclusive else None,
-        }
-        for entry in entries
-        for name, task in entry.results.tasks.items()
-    ]
+    records = []
+    for entry in entries:
+        for name, task in entry.results.tasks.items():
+            head, keys = task.headline, ("scale", "ci_low", "ci_high", "fair_low", "fair_high")
+            records.append({
+                **identity(entry),
+                "family": task.family,
+                "task": name,
+                "headline": head.value,
+                **{key: getattr(head, key) for key in (*keys, "square", "p_holm")},
+                "about": head.question,
+                "images": task.n_images,
+                "images_per_prompt": task.settings.images_per_prompt,
+                "seed": task.settings.seed,
+                "excluded": sum(task.excluded.values()),
+                "inconclusive": visible(task.inconclusive) if task.inconclusive else None,
+            })  # fmt: skip
     return CsvWriter().table(Table((), (), (), records))
 
 
@@ -138,47 +127,44 @@ def bibtex(data: Mapping[str, Any]) -> str:
         entries.setdefault(" ".join(task["citation"].split()), name)
     parts = []
     for citation, name in entries.items():
-        if citation:
-            year = re.search(r"\b(?:19|20)\d\d\b", citation)
-            text = re.sub(r"([&%$#_{}])", r"\\\1", citation)
-            when = year.group(0) if year else ""
-            parts.append(f"@misc{{{name},\n  note = {{{text}}},\n  year = {{{when}}}\n}}\n")
+        year = re.search(r"\b(?:19|20)\d\d\b", citation)
+        text, when = re.sub(r"([&%$#_{}])", r"\\\1", citation), year.group(0) if year else ""
+        parts.append(f"@misc{{{name},\n  note = {{{text}}},\n  year = {{{when}}}\n}}\n")
     return "\n".join(parts)
 
 
 def table(board: Board, form: str) -> str:
-    """Families by model, for papers and READMEs; models that were not verified come last."""
+    """Families by model, for papers and READMEs."""
     entries = board.entries
     names = family_names(entries)
     places = {name: family_ranks(entries, name) for name in names}
     rows, records = [], []
     for k, entry in enumerate(entries):
-        level = entry.level if entry.verified else f"not verified ({entry.level})"
         texts = (_text(entry.families.get(name), places[name][k]) for name in names)
         settings = "; ".join(entry.departures) or "as the tasks ask"
-        rows.append([visible(entry.manifest.name), ran_as(entry), settings, level, *texts])
+        rows.append([visible(entry.manifest.name), ran_as(entry), settings, entry.level, *texts])
         for name in names:
-            found = family_record(entry, name, places[name][k]) if name in entry.families else {}
-            best, worst, among = found.get("rank") or (None, None, None)
-            keys = ("value", "low", "high", "fair", "tasks", "inconclusive", "of", "unranked")
-            numbers = {key: found.get(key) for key in keys}
-            ranked = {"best_rank": best, "worst_rank": worst, "ranked": among}
-            records.append({**identity(entry), "family": name, **numbers, **ranked})
+            found = dict.fromkeys(_NUMBERS)
+            if name in entry.families:
+                found = family_record(entry, name, places[name][k])
+            records.append({**identity(entry), "family": name, **found})
     headers = ["Model", "--model", "Settings", "Verified"]
     headers += [METHODS.get(name).title for name in names]
-    levels = {entry.level for entry in board.entries}
-    meant = " ".join(f"{name}: {text}" for name, text in LEVELS.items() if name in levels)
-    notes = [NOTE, meant, _RAN]
+    notes = [
+        NOTE,
+        *(f"{name}: {LEVELS[name]}" for name in {one.level: "" for one in entries}),
+        _RAN,
+    ]
     if board.refused:
         ids = ", ".join(one.id for one in board.refused)
         notes.append(f"Left out, because verifying refused them: {ids}.")
-    return render(form, Table(headers, rows, [note for note in notes if note], records))
+    return render(form, Table(headers, rows, notes, records))
 
 
 def _text(cell: Cell | None, rank: Rank | None) -> str:
     if cell is None:
         return "not run"
-    parts = [f"{cell.inconclusive} inconclusive"] if cell.inconclusive else []
+    parts = [f"{cell.inconclusive} failed their own check"] if cell.inconclusive else []
     if cell.conclusive + cell.inconclusive < cell.of:
         parts.append(f"{cell.conclusive + cell.inconclusive} of {cell.of} tasks")
     if cell.fewer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -12,11 +13,13 @@ import numpy as np
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
-from t2ibench.apps.leaderboard.rewritings import keep_rewritings
+from t2ibench.apps.leaderboard.regenerate import FILE_REWRITER, REWRITINGS
 from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
+from t2ibench.models.rewriters import create_rewriter
+from t2ibench.models.rewriters.file import FileRewriter
 from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -34,13 +37,17 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import LOOKS, Attempt, ImageStore
+from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
 
 _PART = 256  # embeddings stored together
+_EXIST = (
+    "The leaderboard compares models; run one by its name. Images that exist are taken where "
+    "people alone answered: --judge answers:FILE,by=WHO."
+)
 _LONGEST_TEMPLATE = 10_000  # characters of an instruction that a command may hold
-_Hashes = Mapping[tuple[str, int], str]
 
 
 def pack(
@@ -59,8 +66,7 @@ def pack(
     folder = open_run(run)
     generator = _checked(folder, name)
     results, _ = stored_results(folder)
-    others = sorted(results.earlier) if results else []
-    if others:
+    if results and (others := sorted(results.earlier)):
         reporter.warn(
             f"{len(others)} tasks of earlier commands are not packed, such as {others[0]}: only "
             "those of the latest command are. Run all of them in one command first."
@@ -74,9 +80,7 @@ def pack(
     made.sort(key=lambda one: (content_id(one.prompt), one.index))
     attempts = [replace(attempt, file=None, tries=0) for attempt in made]
     target = to / f"{slug(name or generator.name)}-{generator.fingerprint[:8]}"
-    for old in sorted(target.rglob("*"), reverse=True):
-        if old.is_file():
-            old.unlink()
+    shutil.rmtree(target, ignore_errors=True)
     with closing(Database(target, EVIDENCE)) as packed:
         with packed.writing():
             ImageStore(packed, generator.fingerprint).record(attempts)
@@ -84,14 +88,13 @@ def pack(
         stores = open_stores(packed, record.encoders, record.judges, record.controls)
         scored = score_plan(plan, ImageStore(packed, generator.fingerprint), stores, reporter)
     info = generator_info(generator)
-    if name:
-        info = info.model_copy(update={"name": name})
+    info = info.model_copy(update={"name": name or info.name})
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
     results = assemble(info, scored.results, _without_paths(settings, record))
     write_text(target / "results.json", results.to_json())
     keep(plan.tasks, target)
-    if why := keep_rewritings(folder, target):
+    if why := _keep_rewritings(folder, target):
         reporter.warn(f"The rewritten prompts can only be stated, not verified: {why}")
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
@@ -126,40 +129,20 @@ def _checked(folder: RunFolder, name: str | None) -> GeneratorRecord:
     seed, default = record.measurement.seed, Measurement().seed
     answered = by_people(record.judges, record.encoders)
     exist = not can_regenerate(generator.model)
+    kind = generator.model.partition(":")[0]
     for refused, why, hint in (
-        (
-            record.repeatable() is None,
-            "measured a Python object, which others cannot load",
-            "Give the model as package.module:factory and run it again.",
-        ),
-        (
-            exist and not answered,
-            f"holds images of unknown origin ({generator.model.partition(':')[0]}:)",
-            "The leaderboard compares models; run one by its name. Images that exist are taken "
-            "where people alone answered: --judge answers:FILE,by=WHO.",
-        ),
-        (
-            exist and name is None,
-            "holds images that exist, and nothing says which model made them",
-            "Say it: --name 'MODEL, answered by people'.",
-        ),
-        (
-            record.measurement.limit is not None,
-            "was made with --limit; such runs are not accepted",
-            "Run it without --limit.",
-        ),
-        (
-            seed != default,
-            f"was made with --seed {seed}; the leaderboard takes the default, {default}, so that "
-            "nobody chooses among seeds",
-            "Run it without --seed.",
-        ),
-        (
-            not record.encoders and not record.judges,
-            "holds no evidence yet",
-            "Run it without --generate-only.",
-        ),
-    ):
+        (record.repeatable() is None, "measured a Python object, which others cannot load",
+         "Give the model as package.module:factory and run it again."),
+        (exist and not answered, f"holds images of unknown origin ({kind}:)", _EXIST),
+        (exist and name is None, "holds images that exist, and nothing says which model made them",
+         "Say it: --name 'MODEL, answered by people'."),
+        (record.measurement.limit is not None,
+         "was made with --limit; such runs are not accepted", "Run it without --limit."),
+        (seed != default, f"was made with --seed {seed}; the leaderboard takes the default, "
+         f"{default}, so that nobody chooses among seeds", "Run it without --seed."),
+        (not record.encoders and not record.judges, "holds no evidence yet",
+         "Run it without --generate-only."),
+    ):  # fmt: skip
         if refused:
             raise T2IBenchError(f"'{run}' {why}.", hint)
     return generator
@@ -246,53 +229,45 @@ def _pack_evidence(
 ) -> None:
     """Pack what encoders, their controls and judges observed."""
     hashes = {(one.prompt, one.index): one.sha256 for one in attempts if one.sha256}
+
+    def pack(of: tuple[str, str], texts: Sequence[str], counts: Mapping[str, int]) -> None:
+        keys = {sha for (text, index), sha in hashes.items() if index < counts.get(text, 0)}
+        store, packed = EvidenceStore(folder.database, *of), EvidenceStore(target, *of)
+        _pack_embeddings(store, packed, "texts", set(map(text_key, texts)))
+        _pack_embeddings(store, packed, "images", keys)
+
     for name, encoder in folder.record.encoders.items():
-        texts = _text_keys(plan.texts_for(encoder.embeds_images))
-        store = EvidenceStore(folder.database, name, encoder.fingerprint)
-        keys = _image_keys(hashes, plan.embedded) if encoder.embeds_images else []
-        _pack_embeddings(store, EvidenceStore(target, name, encoder.fingerprint), texts, keys)
-    texts, keys = _text_keys(plan.controlled_texts), _image_keys(hashes, plan.controlled)
+        texts = plan.texts_for(encoder.embeds_images)
+        pack((name, encoder.fingerprint), texts, plan.embedded if encoder.embeds_images else {})
     for control in folder.record.controls.values():
-        of = (control.name, control.fingerprint)
-        _pack_embeddings(
-            EvidenceStore(folder.database, *of), EvidenceStore(target, *of), texts, keys
-        )
+        pack((control.name, control.fingerprint), plan.controlled_texts, plan.controlled)
     # What images look like decides where some repeat others.
     repeated = {one.prompt for one in repeated_prompts(plan.prompts, DistinctImages(images).get)}
-    keys = sorted({sha for (prompt, _), sha in hashes.items() if prompt in repeated})
-    seen = [key for key in keys if images.looks.has("images", key)]
-    _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), [], seen)
+    keys = {sha for (prompt, _), sha in hashes.items() if prompt in repeated}
+    seen = {key for key in keys if images.looks.has("images", key)}
+    _pack_embeddings(images.looks, EvidenceStore(target, *LOOKS), "images", seen)
     for of in folder.record.judges.items():
         found = _answers(AnswerStore(folder.database, *of), plan, hashes)
         by_key = sorted(found, key=lambda a: (question_id(a.question, a.classes), a.image))
         AnswerStore(target, *of).add(by_key)
 
 
-def _text_keys(texts: Sequence[str]) -> list[str]:
-    return sorted({text_key(text) for text in texts})
+def _pack_embeddings(store: EvidenceStore, target: EvidenceStore, kind: Kind, of: set[str]) -> None:
+    keys = sorted(of)
+    lacking = store.missing(kind, keys)
+    if lacking:
+        raise T2IBenchError(
+            f"{len(lacking)} {kind} have no {store.damage.one}.",
+            "Run the command again to complete the run.",
+        )
+    for start in range(0, len(keys), _PART):
+        part = keys[start : start + _PART]
+        target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
 
 
-def _image_keys(hashes: _Hashes, counts: Mapping[str, int]) -> list[str]:
-    return sorted({sha for (prompt, index), sha in hashes.items() if index < counts.get(prompt, 0)})
-
-
-def _pack_embeddings(
-    store: EvidenceStore, target: EvidenceStore, texts: list[str], images: list[str]
-) -> None:
-    kinds: tuple[tuple[Kind, list[str]], ...] = (("texts", texts), ("images", images))
-    for kind, keys in kinds:
-        lacking = store.missing(kind, keys)
-        if lacking:
-            raise T2IBenchError(
-                f"{len(lacking)} {kind} have no {store.damage.one}.",
-                "Run the command again to complete the run.",
-            )
-        for start in range(0, len(keys), _PART):
-            part = keys[start : start + _PART]
-            target.add(kind, part, store.rows(kind, part).astype(np.float32), dtype="float16")
-
-
-def _answers(answers: AnswerStore, plan: Plan, hashes: _Hashes) -> Iterator[StoredAnswer]:
+def _answers(
+    answers: AnswerStore, plan: Plan, hashes: Mapping[tuple[str, int], str]
+) -> Iterator[StoredAnswer]:
     """The answers that scores are computed from; not word for word."""
     for prompt, questions in plan.questions.items():
         for (question, classes), count in questions.items():
@@ -306,3 +281,19 @@ def _answers(answers: AnswerStore, plan: Plan, hashes: _Hashes) -> Iterator[Stor
                     )
                 if answer:
                     yield replace(answer, raw="")
+
+
+def _keep_rewritings(folder: RunFolder, target: Path) -> str | None:
+    """Put a run's file of rewritings into its submission; why not, where that cannot be."""
+    settings, generator = folder.record.settings, folder.record.generator
+    info = generator.rewriter if generator else None
+    if info is None or not (settings.rewriter or "").startswith(FILE_REWRITER):
+        return None
+    try:
+        rewriter = create_rewriter(str(settings.rewriter), settings.rewriter_args)
+    except T2IBenchError as error:
+        return str(error)
+    if not isinstance(rewriter, FileRewriter) or rewriter.fingerprint != info.fingerprint:
+        return f"{info.name} is not the file any more that the prompts were rewritten with."
+    write_rows(target / REWRITINGS, rewriter.rows())
+    return None

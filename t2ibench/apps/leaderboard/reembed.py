@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
-from t2ibench.pipeline.scoring import EncoderEvidence
+from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import text_key
 
@@ -31,70 +32,84 @@ _ANSWERS_ALIKE = 0.98  # share of answers about images that another processor dr
 _PART = 256
 
 
-def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
-    """Embed all texts and the images that were made, by every encoder and its control."""
-    encoders: dict[str, Encoder] = {}
+_Part = TypeVar("_Part", Encoder, Judge)
+_Evidence = TypeVar("_Evidence", EncoderEvidence, JudgeEvidence)
+
+
+def _parts(
+    kind: str,
+    absent: str,
+    specs: Sequence[str],
+    make: Callable[[str], _Part],
+    stores: Mapping[str, _Evidence],
+    found: Regeneration,
+) -> Iterator[tuple[_Part, _Evidence]]:
+    """The encoders or judges of a command that can be made here, with what they are to repeat."""
+    here: dict[str, _Part] = {}
     reasons: list[str] = []
-    for spec in claims.command.encoder:
+    for spec in specs:
         try:
-            claims.check_paths(spec)
-            encoder = create_encoder(spec, dtype=claims.command.dtype, recorded=True)
-            encoders[encoder.name] = encoder
+            part = make(spec)
+            here[part.name] = part
         except T2IBenchError as error:
             reasons.append(str(error))
-    plan = claims.plan
-    for name, evidence in claims.stores.encoders.items():
-        encoder_here = encoders.get(name)
-        if encoder_here is None:
-            found.lacking.append(f"the encoder {name} is not here: {'; '.join(reasons)}")
-        elif encoder_here.fingerprint != evidence.fingerprint:
-            _report_another("encoder", name, found)
+    for name, evidence in stores.items():
+        if name not in here:
+            found.lacking.append(f"the {kind} {name} {absent}: {'; '.join(reasons)}")
+        elif here[name].fingerprint != evidence.fingerprint:
+            line = f"the {kind} {name} here is not the one that was used"
+            # Of what is downloaded or lies in a folder, this machine may have another version.
+            problems = found.lacking if ":" in name else found.problems
+            problems.append(f"{line} (weights, settings or arguments)")
         else:
-            texts = plan.texts_for(evidence.embeds_images)
-            found.count("texts", _embed_texts(encoder_here, evidence, texts, found))
-            if evidence.embeds_images:
-                _embed_images(encoder_here, evidence, images, plan.embedded, found)
-            _embed_by_control(name, encoder_here, claims, images, found)
+            yield here[name], evidence
 
 
-def _report_another(kind: str, name: str, found: Regeneration) -> None:
-    """An encoder or a judge of the same name that is not the submission's."""
-    line = f"the {kind} {name} here is not the one that was used (weights, settings or arguments)"
-    # Of what is downloaded or lies in a folder, this machine may have another version.
-    (found.lacking if ":" in name else found.problems).append(line)
+def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
+    """Embed all texts and the images that were made, by every encoder and its control."""
+
+    def make(spec: str) -> Encoder:
+        claims.check_paths(spec)
+        return create_encoder(spec, dtype=claims.command.dtype, recorded=True)
+
+    plan, stores = claims.plan, claims.stores
+    for encoder, evidence in _parts(
+        "encoder", "is not here", claims.command.encoder, make, stores.encoders, found
+    ):
+        texts = plan.texts_for(evidence.embeds_images)
+        found.count("texts", _embed_texts(encoder, evidence, texts, found))
+        if evidence.embeds_images:
+            _embed_images(encoder, evidence, images, plan.embedded, found)
+        control = _control(encoder, claims, found)
+        if control is not None:
+            claimed = stores.controls[encoder.name]
+            number = _embed_texts(control, claimed, plan.controlled_texts, found)
+            number += _embed_images(control, claimed, images, plan.controlled, found)
+            found.count("controls", number)
 
 
-def _embed_by_control(
-    name: str,
-    encoder: Encoder,
-    claims: Claims,
-    images: Sequence[RegeneratedImage],
-    found: Regeneration,
-) -> None:
-    """The same with random weights."""
-    evidence = claims.stores.controls.get(name)
-    if evidence is None:
-        if claims.command.control_encoder == "random" and isinstance(encoder, HasUntrained):
+def _control(encoder: Encoder, claims: Claims, found: Regeneration) -> Encoder | None:
+    """The same with random weights, where the submission has it and it can be made here."""
+    name, able = encoder.name, isinstance(encoder, HasUntrained)
+    stated = claims.manifest.controls.get(name)
+    if stated is None:
+        if claims.command.control_encoder == "random" and able:
             found.problems.append(
                 f"it has no control of random weights for {name}, and its command asks for one"
             )
-        return
+        return None
     if not isinstance(encoder, HasUntrained):
         found.problems.append(f"{name} has no control of random weights, and the submission has")
-        return
-    label = claims.manifest.controls[name].name
-    try:
-        with failing(f"The encoder '{name}' failed in untrained() with"):
-            control = encoder.untrained()
-    except T2IBenchError as error:
-        found.lacking.append(f"the control {label} cannot be made here: {error}")
-        return
-    if (control.name, control.fingerprint) != (label, evidence.fingerprint):
-        found.lacking.append(f"the control {label} is of other versions of its libraries")
-        return
-    number = _embed_texts(control, evidence, claims.plan.controlled_texts, found)
-    number += _embed_images(control, evidence, images, claims.plan.controlled, found)
-    found.count("controls", number)
+        return None
+    with (
+        found.tolerant(f"the control {stated.name} cannot be made here"),
+        failing(f"The encoder '{name}' failed in untrained() with"),
+    ):
+        control = encoder.untrained()
+        if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
+            return control
+        found.lacking.append(f"the control {stated.name} is of other versions of its libraries")
+    return None
 
 
 def _embed_texts(
@@ -102,20 +117,16 @@ def _embed_texts(
 ) -> int:
     """How many texts embed as the submission says."""
     unlike: list[str] = []
-    try:
+    with found.tolerant("texts cannot be embedded here"):
         for start in range(0, len(texts), _PART):
             part = list(texts[start : start + _PART])
             with naming(encoder.name):
                 rows = encoder.encode_texts(part)
-            rows = checked_rows(encoder, rows, len(part), None)
-            for text, row in zip(part, rows, strict=True):
+            for text, row in zip(part, checked_rows(encoder, rows, len(part), None), strict=True):
                 if not _alike(row, evidence.store.get("texts", text_key(text)), _SAME):
                     unlike.append(f"the text '{text}' embeds otherwise by {encoder.name}")
-    except T2IBenchError as error:
-        found.lacking.append(f"texts cannot be embedded here: {error}")
-        return 0
-    found.differ(unlike, "texts")
-    return len(texts) - len(unlike)
+        return found.differ(unlike, "texts", len(texts))
+    return 0
 
 
 def _embed_images(
@@ -127,26 +138,20 @@ def _embed_images(
 ) -> int:
     """How many images embed as the submission says."""
     wanted = [one for one in images if one.attempt.index < embedded.get(one.attempt.prompt, 0)]
-    if not wanted:
-        return 0
-    try:
+    unlike: list[str] = []
+    with found.tolerant("images cannot be embedded here"):
         with naming(encoder.name):
             prepared = [encoder.prepare(one.image) for one in wanted]
-        rows = encode(encoder, prepared)
-    except T2IBenchError as error:
-        found.lacking.append(f"images cannot be embedded here: {error}")
-        return 0
-    unlike: list[str] = []
-    for one, row in zip(wanted, rows, strict=True):
-        claimed = evidence.store.get("images", one.attempt.sha256 or "")
-        if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
-            found.compared.add(one.attempt.key)
-        else:
-            unlike.append(
-                f"{one}, generated again, does not look to {encoder.name} as the submission says"
-            )
-    found.differ(unlike, "images")
-    return len(wanted) - len(unlike)
+        rows = encode(encoder, prepared) if prepared else ()
+        for one, row in zip(wanted, rows, strict=True):
+            claimed = evidence.store.get("images", one.attempt.sha256 or "")
+            if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
+                found.compared.add(one.attempt.key)
+            else:
+                look = f"does not look to {encoder.name} as the submission says"
+                unlike.append(f"{one}, generated again, {look}")
+        return found.differ(unlike, "images", len(wanted))
+    return 0
 
 
 def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
@@ -169,63 +174,28 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
             if attempt.index < count:
                 query = Query(one.image, attempt.prompt, attempt.index, sha, question, classes)
                 queries.append((one, query))
-    stores = claims.stores.judges
-    judges: dict[str, Judge] = {}
-    reasons: list[str] = []
-    for spec in claims.command.judge:
+    stores, command = claims.stores.judges, claims.command
+
+    def make(spec: str) -> Judge:
         # A judge that is named `clip` alone gets its encoder's name too.
         full = next((name for name in stores if name.startswith(f"{spec}:")), spec)
-        try:
-            judge = _judge(full, claims)
-            judges[judge.name] = judge
-        except T2IBenchError as error:
-            reasons.append(str(error))
-    for name, evidence in stores.items():
-        judge_here = judges.get(name)
-        if judge_here is None:
-            found.lacking.append(f"the judge {name} was not asked again: {'; '.join(reasons)}")
-        elif judge_here.fingerprint != evidence.fingerprint:
-            _report_another("judge", name, found)
-        else:
-            _compare_answers(judge_here, queries, evidence.store, found)
+        resolved = find_registered(JUDGES, full)
+        if on_server(JUDGES, full):
+            raise T2IBenchError(f"{full} is on a server, which is not called.")
+        if resolved is not None and not resolved.adapter.regenerates:
+            raise T2IBenchError(f"{full} holds answers that were given once.")
+        claims.check_paths(full)
+        taken = resolved.adapter.Args.model_fields if resolved else {}
+        args = {key: value for key, value in command.judge_args.items() if key in taken}
+        (judge,) = create_judges(
+            [full], args, dtype=command.dtype, encoders=command.encoder, recorded=True
+        )
+        return judge
 
-
-def _judge(spec: str, claims: Claims) -> Judge:
-    resolved, command = find_registered(JUDGES, spec), claims.command
-    if on_server(JUDGES, spec):
-        raise T2IBenchError(f"{spec} is on a server, which is not called.")
-    if resolved is not None and not resolved.adapter.regenerates:
-        raise T2IBenchError(f"{spec} holds answers that were given once.")
-    claims.check_paths(spec)
-    taken = resolved.adapter.Args.model_fields if resolved else {}
-    (judge,) = create_judges(
-        [spec],
-        {key: value for key, value in command.judge_args.items() if key in taken},
-        dtype=command.dtype,
-        encoders=command.encoder,
-        recorded=True,
-    )
-    return judge
-
-
-def _answers(
-    judge: Judge, queries: Sequence[tuple[RegeneratedImage, Query]], found: Regeneration
-) -> list[Answer]:
-    """The answers of a judge, up to where it failed."""
-    answers: list[Answer] = []
-    size = max(1, judge.batch_size)
-    for start in range(0, len(queries), size):
-        part = [query for _, query in queries[start : start + size]]
-        try:
-            with failing(f"The judge '{judge.name}' failed with"):
-                given = list(judge.answer(part))
-                if len(given) != len(part):
-                    raise ValueError(f"{len(given)} answers to {len(part)} questions")
-        except T2IBenchError as error:
-            found.lacking.append(f"not all questions were asked again: {error}")
-            break
-        answers += given
-    return answers
+    for judge, evidence in _parts(
+        "judge", "was not asked again", command.judge, make, stores, found
+    ):
+        _compare_answers(judge, queries, evidence.store, found)
 
 
 def _compare_answers(
@@ -234,18 +204,28 @@ def _compare_answers(
     store: AnswerStore,
     found: Regeneration,
 ) -> None:
-    """Ask one judge, and compare its answers with the stored ones."""
+    """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
+    answers: list[Answer] = []
+    size = max(1, judge.batch_size)
+    with found.tolerant("not all questions were asked again"):
+        for start in range(0, len(queries), size):
+            part = [query for _, query in queries[start : start + size]]
+            with failing(f"The judge '{judge.name}' failed with"):
+                given = list(judge.answer(part))
+                if len(given) != len(part):
+                    raise ValueError(f"{len(given)} answers to {len(part)} questions")
+            answers += given
     same, silent, unlike, surely = 0, 0, [], False
-    for (one, query), answer in zip(queries, _answers(judge, queries, found), strict=False):
+    for (one, query), answer in zip(queries, answers, strict=False):
         claimed = store.get(one.attempt.sha256 or "", query.question, query.classes)
+        said = claimed.answer if claimed else None
         if answer.answer is None:
             silent += 1
-        elif claimed is not None and answer.answer == claimed.answer:
+        elif claimed is not None and answer.answer == said:
             same += 1
             found.compared.add(one.attempt.key)
         else:
             surely = surely or one.same_file
-            said = claimed.answer if claimed else None
             unlike.append(
                 f"asked '{query.question}' about {one}, {judge.name} says '{answer.answer}'; "
                 f"the submission says '{said}'"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, zip_longest
 from pathlib import Path
@@ -14,16 +15,19 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
-from t2ibench.errors import T2IBenchError, shown
+from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
+from t2ibench.models.rewriters import REWRITERS, Rewriter, create_rewriter
+from t2ibench.models.rewriters.file import FileRewriter
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.rewriting import requests_of
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
@@ -36,6 +40,7 @@ from t2ibench.tasks.loader import LoadedTask
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+REWRITINGS, FILE_REWRITER = "rewritings.jsonl", "file:"
 _SHOWN = 5
 _TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -72,29 +77,38 @@ class Regeneration:
         problems: What came out otherwise.
         lacking: What could not be made here, and why.
         parts: Kind of evidence to how much of it was made again and is the same.
-        thumbnails: Keys of the thumbnails that are those of images made again.
         compared: Keys of the images that were compared with anything the submission holds.
-        model: Whether the model could be made, so that its settings were compared.
-        effective: Whether its effective settings were compared.
-        rewritten: Whether rewritten prompts were made again, all of them alike.
+        confirmed: What was compared and is no longer the submitter's word alone.
+        notes: What to know, in sentences.
         chosen: What was chosen to be made again.
     """
 
     problems: list[str] = field(default_factory=list)
     lacking: list[str] = field(default_factory=list)
     parts: dict[str, int] = field(default_factory=dict)
-    thumbnails: set[str] = field(default_factory=set)
     compared: set[str] = field(default_factory=set)
-    model: bool = False
-    effective: bool = False
-    rewritten: bool = False
+    confirmed: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
     chosen: list[Attempt] = field(default_factory=list)
 
-    def differ(self, lines: Sequence[str], what: str) -> None:
-        """Add problems of one kind: the first in full, the others as a number."""
+    def differ(self, lines: Sequence[str], what: str, of: int = 0) -> int:
+        """Add problems of one kind, the first in full; how many of all are alike."""
         self.problems += lines[:_SHOWN]
         if len(lines) > _SHOWN:
             self.problems.append(f"and {len(lines) - _SHOWN} more {what}")
+        return of - len(lines)
+
+    @contextmanager
+    def tolerant(self, what: str) -> Iterator[None]:
+        """What fails inside cannot be made here, which lowers the verdict and is no problem."""
+        try:
+            yield
+        except T2IBenchError as error:
+            self.lacking.append(f"{what}: {error}")
+
+    def confirm(self, name: str, whether: bool = True) -> None:
+        """Say that something was compared."""
+        self.confirmed |= {name} if whether else set()
 
     def count(self, part: str, number: int) -> None:
         """Add to a part."""
@@ -213,21 +227,27 @@ def regenerate(
         # What the rewriter refused never came to the model.
         chosen = [one for one in chosen if one.status == "ok" or one.revised_prompt is not None]
     else:
-        found.rewritten = any(one.revised_prompt is not None for one in chosen)
+        found.confirm("rewritings", any(one.revised_prompt is not None for one in chosen))
     images = _generate(generator, chosen, found)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
         found.problems += effective_problems(stated, generator.effective_settings())
-        found.effective = True
+        found.confirm("effective_settings")
     if isinstance(generator, Releasable):
         generator.release()
-    for one in images:
-        path = pictured.get(one.attempt.key)
-        if path is not None and shows(path, one.data):
-            found.thumbnails.add(path.stem)
-            found.compared.add(one.attempt.key)
-        elif path is not None:
+    shown = [one for one in images if one.attempt.key in pictured]
+    for one in shown:
+        path = pictured[one.attempt.key]
+        if shows(path, one.data):
+            found.compared.add(path.stem)
+        else:
             found.problems.append(f"thumbs/{path.name} is not {one}, generated again")
+    found.confirm("thumbnails", len(shown) == len(pictured))
+    if len(shown) < len(pictured):
+        found.notes.append(
+            f"{len(shown)} of {len(pictured)} thumbnails were compared; the others are as the "
+            "submitter gave them"
+        )
     return images
 
 
@@ -240,8 +260,8 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     if not can_regenerate(manifest.model):  # a stranger's path is never opened here
         found.lacking.append("the images exist already, and were not sent")
         return None
-    dtype = results.model.settings.get("dtype")
-    try:
+    dtype, generator = results.model.settings.get("dtype"), None
+    with found.tolerant("the model cannot be made here"):
         claims.check_paths(manifest.model, manifest.model_args.get("lora", ""))
         generator = create_generator(
             manifest.model,
@@ -250,8 +270,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
             dtype=dtype if isinstance(dtype, str) else claims.command.dtype,
             recorded=True,
         )
-    except T2IBenchError as error:
-        found.lacking.append(f"the model cannot be made here: {error}")
+    if generator is None:
         return None
     if (rewriter := results.model.rewriter) is not None:
         model = rewritten(generator, rewriter)
@@ -273,7 +292,8 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
                 f"({manifest.fingerprint[:12]}): its weights or settings are others"
             )
         return None
-    found.model = True
+    found.confirm("revision")
+    found.confirm("settings")
     found.problems += model_problems(results, generator)
     return generator
 
@@ -299,16 +319,14 @@ def _generate(
     images: list[RegeneratedImage] = []
     unlike: list[str] = []
     failed: list[str] = []
-    refused = 0
     size = max(1, generator.batch_size)
-    try:
+    with found.tolerant("the model cannot generate here"):
         for start in range(0, len(chosen), size):
             batch = chosen[start : start + size]
             requests = [ImageRequest(one.prompt, one.index, one.seed) for one in batch]
             outcomes = map(image_file, requests, generate_batch(generator, requests))
             for attempt, outcome in zip(batch, outcomes, strict=True):
                 where = f"image {attempt.index} of '{attempt.prompt}'"
-                reason = f" ({outcome.reason})" if outcome.reason else ""
                 if outcome.status == "failed":
                     failed.append(f"{where} ({outcome.reason})")
                 elif outcome.revised_prompt != attempt.revised_prompt:
@@ -316,27 +334,79 @@ def _generate(
                         f"{where} is said to be of the prompt {_quoted(attempt.revised_prompt)}; "
                         f"made here, it is of {_quoted(outcome.revised_prompt)}"
                     )
-                elif outcome.status == attempt.status and outcome.data is not None:
+                elif outcome.status != attempt.status:
+                    said = "there" if attempt.status == "ok" else attempt.status
+                    here = f"when it is tried again it is {outcome.status}"
+                    here += f" ({outcome.reason})" if outcome.reason else ""
+                    here = "the model makes it" if outcome.status == "ok" else here
+                    unlike.append(f"{where} is called {said}, and {here}")
+                elif outcome.data is None:
+                    found.count("refused", 1)
+                else:
                     image = read_image(outcome.data)  # as a run reads it
                     images.append(RegeneratedImage(attempt, outcome.data, image))
-                elif outcome.status == attempt.status:
-                    refused += 1
-                elif outcome.status == "ok":
-                    unlike.append(f"{where} is called {attempt.status}, and the model makes it")
-                else:
-                    said = "there" if attempt.status == "ok" else attempt.status
-                    unlike.append(
-                        f"{where} is called {said}, and when it is tried again it is "
-                        f"{outcome.status}{reason}"
-                    )
-    except T2IBenchError as error:
-        found.lacking.append(f"the model cannot generate here: {error}")
     if failed:
         found.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
     found.differ(unlike, "images")
-    found.count("refused", refused)
     return images
 
 
 def _quoted(revised_prompt: str | None) -> str:
     return "as it is" if revised_prompt is None else f"'{shown(revised_prompt)}'"
+
+
+def rewrite_again(claims: Claims, attempts: Sequence[Attempt], found: Regeneration) -> None:
+    """Rewrite the prompts of some images again; what is another rewriting is not verified.
+
+    The text of a language model may differ between processors, so another one lowers the verdict;
+    the rewritings of a file are the submission's own, and have to be the same.
+    """
+    info = claims.results.model.rewriter
+    assert info is not None
+    with found.tolerant(f"prompts were not rewritten again by {info.name}"):
+        rewriter = _rewriter(claims)
+        if rewriter.fingerprint != info.fingerprint:
+            raise T2IBenchError("the one here has other weights, settings or words.")
+        of_file = isinstance(rewriter, FileRewriter)
+        name = claims.command.rewriter if of_file else rewriter.name
+        # What a file is called is no part of what it says.
+        own, stated = ({**one, "file": None} for one in (rewriter.settings, info.settings))
+        if (name, rewriter.per, own) != (info.name, info.per, stated):
+            found.problems.append("it describes its rewriter otherwise than the rewriter itself")
+            return
+        asked = [ImageRequest(one.prompt, one.index, one.seed) for one in attempts]
+        requests = requests_of(asked, rewriter.per, claims.plan.settings.seed)
+        with failing("it failed with"):
+            made = rewriter.rewrite(requests)
+            if len(made) != len(requests):
+                raise ValueError(f"{len(made)} rewritings of {len(requests)} prompts")
+        if isinstance(rewriter, Releasable):
+            rewriter.release()
+        known = {(one.prompt, one.index): text for one, text in zip(requests, made, strict=True)}
+        unlike = []
+        for one in attempts:
+            rewriting = known[one.prompt, one.index if rewriter.per == "image" else None]
+            if rewriting.text != one.revised_prompt or rewriting.status == "failed":
+                unlike.append(f"image {one.index} of '{one.prompt}' is of another rewriting")
+        found.count("rewritings", len(attempts) - len(unlike))
+        if of_file:
+            found.differ(unlike, "rewritings")
+        elif unlike:
+            found.lacking.append(f"{len(unlike)} of {len(attempts)} rewritings are others here")
+        found.confirm("rewritings", not unlike)
+
+
+def _rewriter(claims: Claims) -> Rewriter:
+    """The rewriter that the submission names; nothing is read that it could choose."""
+    spec, args = str(claims.command.rewriter), claims.command.rewriter_args
+    if on_server(REWRITERS, spec):
+        raise T2IBenchError("it is on a server, which is not called.")
+    if any(value.startswith("@") for value in args.values()):
+        raise T2IBenchError("what it was asked is in a file that the submission does not hold.")
+    if spec.startswith(FILE_REWRITER):
+        file = claims.folder / REWRITINGS
+        if not file.is_file():
+            raise T2IBenchError("the submission does not hold them.")
+        return create_rewriter(f"{FILE_REWRITER}{file}", args)
+    claims.check_paths(spec)
+    return create_rewriter(spec, args, dtype=claims.command.dtype, recorded=True)

@@ -10,24 +10,14 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
+from t2ibench.apps.leaderboard import exports
 from t2ibench.apps.leaderboard.board import Board
-from t2ibench.apps.leaderboard.exports import (
-    bibtex,
-    family_names,
-    family_record,
-    identity,
-    ran_as,
-    results_csv,
-    rounded,
-    unranked,
-)
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
 from t2ibench.apps.leaderboard.table import Entry, Stratum, asked_images, fewer_images, strata
@@ -35,6 +25,7 @@ from t2ibench.apps.leaderboard.thumbs import SIZE
 from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
     BESIDE,
+    ItemTable,
     Model,
     badge_text,
     effective,
@@ -45,9 +36,8 @@ from t2ibench.apps.leaderboard.views import (
     words_of,
 )
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.answer_counts import ShownRow
-from t2ibench.methods.core.presentation import Axis, Presentation
-from t2ibench.methods.registry import needs, presentation
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import headline, score_words
 from t2ibench.reports.html import words
 from t2ibench.reports.view import TaskView, poles, verdict
@@ -62,6 +52,13 @@ from t2ibench.version import __version__
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
+_PARTS = {
+    "encoder": "Encoder",
+    "judge": "Judge",
+    "versions": "Task versions",
+    "settings": "Settings",
+}
+_DESCRIBED = {"method", "title", "version", "description", "citation", "notes", "published"}
 _FACES = (
     ("Source Sans 3 Variable", "source-sans-3"),
     ("Source Serif 4 Variable", "source-serif-4"),
@@ -84,8 +81,7 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
     for pattern in ("pairs/*.js", "thumbs/*/*.jpg", "model/*", "task/*.html"):
         for old in output.glob(pattern):
             old.unlink()
-    verified = [model for model in found if model.entry.verified]
-    for model in verified:
+    for model in found:
         for path in sorted((model.entry.folder / "thumbs").glob("*.jpg")):
             # Pixels alone are copied: a JPEG may carry anything behind them.
             with suppress(UnreadableImageError):
@@ -99,9 +95,9 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
         write_text(output / "model" / f"{record['page']}.json", page + "\n")
     if len(board.entries) <= PAIRED_MODELS:
         for stratum in measured:
-            _write_pairs([one for one in stratum.entries if one.verified], output / "pairs")
-    write_text(output / "leaderboard.csv", results_csv(board.entries))
-    write_text(output / "leaderboard.bib", bibtex(data))
+            _write_pairs(stratum.entries, output / "pairs")
+    write_text(output / "leaderboard.csv", exports.results_csv(board.entries))
+    write_text(output / "leaderboard.bib", exports.bibtex(data))
     _write_static(output)
     for name, page in Pages(board, measured, found, data["tasks"], date).all():
         write_text(output / name, page)
@@ -109,22 +105,23 @@ def build(board: Board, output: Path, date: str | None = None) -> dict[str, Any]
 
 
 def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
-    names = family_names(board.entries)
+    names = exports.family_names(board.entries)
     measured = strata(board.entries, names)
     found = models(measured)
-    asked, parts = asked_images(), ("encoder", "judge", "versions", "settings")
+    asked = asked_images()
     data = {
         "t2ibench": __version__,
         "levels": LEVELS,
         "families": {name: METHODS.get(name).title for name in names},
-        "tasks": _tasks([model.entry for model in found]),
+        "tasks": _tasks(found),
         "strata": [
             {
                 "id": one.id,
-                **{part: one.label(part) for part in parts},
+                "title": one.title,
+                "readers": one.readers,
+                **{part: one.label(part) for part in _PARTS},
                 "models": [entry.id for entry in one.entries],
                 "families": one.families,
-                "borda": one.borda(),
             }
             for one in measured
         ],
@@ -160,8 +157,8 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
             second.id: [
                 {
                     "task": one.task,
-                    **{key: rounded(getattr(one, key)) for key in ("value", "low", "high")},
-                    "p": rounded(one.p_holm),
+                    **{key: exports.rounded(getattr(one, key)) for key in ("value", "low", "high")},
+                    "p": exports.rounded(one.p_holm),
                     "verdict": one.verdict,
                     "notes": "; ".join(one.notes),
                 }
@@ -187,10 +184,9 @@ def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
         "id": entry.id,
         "page": model.page,
         "name": model.name,
-        "ran": ran_as(entry),
+        "ran": exports.ran_as(entry),
         "drawn": model.drawn,
         "level": entry.level,
-        "verified": entry.verified,
         "stratum": model.stratum.id,
         "rank": [rank.best, rank.worst, rank.among] if rank else None,
         "unranked": model.why or None,
@@ -199,7 +195,7 @@ def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
         "notes": entry.notes,
         "unchecked": entry.stated,
         "families": {
-            name: family_record(entry, name, model.stratum.ranks[entry.id].get(name))
+            name: exports.family_record(entry, name, model.ranks.get(name))
             for name in entry.families
         },
         "tasks": {
@@ -216,15 +212,15 @@ def _task(view: TaskView, fewer: str | None) -> dict[str, Any]:
     return {
         "text": headline(task.headline, 2),
         "name": view.name,
-        **{key: rounded(getattr(mark, key)) for key in ("value", "low", "high")},
-        "fair": [rounded(mark.fair_low), rounded(mark.fair_high)],
+        **{key: exports.rounded(getattr(mark, key)) for key in ("value", "low", "high")},
+        "fair": [exports.rounded(mark.fair_low), exports.rounded(mark.fair_high)],
         "state": mark.state,
         "side": mark.side,
         "poles": [axis.low, axis.high],
         "scale": view.scale,
-        "square": rounded(task.headline.square),
+        "square": exports.rounded(task.headline.square),
         "about": task.headline.question,
-        "p": rounded(task.headline.p_holm),
+        "p": exports.rounded(task.headline.p_holm),
         "images": task.n_images,
         "excluded": sum(task.excluded.values()),
         "inconclusive": _sentence(task.inconclusive),
@@ -239,27 +235,11 @@ def _sentence(text: str | None) -> str | None:
     return visible(text, 1000) if text else None
 
 
-def _tasks(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Every task of any model, with what it does and does not show, and published values."""
-    registry, _ = build_index()
-    described: dict[str, Any] = {}
-    # Only what was verified describes a task: a submission without evidence may say anything.
-    for entry in sorted(entries, key=lambda one: not one.verified):
-        for name, task in entry.results.tasks.items():
-            if name in described:
-                continue
-            shipped = registry.tasks.get(name)
-            title = task.title if entry.verified or not shipped else shipped.spec.title
-            described[name] = {
-                "family": task.family,
-                "title": visible(title),
-                "version": task.version,
-                "description": shipped.spec.description if shipped else "",
-                "citation": shipped.spec.citation if shipped else "",
-                "notes": [visible(note, 2000) for note in task.notes] if entry.verified else [],
-                "published": task.published if entry.verified else [],
-            }
-    return dict(sorted(described.items()))
+def _tasks(models: Sequence[Model]) -> dict[str, dict[str, Any]]:
+    """What the files of all tasks say that any model ran, published values included."""
+    shipped = build_index()[0].tasks
+    names = sorted({name for model in models for name in model.tasks})
+    return {name: shipped[name].spec.model_dump(mode="json", include=_DESCRIBED) for name in names}
 
 
 def short(prompt: str) -> str:
@@ -288,8 +268,8 @@ def environment() -> jinja2.Environment:
         trim_blocks=True,
     )
     made.filters |= words.FILTERS
-    made.filters |= {"seen": visible, "short": short, "span": span, "ran_as": ran_as}
-    made.filters["identity"] = lambda entry, part: identity(entry)[part]
+    made.filters |= {"seen": visible, "short": short, "span": span, "ran_as": exports.ran_as}
+    made.filters["identity"] = lambda entry, part: exports.identity(entry)[part]
     return made
 
 
@@ -300,7 +280,7 @@ class Pages:
         board: The submissions.
         strata: Models that were measured alike.
         models: All of them, in the order of the table.
-        described: Task id to what is said of it, as `_tasks` gives it.
+        described: Task id to what its file says.
         date: When the site was built, as it says.
     """
 
@@ -309,20 +289,20 @@ class Pages:
         board: Board,
         strata: Sequence[Stratum],
         models: Sequence[Model],
-        described: Mapping[str, Any],
+        described: Mapping[str, Mapping[str, Any]],
         date: str | None,
     ) -> None:
         self.board, self.strata, self.models = board, strata, models
         self.described, self.date = described, date
-        self.verified = [model for model in models if model.entry.verified]
-        self._names = {model.entry.id: model.name for model in models}
-        self._titles = {name: METHODS.get(name).title for one in strata for name in one.families}
+        self._titles = {name: METHODS.get(name).title for name in METHODS.names()}
         self._asked = asked_images()
+        self._items = {name: item_tables(models, name) for name in described}
 
     def render(self, template: str, root: str, here: str = "", **values: Any) -> str:
         """One page."""
         common = {"root": root, "here": here, "date": self.date, "version": __version__}
-        return environment().get_template(template).render(**common, **values)
+        made = environment().get_template(template)
+        return made.render(**common, titles=self._titles, **values)
 
     def all(self) -> Iterator[tuple[str, str]]:
         """Every page."""
@@ -339,55 +319,56 @@ class Pages:
             yield f"task/{name}.html", self._task(name)
 
     def _index(self) -> str:
-        groups, rooted, shown, who = {}, {}, {}, {}
-        notes: dict[str, dict[str, str]] = {}
-        for stratum in self.strata:
-            here = [model for model in self.models if model.stratum is stratum]
-            verified = [model for model in here if model.entry.verified]
-            others = [model for model in here if not model.entry.verified]
-            groups[stratum.id] = [(True, verified), *([(False, others)] if others else [])]
-            for name in stratum.families:
-                most = max((m.entry.families[name].of for m in here if name in m.cells), default=0)
-                notes.setdefault(stratum.id, {})[name] = f"{most} test{'' if most == 1 else 's'}"
-            rooted[stratum.id] = {
-                name: all(model.cells[name].rooted for model in here if name in model.cells)
-                for name in stratum.families
-            }
-            shown[stratum.id] = shared_prompts(here)[:_SHOWN]
-            who[stratum.id] = _answered(here) if len(stratum.families) == 1 else []
+        cards = [model.entry.manifest.card for model in self.models]
+        facets: list[tuple[str, str, list[str]]] = [
+            *(
+                (part, title, [s.label(part) for s in self.strata])
+                for part, title in _PARTS.items()
+            ),
+            ("weights", "Weights", [card.weights or "not stated" for card in cards]),
+            ("level", "Verified", [model.entry.level for model in self.models]),
+        ]
         return self.render(
             "index.html", "", "index.html",
-            models=self.models, strata=self.strata, groups=groups, notes=notes, rooted=rooted,
-            shown=shown, who=who, titles=self._titles, facets=self._facets(),
+            models=self.models, tables=[self._table(stratum) for stratum in self.strata],
+            facets=[(name, title, list(dict.fromkeys(said))) for name, title, said in facets
+                    if len(set(said)) > 1],
             refused=self.board.refused, published_rows=self._published(),
             toys=sum(model.entry.toy for model in self.models),
         )  # fmt: skip
 
-    def _facets(self) -> list[tuple[str, str, list[str]]]:
-        """Name, title and values of what rows can be chosen by, where they differ."""
-        cards = [model.entry.manifest.card for model in self.models]
-        found: list[tuple[str, str, list[str]]] = [
-            ("encoder", "Encoder", [one.label("encoder") for one in self.strata]),
-            ("judge", "Judge", [one.label("judge") for one in self.strata]),
-            ("versions", "Task versions", [one.label("versions") for one in self.strata]),
-            ("settings", "Settings", [one.settings for one in self.strata]),
-            ("weights", "Weights", [card.weights or "not stated" for card in cards]),
-            ("level", "Verified", [model.entry.level for model in self.models]),
-        ]
-        return [
-            (part, title, list(dict.fromkeys(v))) for part, title, v in found if len(set(v)) > 1
-        ]
+    def _table(self, stratum: Stratum) -> dict[str, Any]:
+        """One table of the first page."""
+        models = [model for model in self.models if model.stratum is stratum]
+        columns = []
+        for name in stratum.families:
+            cells = [model.cells[name].cell for model in models if name in model.cells]
+            most = max((cell.of for cell in cells), default=0)
+            columns.append((name, most, all(cell.rooted for cell in cells)))
+        found: list[ItemTable] = []
+        if len(columns) == 1:  # there is room for who is shown, of tests with few prompts
+            tables = (item_tables(models, name, len(models)) for name in self.described)
+            found = [t for of in tables for t in of if t.classes and len(t.items) <= _BARS]
+        counts = Counter(prompt for model in models for prompt in model.pictures)
+        shown = sorted(
+            counts, key=lambda prompt: (-counts[prompt], "," in prompt, len(short(prompt)), prompt)
+        )
+        return {
+            "stratum": stratum, "models": models, "columns": columns, "who": found[:_QUESTIONS],
+            "shown": shown[:_SHOWN],
+        }  # fmt: skip
 
     def _published(self, task: str | None = None) -> list[dict[str, str]]:
         return [
             {
-                "model": visible(str(row["model"])),
+                "model": row["model"],
                 "task": name,
+                "title": said["title"],
                 "scores": ", ".join(
                     f"{score_words(key)} {value:g}" for key, value in row["scores"].items()
-                ),
-                "method": METHODS.get(said["family"]).title,
-                "source": visible(str(row["source"]), 1000),
+                ).replace(" -", " −"),
+                "method": self._titles[said["method"]],
+                "source": row["source"],
             }
             for name, said in self.described.items()
             if task in {None, name}
@@ -397,24 +378,19 @@ class Pages:
     def _model(self, model: Model) -> str:
         from t2ibench.reports.html.page import fragment
 
-        family = {task.id: one.title for one in model.run.families for task in one.tasks}
-        entry = model.entry
-        cards = [
-            (task, fragment("card.html", family=family.get(task.id, "Text encoder"), task=task,
-                            figures=(), evidence=None, open=True))
-            for task in [*model.run.tasks, *model.run.texts]
-        ]  # fmt: skip
-        told = provenance(entry)
+        entry, told = model.entry, provenance(model.entry)
         return self.render(
             "model.html", "../",
-            model=model, run=model.run, verdict=verdict(model.run),
-            counts=model.run.counts(), cards=cards, level=LEVELS.get(entry.level, ""),
+            model=model, run=model.run, verdict=verdict(model.run), counts=model.run.counts(),
+            level=LEVELS.get(entry.level, ""), badge_text=badge_text(model),
+            cards=[
+                (task, fragment("card.html", family=self._titles[task.result.method], task=task,
+                                figures=(), evidence=None, open=True))
+                for task in model.tasks.values()
+            ],
             card=[*entry.manifest.card.facts(), *effective(model)],
             stated_card=any(entry.manifest.card.model_dump().values()),
-            titles=self._titles, badge_text=badge_text(model),
-            unranked={
-                name: unranked(entry.families[name], entry.verified) for name in model.cells
-            },
+            unranked={name: exports.unranked(entry.families[name]) for name in model.cells},
             origin=[
                 ("checked", "Confirmed by generating images again", facts(told["checked"])),
                 ("stated", "Stated by the submitter, not checked: do not run a command that you "
@@ -423,137 +399,66 @@ class Pages:
         )  # fmt: skip
 
     def _task(self, name: str) -> str:
-        said = self.described[name]
-        having = [(m, m.tasks[name]) for m in self.models if name in m.tasks]
-        spec = having[0][1].spec if having else None
-        shown = None if spec is None else presentation(spec)
-
-        def order(row: tuple[Model, TaskView]) -> tuple[bool, bool, float, str]:
-            """Those that lean least first; what shows no number and what was not verified last."""
-            square, result = row[1].result.headline.square, row[1].result
+        def order(row: tuple[Model, TaskView]) -> tuple[bool, float, str]:
+            """Those that lean least first; what shows no number last."""
+            result = row[1].result
+            square = result.headline.square
             without = square is None or bool(result.inconclusive)
-            size = math.inf if square is None else square
-            return not row[0].entry.verified, without, size, row[1].id
+            return without, math.inf if square is None else square, row[0].entry.id
 
-        strata = []
-        for stratum in self.strata:
-            rows = sorted((row for row in having if row[0].stratum is stratum), key=order)
-            if rows:
-                strata.append((stratum, rows))
+        having = sorted(((m, m.tasks[name]) for m in self.models if name in m.tasks), key=order)
+        strata = [(one, [row for row in having if row[0].stratum is one]) for one in self.strata]
+        (_, example), *_ = having
+        spec = example.spec
+        assert spec is not None  # what is on the board is of shipped tasks
         pictured = [model for _, rows in strata for model, _ in rows if model.pictures]
-        prompts: set[str] = set()
-        if spec is not None:
-            settings = Settings.of(having[0][1].result.settings)
-            asked_of = {need.prompt for need in needs(spec, settings).prompts}
-            prompts = asked_of & {prompt for model in pictured for prompt in model.pictures}
-        asked = self._asked.get(name)
-        fewer = {m.page: text for m, task in having if (text := fewer_images(task.result, asked))}
-        example = having[0][1] if having and spec else None
+        asked = {need.prompt for need in needs(spec, Settings.of(example.result.settings)).prompts}
+        prompts = asked & {prompt for model in pictured for prompt in model.pictures}
+        fewer = ((m, fewer_images(task.result, self._asked.get(name))) for m, task in having)
         return self.render(
             "task.html", "../",
-            id=name, task=said, spec=spec, shown=shown or Presentation(""),
-            family=METHODS.get(said["family"]).title, estimand=METHODS.get(said["family"]).estimand,
-            prompts=words.prompts_said(example) if example else "", strata=strata, fewer=fewer,
-            axis=poles(example) if example and example.shown.axis else Axis("", ""),
+            id=name, spec=spec, shown=example.shown, estimand=METHODS.get(spec.method).estimand,
+            prompts=words.prompts_said(example), strata=[one for one in strata if one[1]],
+            fewer={model.page: text for model, text in fewer if text},
+            axis=poles(example) if example.shown.axis else Axis("", ""),
             pictures=sorted(prompts), pictured=pictured[:_MANY] if prompts else [],
-            items=item_tables(self.verified, name), most=BESIDE,
-            published_rows=self._published(name),
+            items=self._items[name], most=BESIDE, published_rows=self._published(name),
         )  # fmt: skip
 
     def _tasks(self) -> str:
-        families: dict[str, list[tuple[str, str, str, int, int]]] = {}
+        texts = {one.result.method for model in self.models for one in model.run.texts}
+        families: dict[str, list[tuple[str, str, str, int, int]]] = {
+            name: [] for name in sorted(self._titles, key=lambda name: name in texts)
+        }
         for name, said in self.described.items():
-            ran = [m.tasks[name] for m in self.models if name in m.tasks]
-            states = [m.tasks[name].mark.state for m in self.verified if name in m.tasks]
-            clear = states.count("clear")
-            row = (name, ran[0].name if ran else name, said["description"], len(ran), clear)
-            families.setdefault(METHODS.get(said["family"]).title, []).append(row)
-        order = [METHODS.get(name).title for name in METHODS.names()]
-        texts = {METHODS.get(one.result.method).title for m in self.models for one in m.run.texts}
-        found = sorted(families.items(), key=lambda pair: (pair[0] in texts, order.index(pair[0])))
-        listed = [
-            (row[0], row[1], item_tables(self.verified, row[0]))
-            for _, rows in found
-            for row in rows
-        ]
+            ran = [model.tasks[name] for model in self.models if name in model.tasks]
+            clear = sum(task.mark.state == "clear" for task in ran)
+            row = (name, ran[0].name, said["description"], len(ran), clear)
+            families[said["method"]].append(row)
+        found = [(self._titles[name], rows) for name, rows in families.items() if rows]
+        listed = [(row[0], row[1], self._items[row[0]]) for _, rows in found for row in rows]
         return self.render(
             "tasks.html", "", "tasks.html", families=found, found_words=words_of(listed)
         )
 
     def _encoders(self) -> str:
-        """Tests of texts by encoder: one column each, from any verified model read with it."""
+        """Tests of texts by encoder: one column each, from any model read with it."""
         found: dict[tuple[str, str], dict[str, Any]] = {}
         tests: dict[str, str] = {}
-        for model in self.verified:
+        for model in self.models:
             for task in model.run.texts:
                 tests[task.id] = task.name
-                for key in task.result.settings.encoders.items():
-                    one = found.setdefault(key, {"tests": {}, "models": []})
+                for name, print_ in task.result.settings.encoders.items():
+                    one = found.setdefault((name, print_), {"tests": {}, "models": {}})
+                    one |= {"name": visible(name), "print": print_[:8]}
                     one["tests"].setdefault(task.id, task)
-                    if model.name not in one["models"]:
-                        one["models"].append(model.name)
-        encoders = [
-            {"name": visible(name), "print": print_[:8], **one}
-            for (name, print_), one in sorted(found.items())
-        ]
+                    one["models"][model.name] = None
+        encoders = [one for _, one in sorted(found.items(), key=lambda pair: pair[0])]
         return self.render(
             "encoders.html", "", "encoders.html", encoders=encoders, tests=sorted(tests.items())
         )
 
     def _about(self) -> str:
-        rows = []
-        for stratum in self.strata:
-            for row in stratum.borda():
-                where = f"{stratum.label('encoder')}, {stratum.label('judge')}"
-                rows.append((self._names[row["id"]], where, row["value"], row["low"], row["high"]))
-        dated = sorted(
-            (visible(day), model.name, model.page)
-            for model in self.models
-            if (day := model.entry.manifest.card.submitted)
-        )[::-1]
-        return self.render("about.html", "", "about.html", levels=LEVELS, borda=rows, dated=dated)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """Who is shown as what, for the models of one table.
-
-    Attributes:
-        title: The test.
-        attribute: What was asked, such as gender.
-        classes: What could be answered.
-        prompts: Each with a short name.
-        rows: The answers, by the page of a model and the prompt.
-    """
-
-    title: str
-    attribute: str
-    classes: tuple[str, ...]
-    prompts: tuple[tuple[str, str], ...]
-    rows: dict[tuple[str, str], ShownRow]
-
-
-def _answered(models: Sequence[Model]) -> list[Answered]:
-    """The first questions that were answered prompt by prompt, of tests with few prompts."""
-    found: dict[tuple[str, str], Answered] = {}
-    for model in models:
-        for task in model.run.tasks:
-            for one in task.prompts if model.entry.verified else ():
-                if len(one.rows) > _BARS:
-                    continue
-                rows = sorted(one.rows, key=lambda row: row.counted.name)
-                prompts = tuple((row.counted.name, row.short) for row in rows)
-                name = one.counted.attribute
-                known = found.setdefault(
-                    (task.id, name), Answered(task.name, name, one.counted.classes, prompts, {})
-                )
-                known.rows.update({(model.page, row.counted.name): row for row in rows})
-    return list(found.values())[:_QUESTIONS]
-
-
-def shared_prompts(models: Sequence[Model]) -> list[str]:
-    """The prompts of the pictures, those that most models have first."""
-    counts = Counter(prompt for model in models for prompt in model.pictures)
-    return sorted(
-        counts, key=lambda prompt: (-counts[prompt], "," in prompt, len(short(prompt)), prompt)
-    )
+        stated = [(one.entry.manifest.card.submitted, one.name, one.page) for one in self.models]
+        dated = sorted(((visible(day), *of) for day, *of in stated if day), reverse=True)
+        return self.render("about.html", "", "about.html", levels=LEVELS, dated=dated)

@@ -169,11 +169,6 @@ def read_manifest(target: Path) -> Manifest:
             f"'{target}' is not a submission: it has no readable submission.json.",
             "`t2ibench leaderboard add RUN` makes one.",
         ) from None
-    if isinstance(data, dict) and data.get("version") in {1, 2, 3}:
-        raise T2IBenchError(
-            f"'{target}' was packed by an older version of t2ibench, in a form that is not read.",
-            "Pack the run again with this version: `t2ibench leaderboard add RUN`.",
-        )
     try:
         return Manifest.model_validate(data)
     except ValidationError as error:

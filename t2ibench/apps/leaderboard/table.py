@@ -7,20 +7,18 @@ import json
 import math
 import statistics
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
 from t2ibench.apps.leaderboard.submission import Manifest
-from t2ibench.apps.leaderboard.verify import VERIFIED
 from t2ibench.methods import METHODS
 from t2ibench.results.display import text_only
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Headline, Results, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats.student import satterthwaite, t_interval
 from t2ibench.store.answers import ANSWERS_BY, by_people
@@ -116,11 +114,6 @@ class Entry:
         """Whether it is one of the bundled toys."""
         return self.manifest.model in TOYS
 
-    @property
-    def verified(self) -> bool:
-        """Whether its scores were at least recomputed, so that it is ranked."""
-        return self.level in VERIFIED
-
 
 def fewer_images(task: TaskResult, asked: int | None) -> str | None:
     """What to know of a task with fewer images than it asks for."""
@@ -133,9 +126,7 @@ def fewer_images(task: TaskResult, asked: int | None) -> str | None:
 def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> list[str]:
     """What of a submission was not measured as the tasks ask."""
     found = []
-    images = [
-        (Settings.of(task.settings), asked[name]) for name, task in tasks.items() if name in asked
-    ]
+    images = [(Settings.of(t.settings), asked[name]) for name, t in tasks.items() if name in asked]
     fewer = [(settings.images(of), of) for settings, of in images if settings.images(of) < of]
     if fewer:
         made, of = _span([number for number, _ in fewer]), _span([of for _, of in fewer])
@@ -149,17 +140,10 @@ def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> lis
     }
     if guided:
         found.append(f"{_span(guided)} images of a prompt that names an attribute")
-    usual = Settings()
-    for key, text in (
-        ("seed", "seed {}"),
-        ("n_permutations", "{} permutations"),
-        ("n_bootstrap", "{} bootstrap draws"),
-        ("level", "intervals at {}"),
-        ("limit", "only the first {} stimuli (--limit)"),
-    ):
+    usual = Settings()  # a submission of another seed or level is refused
+    for key, text in (("n_permutations", "permutations"), ("n_bootstrap", "bootstrap draws")):
         values = {getattr(task.settings, key) for task in tasks.values()}
-        others = sorted(one for one in values if one != getattr(usual, key))
-        found += [text.format(one) for one in others]
+        found += [f"{one} {text}" for one in sorted(values - {getattr(usual, key)})]
     return found
 
 
@@ -203,53 +187,49 @@ def _cell(
     paired: Mapping[str, PairedTask],
     asked: Mapping[str, int],
 ) -> Cell:
-    conclusive = {
-        name: task
-        for name, task in tasks.items()
-        if task.headline.square is not None and not task.inconclusive
-    }
-    squares = {name: float(task.headline.square or 0.0) for name, task in conclusive.items()}
-    found = {name: draws_of(paired[name]) for name in conclusive if name in paired}
+    sound = {name: task for name, task in tasks.items() if not task.inconclusive}
+    heads = {n: task.headline for n, task in sound.items() if task.headline.square is not None}
+    squares = {name: float(head.square or 0.0) for name, head in heads.items()}
+    found = {name: draws_of(paired[name]) for name in heads if name in paired}
     draws = {name: one for name, one in found.items() if one is not None}
-    complete = bool(conclusive) and len(draws) == len(conclusive)
     mean = math.fsum(squares.values()) / len(squares) if squares else None
-    low = high = None
-    if complete and mean is not None:
+    low = high = measured = None
+    if mean is not None and len(draws) == len(squares):
+        measured = Measured(squares, draws)
         # Student's t, with the variance of the mean over tasks that may share images.
         moved = np.mean([one.deviations for one in draws.values()], axis=0)
         variances, dfs = [one.variance for one in draws.values()], [d.df for d in draws.values()]
         low, high = t_interval(mean, float(np.mean(moved**2)), satterthwaite(variances, dfs)[1])
-    measured = {
-        name: [
+    how = [
+        [
             task.task_hash,
             sorted(task.settings.encoders.values()),
             sorted(task.settings.judges.values()),
             departures({name: task}, asked),
         ]
         for name, task in sorted(tasks.items())
-    }
+    ]
     return Cell(
         mean,
         low,
         high,
-        _fair(list(conclusive.values())),
-        any(task.headline.scale != "excess" for task in conclusive.values()),
-        len(conclusive),
-        sum(bool(task.inconclusive) for task in tasks.values()),
-        size,
-        any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
-        bool(tasks) and all(text_only(task) for task in tasks.values()),
-        hashlib.sha256(json.dumps(measured).encode()).hexdigest(),
-        Measured(squares, draws) if complete else None,
-        frozenset(tasks),
+        _fair(list(heads.values())),
+        rooted=any(head.scale != "excess" for head in heads.values()),
+        conclusive=len(heads),
+        inconclusive=len(tasks) - len(sound),
+        of=size,
+        fewer=any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
+        text=bool(tasks) and all(text_only(task) for task in tasks.values()),
+        alike=hashlib.sha256(json.dumps(how).encode()).hexdigest(),
+        measured=measured,
+        tasks=frozenset(tasks),
     )
 
 
-def _fair(tasks: Sequence[TaskResult]) -> float | None:
+def _fair(heads: Sequence[Headline]) -> float | None:
     """The upper end of a fair model's band: those of independent tasks add in quadrature."""
     ends = []
-    for task in tasks:
-        head = task.headline
+    for head in heads:
         if head.fair_high is None:
             return None
         noise = (head.value or 0.0) ** 2 - (head.square or 0.0)  # of a lean, its variance
@@ -272,36 +252,8 @@ def ranks(cells: Sequence[Cell | None]) -> list[Rank | None]:
 
 
 def family_ranks(entries: Sequence[Entry], family: str) -> list[Rank | None]:
-    """Ranks in a family; only what was verified takes part."""
-    return ranks([one.families.get(family) if one.verified else None for one in entries])
-
-
-def borda(
-    entries: Sequence[Entry], by_family: Mapping[str, Sequence[Rank | None]]
-) -> list[dict[str, Any]]:
-    """Mean share of models that lean more, over families; only among models that have them all.
-
-    It condenses many measurements into one number, so nothing shows it unless asked. The ends are
-    those of the ranks, the value is half way between them.
-    """
-    names = [name for name, found in sorted(by_family.items()) if any(found)]
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for index, entry in enumerate(entries):
-        if names and all(by_family[name][index] for name in names):
-            key = tuple(entry.families[name].alike for name in names)
-            groups.setdefault(key, []).append(index)
-    complete = max(groups.values(), key=len, default=[])
-    if len(complete) < 2:
-        return []
-    rows = []
-    for index in complete:
-        places = [rank for rank in (by_family[name][index] for name in names) if rank]
-        low, high = (
-            math.fsum((rank.among - end) / (rank.among - 1) for rank, end in pairs) / len(places)
-            for pairs in ([(r, r.worst) for r in places], [(r, r.best) for r in places])
-        )
-        rows.append({"id": entries[index].id, "value": (low + high) / 2, "low": low, "high": high})
-    return sorted(rows, key=lambda row: (-row["value"], row["id"]))
+    """Ranks in a family."""
+    return ranks([one.families.get(family) for one in entries])
 
 
 @dataclass(slots=True)
@@ -316,7 +268,6 @@ class Stratum:
         settings: What is not as the tasks ask.
         entries: The models.
         families: Names of the families that any of them ran, tests of texts left out.
-        compared: Those in which at least two are ranked.
         ranks: Id of a model to family to rank.
         overall: Id of a model to its rank over families.
         why: Id of a model without such a rank to the reason.
@@ -329,7 +280,6 @@ class Stratum:
     settings: str
     entries: list[Entry] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
-    compared: list[str] = field(default_factory=list)
     ranks: dict[str, dict[str, Rank]] = field(default_factory=dict)
     overall: dict[str, Rank] = field(default_factory=dict)
     why: dict[str, str] = field(default_factory=dict)
@@ -342,23 +292,23 @@ class Stratum:
             and all(one == self.tasks.get(name, one) for name, one in other.tasks.items())
         )
 
-    def borda(self) -> list[dict[str, Any]]:
-        """Borda scores of the models with a rank in every family that is compared."""
-        places = {
-            name: [self.ranks[e.id].get(name) for e in self.entries] for name in self.compared
-        }
-        return borda(self.entries, places)
-
     @property
     def title(self) -> str:
-        """Who looked at the images."""
+        """What the table is about."""
+        readers = self.readers
         if all(entry.toy for entry in self.entries):
             return f"Bundled models, planted bias · encoder {self.label('encoder')}"
         if by_people(self.judges, self.encoders):
-            who = self.label("judge").removeprefix(ANSWERS_BY)
             titles = sorted({t.title for one in self.entries for t in one.results.tasks.values()})
-            return f"{'; '.join(titles)}, answered by {who}"
-        return f"Encoder {self.label('encoder')} · judge {self.label('judge')}"
+            return f"{'; '.join(titles)}, {readers}"
+        return readers[0].upper() + readers[1:]
+
+    @property
+    def readers(self) -> str:
+        """Who looked at the images."""
+        if by_people(self.judges, self.encoders):
+            return f"answered by {self.label('judge').removeprefix(ANSWERS_BY)}"
+        return f"encoder {self.label('encoder')} · judge {self.label('judge')}"
 
     def label(self, part: str) -> str:
         """One facet in words."""
@@ -377,15 +327,13 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
 
 def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
     """How one model was measured; tests of texts alone do not count."""
-    tasks: dict[str, TaskResult] = {
-        name: task for name, task in entry.results.tasks.items() if not text_only(task)
-    }
     found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
-    for name, task in tasks.items():
-        found.encoders |= task.settings.encoders
-        found.judges |= task.settings.judges
-        unlike = "; ".join(departures({name: task}, asked))
-        found.tasks[name] = (task.task_hash, task.version, unlike)
+    for name, task in entry.results.tasks.items():
+        if not text_only(task):
+            found.encoders |= task.settings.encoders
+            found.judges |= task.settings.judges
+            unlike = "; ".join(departures({name: task}, asked))
+            found.tasks[name] = (task.task_hash, task.version, unlike)
     return found
 
 
@@ -395,7 +343,7 @@ def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
     asked = asked_images()
     measurements = [(entry, _measured(entry, asked)) for entry in entries]
     # Who was measured in most ways says what a stratum is; the others join it.
-    measurements.sort(key=lambda one: (not one[0].verified, -len(one[1].tasks), one[0].id))
+    measurements.sort(key=lambda one: (-len(one[1].tasks), one[0].id))
     for entry, measured in measurements:
         for stratum in found:
             if stratum.takes(measured):
@@ -411,7 +359,7 @@ def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
     found.sort(
         key=lambda one: (
             all(entry.toy for entry in one.entries),
-            -sum(entry.verified for entry in one.entries),
+            -len(one.entries),
             one.settings != AS_ASKED,
         )
     )
@@ -430,47 +378,33 @@ def _rank(stratum: Stratum, names: Sequence[str]) -> None:
     ]
     places = {name: family_ranks(entries, name) for name in stratum.families}
     for index, entry in enumerate(entries):
-        stratum.ranks[entry.id] = {
-            name: rank for name, found in places.items() if (rank := found[index]) is not None
-        }
+        found = ((name, of[index]) for name, of in places.items())
+        stratum.ranks[entry.id] = {name: rank for name, rank in found if rank is not None}
     # One model alone in a family is first of one, which says nothing.
     compared = [name for name in stratum.families if sum(map(bool, places[name])) > 1]
-    stratum.compared = compared
+    overall: dict[str, tuple[float, float]] = {}
     for entry in entries:
-        ranks, problem = stratum.ranks[entry.id], _why(entry, stratum, compared)
-        if problem is None:
-            best = statistics.median(ranks[name].best for name in compared)
-            worst = statistics.median(ranks[name].worst for name in compared)
-            stratum.overall[entry.id] = Rank(best, worst, 0)
+        ranks = stratum.ranks[entry.id]
+        lacking = [name for name in compared if name not in ranks]
+        absent = [name for name in lacking if name not in entry.families]
+        titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
+        if lacking:
+            stratum.why[entry.id] = f"not run: {titles}" if absent else f"no rank in {titles}"
+        elif not compared:
+            stratum.why[entry.id] = "no other model was measured alike"
         else:
-            stratum.why[entry.id] = problem
-    among = len(stratum.overall)
-    stratum.overall = {name: replace(one, among=among) for name, one in stratum.overall.items()}
+            best = statistics.median(ranks[name].best for name in compared)
+            overall[entry.id] = best, statistics.median(ranks[name].worst for name in compared)
+    stratum.overall = {name: Rank(*ends, among=len(overall)) for name, ends in overall.items()}
     stratum.entries.sort(key=lambda entry: _order(entry, stratum))
 
 
-def _why(entry: Entry, stratum: Stratum, compared: Sequence[str]) -> str | None:
-    """Why a model has no rank over families; None where it has one."""
-    if not entry.verified:
-        return entry.level
-    if not compared:
-        return "no other model was measured alike"
-    ranks = stratum.ranks[entry.id]
-    lacking = [name for name in compared if name not in ranks]
-    if not lacking:
-        return None
-    absent = [name for name in lacking if name not in entry.families]
-    titles = ", ".join(METHODS.get(name).title for name in (absent or lacking))
-    return f"not run: {titles}" if absent else f"no rank in {titles}"
-
-
 def _order(entry: Entry, stratum: Stratum) -> tuple[object, ...]:
-    """Best rank first; what has none comes after, and what nobody verified last."""
+    """Best rank first; what has none comes after."""
     rank = stratum.overall.get(entry.id)
     places = stratum.ranks[entry.id].values()
     middles = [(one.best + one.worst) / 2 for one in places]
     return (
-        not entry.verified,
         rank is None,
         (rank.best + rank.worst) / 2 if rank else 0.0,
         statistics.fmean(middles) if middles else 0.0,

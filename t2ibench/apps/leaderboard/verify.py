@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from t2ibench.apps.leaderboard import names
-from t2ibench.apps.leaderboard.bounds import (
-    TimeOver,
-    argument_problems,
-    checked_settings,
-    deadline,
-    image_problems,
-    plain_files,
-    read_json,
-    sha256_of,
-    value_problems,
-)
-from t2ibench.apps.leaderboard.claims import (
-    ALWAYS_STATED,
-    OF_THE_MODEL,
-    attempt_problems,
-    command_problems,
-    differences,
-    evidence_problems,
-    manifest_problems,
-    model_row_problems,
-    rewriter_problems,
-    settings_of,
-    sizes_of,
-    task_problems,
-    with_captions,
-)
+from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
-from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
+from t2ibench.apps.leaderboard.regenerate import (
+    Claims,
+    Regeneration,
+    on_server,
+    regenerate,
+    rewrite_again,
+)
 from t2ibench.apps.leaderboard.remote import materialised
-from t2ibench.apps.leaderboard.rewritings import rewrite_again
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
@@ -67,10 +46,7 @@ LEVELS = {
     "a model's page says what.",
     "recomputed": "Every score, interval and p-value follows from the evidence that was sent; "
     "that the evidence comes from the model that the submission names was not checked.",
-    "self-reported": "No evidence was sent: the numbers are as the submitter states them, were "
-    "not verified, and take no part in ranks.",
 }
-VERIFIED = frozenset({"reproduced", "partly reproduced", "recomputed"})
 REFUSED = "refused"
 MINUTES = 60.0  # that a submission may take
 _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
@@ -126,22 +102,24 @@ def verify(
     local: bool = False,
 ) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
-    verdict = Verdict("recomputed")
+    verdict, whole = Verdict("recomputed"), folder
     try:
-        with deadline(60 * minutes), materialised(folder, local) as whole:
+        with bounds.deadline(60 * minutes), materialised(folder, local) as whole:
             seed = secrets.randbits(32) if seed is None else seed
             _verify(whole, draw, seed, verdict, local)
-            # Where the evidence was put for the check is nobody's business.
-            verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
+    except _RefusedError as error:
+        verdict.problems += error.args
     except T2IBenchError as error:
         verdict.problems.append(str(error))
-    except TimeOver:
+    except bounds.TimeOver:
         verdict.problems.append(f"it takes more than {minutes:g} minutes to check (--minutes)")
     except Exception as error:  # nothing in one submission ends the check of the others
         why = f"{type(error).__name__}: {first_line(error)}"
         verdict.problems.append(f"{folder} cannot be read ({why})")
     if verdict.problems:
         verdict.level = "refused"
+    # Where the evidence was put for the check is nobody's business.
+    verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     for name in ("problems", "notes", "lacking"):
         setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
@@ -156,69 +134,80 @@ def _bounded(lines: list[str]) -> list[str]:
     return [*shown, f"and {more} more"] if more > 0 else shown
 
 
+class _RefusedError(Exception):
+    """What is wrong with a submission, a line each."""
+
+
+def _require(*found: Iterable[str]) -> None:
+    """Go no further with what has problems."""
+    problems = [line for lines in found for line in lines]
+    if problems:
+        raise _RefusedError(*problems)
+
+
 def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -> None:
-    files, verdict.problems = plain_files(folder)
-    if verdict.problems:
-        return
+    files, problems = bounds.plain_files(folder)
+    _require(problems)
     manifest = read_manifest(folder)
-    verdict.problems += _file_problems(files, manifest)
-    if verdict.problems:
-        return
+    _require(_file_problems(files, manifest))
     try:
-        read_json(files["results.json"])
+        bounds.read_json(files["results.json"])
     except (OSError, ValueError) as error:
         raise T2IBenchError(f"results.json is not a results file: {error}") from None
     results = read_results(folder)
     verdict.tasks = len(results.tasks)
-    verdict.problems += provenance_problems(manifest, results)
-    verdict.problems += names.problems(
-        manifest.name, manifest.model, manifest.model_args, manifest.revision
+    tasks: dict[str, LoadedTask] = {}
+    of_names = names.problems(manifest.name, manifest.model, manifest.model_args, manifest.revision)
+    _require(provenance_problems(manifest, results), of_names, _tasks(folder, results, tasks))
+    settings = bounds.checked_settings([task.settings for task in results.tasks.values()])
+    command = claims.settings_of(results.command)
+    _require(
+        claims.command_problems(command, manifest, results, settings),
+        _argument_problems(command),
+        bounds.image_problems(list(tasks.values()), settings),
     )
-    tasks = _tasks(folder, results, verdict.problems)
-    if verdict.problems:
-        return
-    settings = checked_settings([task.settings for task in results.tasks.values()])
-    command = settings_of(results.command)
-    sizes = sizes_of(manifest.model)
-    verdict.problems += command_problems(command, manifest, results.tasks, settings, sizes)
-    verdict.problems += rewriter_problems(command, results)
-    verdict.problems += _argument_problems(command)
-    verdict.problems += image_problems(list(tasks.values()), settings)
-    if verdict.problems:
-        return
     if manifest.t2ibench != __version__:
         verdict.notes.append(f"packed by t2ibench {manifest.t2ibench}, checked by {__version__}")
-    verdict.stated += [*ALWAYS_STATED, *OF_THE_MODEL]
-    verdict.stated += [] if can_regenerate(manifest.model) else ["model"]
-    verdict.stated += ["captions"] if any(task.pool for task in results.tasks.values()) else []
-    verdict.stated += ["thumbnails"] if thumbnails(folder) else []
-    if NAME not in files:
-        verdict.level = "self-reported"
-        verdict.stated += ["rewritings"] if results.model.rewriter is not None else []
-        verdict.problems += task_problems(results, tasks)  # of others nothing of it is shown
-        verdict.problems += thumbnail_problems(folder, ())
-        verdict.notes.append("no evidence is included, so nothing could be recomputed")
-        verdict.stated.append("scores")
-        return
     if problem := content_problem(folder):
         raise T2IBenchError(problem)
     with closing(open_evidence(folder)) as database:
         plan = make_plan(list(tasks.values()), settings)
         images = ImageStore(database, manifest.fingerprint)
-        revised = any(one.revised_prompt is not None for one in images.all_attempts())
-        verdict.stated += ["rewritings"] if revised or results.model.rewriter is not None else []
+        attempts = list(images.all_attempts())
+        revised = any(one.revised_prompt is not None for one in attempts)
+        verdict.stated += claims.stated(
+            model=not can_regenerate(manifest.model),
+            captions=any(task.pool for task in results.tasks.values()),
+            thumbnails=bool(thumbnails(folder)),
+            rewritings=revised or results.model.rewriter is not None,
+        )
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
-        claims = Claims(folder, manifest, results, command, plan, images, stores, local)
-        verdict.problems += model_row_problems(database, manifest)
-        verdict.problems += attempt_problems(plan, images)
-        verdict.problems += thumbnail_problems(folder, list(images.all_attempts()))
-        if not verdict.problems:
-            _recompute(claims, verdict)
-        if draw and not verdict.problems:
+        submission = Claims(folder, manifest, results, command, plan, images, stores, local)
+        _require(
+            claims.model_row_problems(database, manifest),
+            claims.attempt_problems(plan, images),
+            thumbnail_problems(folder, attempts),
+        )
+        _recompute(submission, verdict)
+        if draw:
             verdict.seed = seed
-            _judge(_regenerate(claims, draw, seed), claims, verdict)
+            _judge(_regenerate(submission, draw, seed), verdict)
+
+
+def _recompute(submission: Claims, verdict: Verdict) -> None:
+    """Compute all scores again, and compare them."""
+    plan, images, stores = submission.plan, submission.images, submission.stores
+    _require(claims.evidence_problems(plan, images, stores))
+    scored = score_plan(plan, images, stores, SilentReporter())
+    results = submission.results
+    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
+    _require(claims.differences(results, computed))
+    verdict.results = results.model_copy(update={"tasks": computed})
+    verdict.paired = {
+        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
+    }
 
 
 def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[str]:
@@ -230,10 +219,11 @@ def _file_problems(files: Mapping[str, Path], manifest: Manifest) -> Iterator[st
             yield f"{name} is not listed in submission.json"
         elif name not in files:
             yield f"{name} is listed in submission.json but missing"
-        elif sha256_of(files[name]) != manifest.files[name]:
+        elif bounds.sha256_of(files[name]) != manifest.files[name]:
             yield f"{name} has changed: its SHA-256 is not the one in submission.json"
-    if "results.json" not in files:
-        yield "results.json is missing"
+    for name in ("results.json", NAME):
+        if name not in files:
+            yield f"{name} is missing: every score is recomputed from both"
 
 
 def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
@@ -242,7 +232,7 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "it has no task"
     if results.limited or any(task.settings.limit is not None for task in results.tasks.values()):
         yield "it was made with --limit; such runs are not accepted"
-    yield from manifest_problems(manifest, results)
+    yield from claims.manifest_problems(manifest, results)
     for name, task in results.tasks.items():
         for kind, used, known in (
             ("encoder", task.settings.encoders, manifest.encoders),
@@ -258,100 +248,65 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
             )
         elif task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
-    yield from value_problems(results)
+    yield from bounds.value_problems(results)
 
 
 def _argument_problems(command: RunSettings) -> Iterator[str]:
     """Arguments of what would be made here; a server is never called."""
     if not on_server(GENERATORS, command.model or ""):
-        yield from argument_problems("model", command.model_args)
-    yield from argument_problems("judge", command.judge_args)
-    yield from argument_problems("rewriter", command.rewriter_args)
+        yield from bounds.argument_problems("model", command.model_args)
+    yield from bounds.argument_problems("judge", command.judge_args)
+    yield from bounds.argument_problems("rewriter", command.rewriter_args)
 
 
-def _tasks(folder: Path, results: Results, problems: list[str]) -> dict[str, LoadedTask]:
-    """The shipped tasks of the results, with the very content that was scored."""
+def _tasks(folder: Path, results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
+    """Find the shipped tasks of the results, with the very content that was scored."""
     registry, _ = build_index()
-    tasks: dict[str, LoadedTask] = {}
     if len(results.tasks) > len(registry.tasks):
-        problems.append(f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped")
-        return tasks
+        yield f"it has {len(results.tasks)} tasks; {len(registry.tasks)} are shipped"
+        return
     for name, task in results.tasks.items():
-        shipped = registry.tasks.get(name)
-        if shipped is not None and shipped.spec.awaits is not None:
-            kept = with_captions(shipped, folder, task)
-            if isinstance(kept, str):
-                problems.append(kept)
-                continue
-            shipped = kept
+        shipped: LoadedTask | str | None = registry.tasks.get(name)
+        if isinstance(shipped, LoadedTask) and shipped.spec.awaits is not None:
+            shipped = claims.with_captions(shipped, folder, task)
         if shipped is None:
-            hint = did_you_mean(name, registry.tasks)
-            problems.append(f"unknown shipped task '{name}'.{hint}")
+            yield f"unknown shipped task '{name}'.{did_you_mean(name, registry.tasks)}"
+        elif isinstance(shipped, str):
+            yield shipped
         elif (shipped.spec.version, shipped.hash) != (task.version, task.task_hash):
-            problems.append(
+            yield (
                 f"{name} was scored with another version of the task ({task.version}; shipped is "
                 f"{shipped.spec.version}): run it again"
             )
         else:
             tasks[name] = shipped
-    return tasks
 
 
-def _recompute(claims: Claims, verdict: Verdict) -> None:
-    """Compute all scores again, and compare them."""
-    plan, results = claims.plan, claims.results
-    verdict.problems += evidence_problems(plan, claims.images, claims.stores)
-    if verdict.problems:
-        return
-    scored = score_plan(plan, claims.images, claims.stores, SilentReporter())
-    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
-    verdict.problems += differences(results, computed)
-    verdict.results = results.model_copy(update={"tasks": computed})
-    verdict.paired = {
-        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
-    }
-
-
-def _judge(found: Regeneration, claims: Claims, verdict: Verdict) -> None:
+def _judge(found: Regeneration, verdict: Verdict) -> None:
     """What was made again, as a verdict."""
     verdict.problems += found.problems
     verdict.parts, verdict.lacking = found.parts, found.lacking
-    if found.model:
-        verdict.notes.append(
-            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
-        )
-    if verdict.problems:
+    if found.problems:
         return
     if not found.lacking:
         verdict.level = "reproduced"
     elif found.parts.get("images"):
         verdict.level = "partly reproduced"
-    if found.model:
-        verdict.stated.remove("revision")
-        verdict.stated.remove("settings")
-    if found.effective:
-        verdict.stated.remove("effective_settings")
-    if found.rewritten and "rewritings" in verdict.stated:
-        verdict.stated.remove("rewritings")
-    shown = {path.stem for path in thumbnails(claims.folder)}
-    if shown and found.thumbnails == shown:
-        verdict.stated.remove("thumbnails")
-    elif shown:
+    verdict.stated = [one for one in verdict.stated if one not in found.confirmed]
+    parts = [
+        f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
+        for key, (one, several) in _PARTS.items()
+        if key in found.parts
+    ]
+    verdict.notes += [f"{listed(parts)} were made again and are the same"] if parts else []
+    if "settings" in found.confirmed:
         verdict.notes.append(
-            f"{len(found.thumbnails)} of {len(shown)} thumbnails were compared; the others are as "
-            "the submitter gave them"
+            f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
         )
-    if found.parts:
-        said = [
-            f"{found.parts[key]} {one if found.parts[key] == 1 else several}"
-            for key, (one, several) in _PARTS.items()
-            if found.parts.get(key)
-        ]
-        verdict.notes.insert(0, f"{listed(said)} were made again and are the same")
-    verdict.notes += [f"not made again: {line}" for line in found.lacking]
+    verdict.notes += [*found.notes, *(f"not made again: {line}" for line in found.lacking)]
 
 
-def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
+def _regenerate(submission: Claims, count: int, seed: int) -> Regeneration:
     """Make evidence of a submission again and compare it.
 
     Nothing that a submission names is contacted: a judge on a server is not asked, and what names
@@ -360,14 +315,14 @@ def _regenerate(claims: Claims, count: int, seed: int) -> Regeneration:
     """
     found = Regeneration()
     try:
-        images = regenerate(claims, count, seed, found) if len(claims.images) else []
-        if found.chosen and claims.results.model.rewriter is not None and not found.problems:
-            rewrite_again(claims, found.chosen, found)
+        images = regenerate(submission, count, seed, found) if len(submission.images) else []
+        if found.chosen and submission.results.model.rewriter is not None and not found.problems:
+            rewrite_again(submission, found.chosen, found)
         if not found.problems:
-            embed_again(claims, images, found)
+            embed_again(submission, images, found)
         if not found.problems:
-            ask_again(claims, images, found)
-    except TimeOver:
+            ask_again(submission, images, found)
+    except bounds.TimeOver:
         return Regeneration(lacking=["making it again took too long here; --minutes gives it more"])
     except Exception as error:  # of a model: it fails here, which is not the submission's fault
         why = f"{type(error).__name__}: {first_line(error)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -15,9 +14,10 @@ from t2ibench.apps.leaderboard.ranks import Rank, span
 from t2ibench.apps.leaderboard.table import Cell, Entry, Stratum
 from t2ibench.apps.leaderboard.thumbs import SHOWN_IMAGES, thumbnails
 from t2ibench.methods import needs
+from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.words import ticks
-from t2ibench.reports.view import FamilyView, RowView, RunView, TaskView, run_view
+from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView, run_view
 from t2ibench.results.display import WORDS, State
 from t2ibench.results.display import IntervalMark as Mark
 from t2ibench.results.schema import Results
@@ -35,6 +35,7 @@ BESIDE = 6  # models beside each other
 # verdict no longer lists it as such.
 _DRAWN = ("model", "arguments", "fingerprint")
 _OF_THE_MODEL = ("revision", "settings", "effective_settings")
+_MANY = 60  # models, from which on a cell has a dash for each test, not for each item
 _DEEPEST = 8  # of values that a submission states
 
 
@@ -43,30 +44,20 @@ class FamilyCell:
     """A family in a model's row.
 
     Attributes:
-        mark: The root mean square lean on an axis from 0 to 1, which is drawn over -1 to 1.
-        value: The number; None without one.
-        square: What it is sorted by.
-        state: Clear where any of its tests is.
+        cell: Its numbers.
+        mark: The root mean square lean, from 0 to 1; clear where any of its tests is.
         counted: How many tests are clear, as words.
         toward: Which way, in words; empty without a clear test.
         said: All of it in a sentence.
         dashes: Sizes of the items behind it.
-        rank: Its rank in the stratum.
-        notes: What else to know.
-        rooted: Whether it is a root mean square, without sign.
     """
 
+    cell: Cell
     mark: Mark
-    value: float | None
-    square: float | None
-    state: State
     counted: str
     toward: str
     said: str
     dashes: tuple[float, ...]
-    rank: Rank | None
-    notes: str
-    rooted: bool = True
 
 
 @dataclass(slots=True)
@@ -79,6 +70,7 @@ class Model:
         name: What the leaderboard calls it.
         run: Its results as pages show them.
         stratum: How it was measured.
+        tasks: Task id to the task, tests of texts included.
         cells: Family to cell.
         pictures: Prompt to addresses of its images, below the site's folder.
     """
@@ -88,6 +80,7 @@ class Model:
     name: str
     run: RunView
     stratum: Stratum
+    tasks: dict[str, TaskView]
     cells: dict[str, FamilyCell] = field(default_factory=dict)
     pictures: dict[str, list[str]] = field(default_factory=dict)
 
@@ -97,19 +90,19 @@ class Model:
         return self.stratum.overall.get(self.entry.id)
 
     @property
-    def drawn(self) -> bool:
-        """Whether some of its images were generated again."""
-        return self.entry.level in DRAWN_LEVELS
-
-    @property
     def why(self) -> str:
         """Why it has no rank over families."""
         return self.stratum.why.get(self.entry.id, "")
 
     @property
-    def tasks(self) -> dict[str, TaskView]:
-        """Task id to the task, tests of texts included."""
-        return {task.id: task for task in [*self.run.tasks, *self.run.texts]}
+    def ranks(self) -> dict[str, Rank]:
+        """Family to its rank."""
+        return self.stratum.ranks[self.entry.id]
+
+    @property
+    def drawn(self) -> bool:
+        """Whether some of its images were generated again."""
+        return self.entry.level in DRAWN_LEVELS
 
 
 def _clean(results: Results) -> Results:
@@ -150,18 +143,14 @@ def models(strata: Sequence[Stratum]) -> list[Model]:
                 for name, task in results.tasks.items()
                 if name in shipped and shipped[name].hash == task.task_hash
             }
-            run, name = run_view(results, specs), visible(entry.manifest.name)
-            model = Model(entry, named[entry.id], name, replace(run, name=name), stratum)
+            name = visible(entry.manifest.name)
+            run = replace(run_view(results, specs), name=name)
+            tasks = {task.id: task for task in [*run.tasks, *run.texts]}
+            model = Model(entry, named[entry.id], name, run, stratum, tasks)
             model.pictures = _pictures(entry, specs)
-            few = len(entries) > 60
             for family in run.families:
                 if family.name in entry.families:
-                    cell = entry.families[family.name]
-                    suite = tuple(task for task in family.tasks if task.id in cell.tasks)
-                    rank = stratum.ranks[entry.id].get(family.name)
-                    model.cells[family.name] = _family(
-                        replace(family, tasks=suite), cell, rank, few, verified=entry.verified
-                    )
+                    model.cells[family.name] = _family(family, model, len(entries) > _MANY)
             found.append(model)
     return found
 
@@ -172,8 +161,8 @@ def _prompts(task: str, settings: Settings) -> frozenset[str]:
 
 
 def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
-    """The thumbnails of the first images of each prompt, of what was verified."""
-    keys = {path.stem for path in thumbnails(entry.folder)} if entry.verified else set()
+    """The thumbnails of the first images of each prompt."""
+    keys = {path.stem for path in thumbnails(entry.folder)}
     prompts: set[str] = set()
     for name in tasks if keys else ():
         prompts |= _prompts(name, Settings.of(entry.results.tasks[name].settings))
@@ -186,48 +175,37 @@ def _pictures(entry: Entry, tasks: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def _family(
-    family: FamilyView, cell: Cell, rank: Rank | None, few: bool, *, verified: bool
-) -> FamilyCell:
+def _family(family: FamilyView, model: Model, many: bool) -> FamilyCell:
+    cell = model.entry.families[family.name]
+    tasks = [task for task in family.tasks if task.id in cell.tasks]
     value, low, high, fair = map(cell.shown, (cell.square, cell.low, cell.high, cell.fair_high))
-    states = [task.mark.state for task in family.tasks]
+    states = [task.mark.state for task in tasks]
     state: State = "not_clear" if "not_clear" in states else "none_above"
-    if "clear" in states and verified:
+    if "clear" in states:
         state = "clear"
-    elif value is None or "cannot_tell" in states or not verified:
+    elif value is None or "cannot_tell" in states:
         state = "cannot_tell"
-    clear = states.count("clear")
-    counted = f"{clear} of {len(states)} clear" if state == "clear" else WORDS[state]
-    if not verified:
-        counted = "as stated"
-    toward = _toward(family) if state == "clear" else ""
-    number = "no number" if value is None else f"{value:.2f}"
-    interval = "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    counted = (
+        f"{states.count('clear')} of {len(states)} clear" if state == "clear" else WORDS[state]
+    )
+    toward = _toward(tasks) if state == "clear" else ""
+    said = f"{family.title}: {'no number' if value is None else f'{value:.2f}'}"
+    said += "" if low is None or high is None else f", interval {low:.2f} to {high:.2f}"
+    said += f". {counted}{': ' + toward if toward else ''}."
+    rank = model.ranks.get(family.name)
+    said += f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
     sizes: list[float] = []  # of each stimulus, or of each test where models are many
-    for task in family.tasks:
-        items = ticks(task) if not few and task.mark.side is None else []
+    for task in tasks:
+        items = [] if many or task.mark.side is not None else ticks(task)
         sizes += items or ([] if task.mark.value is None else [task.mark.value])
-    dashes = tuple(sorted(2 * min(abs(one), 1.0) - 1 for one in sizes))
-    ranked = f" Rank {span(rank.best, rank.worst)} of {rank.among}." if rank else ""
-    notes = _notes(family, cell)
-    said = f"{family.title}: {number}{interval}. {counted}{': ' + toward if toward else ''}."
-    return FamilyCell(
-        Mark(_at(value), _at(low), _at(high), state, None, _at(0.0), _at(fair)),
-        value, cell.square, state, counted, toward,
-        f"{said}{ranked} {notes}".strip(), dashes, rank, notes, cell.rooted,
-    )  # fmt: skip
+    mark = Mark(value, low, high, state, None, fair_high=fair)
+    dashes = tuple(sorted(min(abs(one), 1.0) for one in sizes))
+    return FamilyCell(cell, mark, counted, toward, f"{said} {_notes(cell)}".strip(), dashes)
 
 
-def _at(size: float | None) -> float | None:
-    """A size from 0 to 1 on an axis from -1 to 1."""
-    return None if size is None else 2 * size - 1
-
-
-def _toward(family: FamilyView) -> str:
-    """Which way the strongest clear test of a family leans, in few words."""
-    task = next((one for one in family.tasks if one.mark.state == "clear"), None)
-    if task is None:
-        return ""
+def _toward(tasks: Sequence[TaskView]) -> str:
+    """Which way the strongest of some tests, which is clear, leans, in few words."""
+    task = tasks[0]
     axis = task.shown.axis
     if axis is not None and task.mark.side:
         return axis.low if task.mark.side == "low" else axis.high
@@ -240,13 +218,13 @@ def _toward(family: FamilyView) -> str:
     return "no single item clear"
 
 
-def _notes(family: FamilyView, cell: Cell) -> str:
+def _notes(cell: Cell) -> str:
     parts = []
     measured = cell.conclusive + cell.inconclusive
     if measured < cell.of:
         parts.append(f"{measured} of {cell.of} tests")
     if cell.inconclusive:
-        parts.append(f"{cell.inconclusive} of {cell.of} inconclusive")
+        parts.append(f"{cell.inconclusive} of {cell.of} failed their own check")
     if cell.fewer:
         parts.append("fewer images than the tests ask for")
     return "; ".join(parts)
@@ -254,71 +232,94 @@ def _notes(family: FamilyView, cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One word, stimulus or question of a test.
+    """One prompt, word, stimulus or question of a test.
 
     Attributes:
         name: What it is.
         anchor: Its id on the test's page.
-        rows: Its number in each model, in the order of the models; None where a model has none.
+        rows: What each model shows there, by the model's page.
     """
 
     name: str
     anchor: str
-    rows: tuple[RowView | None, ...]
+    rows: dict[str, RowView | ShownRow]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemTable:
-    """The items of one score of a test.
+    """The items of a test on one axis, or with the answers to one question.
 
     Attributes:
-        noun: What an item is.
+        test: The test's name.
+        noun: What an item is, or what was asked.
         axis: The poles; None where there is a size but no direction.
         square: Whether the numbers are squared leans, shown as roots.
+        classes: What could be answered, where answers were counted; else nothing.
         models: The models beside each other.
         items: From the lowest to the highest, over all models.
     """
 
+    test: str
     noun: str
     axis: Axis | None
     square: bool
+    classes: tuple[str, ...]
     models: tuple[Model, ...]
     items: tuple[Item, ...]
 
 
-def item_tables(models: Sequence[Model], task: str) -> list[ItemTable]:
-    """The items of a test, one table for each of its scores."""
-    found: dict[tuple[str, str], list[Model]] = {}
+_Shown = SeriesView | ShownAttribute
+
+
+def item_tables(models: Sequence[Model], task: str, most: int = BESIDE) -> list[ItemTable]:
+    """The items of a test, a table for each question that was counted and for each other score."""
+    found: dict[tuple[str, str], list[tuple[Model, _Shown]]] = {}
     for model in models:
         view = model.tasks.get(task)
-        for one in () if view is None else view.series:
-            if one.rows:
-                found.setdefault((one.series.score, one.series.noun), []).append(model)
+        if view is not None:
+            for counted in view.prompts:
+                found.setdefault((counted.counted.attribute, ""), []).append((model, counted))
+            for one in view.combined:
+                found.setdefault((one.series.score, one.series.noun), []).append((model, one))
     used: set[str] = set()
-    return [_table(having[:BESIDE], task, key, used) for key, having in found.items()]
+    return [_table(having[:most], task, used) for having in found.values()]
 
 
-def _table(models: Sequence[Model], task: str, key: tuple[str, str], used: set[str]) -> ItemTable:
-    shown = [
-        next(one for one in model.tasks[task].series if (one.series.score, one.series.noun) == key)
-        for model in models
-    ]
-    by_name: list[dict[str, RowView]] = [{row.name: row for row in one.rows} for one in shown]
+def _table(having: Sequence[tuple[Model, _Shown]], task: str, used: set[str]) -> ItemTable:
+    items: dict[str, Item] = {}
+    values: dict[str, list[float]] = {}
+    for model, shown in having:
+        for row in shown.rows:
+            name, short, value = _place(row, shown)
+            items.setdefault(name, Item(short, _anchor(name), {})).rows[model.page] = row
+            values.setdefault(name, []).append(value)
     ordered = []
-    for name in dict.fromkeys(name for rows in by_name for name in rows):
-        rows = tuple(found.get(name) for found in by_name)
-        values = [row.mark.value for row in rows if row and row.mark.value is not None]
-        ordered.append((sum(values) / len(values) if values else 0.0, name, rows))
-    items = []
-    for _, name, rows in sorted(ordered, key=lambda one: one[:2]):
-        plain_name = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x"
-        anchor, number = f"item-{plain_name}", 2
+    for _, name in sorted((sum(found) / len(found), name) for name, found in values.items()):
+        anchor, number = items[name].anchor, 2
         while anchor in used:  # an id that no other item of the page has
-            anchor, number = f"item-{plain_name}-{number}", number + 1
+            anchor, number = f"{items[name].anchor}-{number}", number + 1
         used.add(anchor)
-        items.append(Item(name, anchor, rows))
-    series = shown[0].series
-    return ItemTable(series.noun, series.axis, series.square, tuple(models), tuple(items))
+        ordered.append(replace(items[name], anchor=anchor))
+    models, (first, shown) = tuple(model for model, _ in having), having[0]
+    test, ranked = first.tasks[task].name, tuple(ordered)
+    if isinstance(shown, ShownAttribute):
+        noun, classes = shown.counted.attribute, shown.counted.classes
+        return ItemTable(test, noun, None, False, classes, models, ranked)
+    one = shown.series
+    return ItemTable(test, one.noun, one.axis, one.square, (), models, ranked)
+
+
+def _place(row: RowView | ShownRow, shown: _Shown) -> tuple[str, str, float]:
+    """What a row is about, in full and short, and where it stands."""
+    if isinstance(row, RowView):
+        return row.name, row.name, row.mark.value or 0.0
+    assert isinstance(shown, ShownAttribute)
+    first = row.counted.counts.get(shown.counted.classes[0], 0)
+    return row.counted.name, row.short, -first / max(row.images, 1)
+
+
+def _anchor(name: str) -> str:
+    return "item-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "x")
 
 
 def words_of(
@@ -381,14 +382,14 @@ def plain(value: Any, depth: int = _DEEPEST) -> Any:
 
 def facts(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Values as lines of a page."""
-    return [(name, _text(value)) for name, value in told.items()]
+    return [(name.replace("_", " "), _text(value)) for name, value in told.items()]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value))
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False) if value else "none"
+        return ", ".join(f"{key} {_text(one)}" for key, one in value.items()) or "none"
     return "not stated" if value is None else str(value)
 
 
@@ -396,14 +397,11 @@ def effective(model: Model) -> list[tuple[str, str, None]]:
     """What a model's page says of the settings that its images were generated with."""
     of = model.entry.results.model
     found = plain(of.effective_settings or of.settings)
-    text = ", ".join(f"{key} {_text(value)}" for key, value in sorted(found.items()))
-    return [("Settings", text or "not stated", None)]
+    return [("Settings", _text(found) if found else "not stated", None)]
 
 
 def badge_text(model: Model) -> str:
     """The words of a model's badge: a count, never a score."""
-    if not model.entry.verified:
-        return model.entry.level
     counts, total = model.run.counts(), len(model.run.tests)
     unsure = counts["cannot_tell"] + counts["no_score"]
     return f"{counts['clear']} of {total} tests lean clearly, {unsure} cannot tell"

@@ -16,7 +16,7 @@ from t2ibench.apps.leaderboard.board import Board, read_board
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier
-from t2ibench.apps.leaderboard.verify import VERIFIED, Verdict
+from t2ibench.apps.leaderboard.verify import Verdict
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.paired import read_paired
@@ -136,7 +136,7 @@ def said(level: str = "recomputed", **others: str) -> Callable[[Path], Verdict]:
     def judge(folder: Path) -> Verdict:
         name = folder.name.rpartition("-")[0].replace("-", "_")
         found = others.get(name, level)
-        return Verdict(found, paired=read_paired(folder) if found in VERIFIED else {})
+        return Verdict(found, paired=read_paired(folder) if found != "refused" else {})
 
     return judge
 

@@ -389,14 +389,14 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     status, _, errors = cli("leaderboard", "add", run, "--to", board)
     assert status == 0 and "MB" in errors and "3 tasks, recomputed" in errors
     (folder,) = board.iterdir()
-    kept = tmp_path / "kept.json"
+    kept = tmp_path / "kept"
     status, out, _ = cli(
         "leaderboard", "verify", board, "--draw", "3", "--seed", "11", "--verdicts", kept
     )
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
     assert "note: fewer images in 2 of 2 tasks: 3 a prompt, " in out
-    (record,) = json.loads(kept.read_text())["verdicts"].values()
+    (record,) = (json.loads(one.read_text()) for one in kept.glob("*/verdict.json"))
     assert record["level"] == "reproduced" and record["parts"]["images"] == 3
     edit(folder, "results.json", set_in("limited", value=True))
     status, out, _ = cli("leaderboard", "verify", board, "--draw", "3")

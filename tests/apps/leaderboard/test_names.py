@@ -154,15 +154,9 @@ def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) 
     assert list(tmp_path.glob("ours-2-*"))
 
 
-@pytest.mark.slow
-def test_verify_sees_the_folder_as_a_whole(cli: Cli, packed: Path, tmp_path: Path) -> None:
+def test_verify_sees_the_folder_as_a_whole(packed: Path, tmp_path: Path) -> None:
     root = tmp_path / "submissions"
     shutil.copytree(packed, root / packed.name)
-    assert cli("leaderboard", "verify", str(root))[0] == 0
-    (root / "verdicts.json").write_text("{}")
-    status, out, _ = cli("leaderboard", "verify", str(root))
-    assert status == 1 and "never submitted; remove it" in out
-    (root / "verdicts.json").unlink()
     write_submission(root, "toyIand", model_results(0, SHARES["toy"]))
     (problem,) = folder_problems(root)
     assert "looks like that of" in problem

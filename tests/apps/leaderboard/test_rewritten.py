@@ -13,7 +13,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.claims import settings_of
 from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.rewritings import NAME
+from t2ibench.apps.leaderboard.regenerate import REWRITINGS as NAME
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.apps.leaderboard.views import provenance
 from t2ibench.errors import T2IBenchError

@@ -59,10 +59,10 @@ def test_packing_twice_gives_the_same_bytes(run: Path, packed: Path, tmp_path: P
     assert all((packed / name).read_bytes() == (again / name).read_bytes() for name in names)
 
 
-def test_without_evidence_it_is_self_reported(submission: Path) -> None:
+def test_without_evidence_it_is_refused(submission: Path) -> None:
     (submission / "evidence.db").unlink()
     seal(submission)
-    assert verify(submission).level == "self-reported"
+    assert "evidence.db is missing: every score is recomputed" in refusal(submission)
 
 
 def swap_rows(_: list[str], rows: Any) -> Any:
@@ -173,7 +173,7 @@ ATTEMPTS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }  # fmt: skip
 MANIFEST: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a newer version": (set_in("version", value=5), "version"),
-    "an older version": (set_in("version", value=3), "Pack the run again with this version"),
+    "an older version": (set_in("version", value=3), "version"),
     "an unknown key": (set_in("mood", value="good"), "mood"),
     "no fingerprint": (set_in("fingerprint", value="abc"), "fingerprint"),
     "another name": (set_in("name", value="another"), "different models"),

@@ -69,7 +69,7 @@ function taskCell(model, name) {
   const side = task.state === "clear" ? { low: "left ", high: "right " }[task.side] ?? "plain " : "";
   const pole = task.state === "clear" && task.side ? task.poles[task.side === "low" ? 0 : 1] : "";
   const words = [STATES[task.state], pole].filter(Boolean).join(": ");
-  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}` }),
+  return make("td", { className: "d", "data-of": model.name }, rail({ ...task, kind: side + KIND[task.state], said: `${shownAs(task)}, ${words}`, absent: STATES[task.state] }),
     make("b", { className: "num", text: shownAs(task) }), make("span", { className: "micro muted", text: ` ${words}` }));
 }
 
@@ -155,7 +155,7 @@ function table(models) {
   const order = { clear: 0, not_clear: 1, none_above: 2, cannot_tell: 3, no_score: 4 };
   const families = Object.keys(D.families);
   names.sort((a, b) => {
-    const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].family), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
+    const [x, y] = [a, b].map((name) => [families.indexOf(D.tasks[name].method), order[models[0].tasks[name]?.state] ?? 4, -Math.abs(models[0].tasks[name]?.value ?? 0)]);
     return x[0] - y[0] || x[1] - y[1] || x[2] - y[2];
   });
   const [first, ...rest] = models;
@@ -164,24 +164,23 @@ function table(models) {
   const span = apart.some((row) => Math.abs(row.value ?? 0) > 1) ? 2 : 1;
   const heads = [make("th", { scope: "col", text: "Test" }), ...models.map((model) => make("th", { scope: "col", className: "d" }, make("a", { href: `model/${model.page}.html` }, make("bdi", { text: model.name })), make("span", { className: "badge", text: model.level }), scale())),
     ...others.map((model) => make("th", { scope: "col", className: "d" }, make("span", { text: `${model.name} less ${first.name}` }), scale(span)))];
-  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].family] })),
+  const body = names.map((name) => make("tr", {}, make("th", { scope: "row" }, make("a", { href: `task/${encodeURIComponent(name)}.html`, text: models.find((model) => model.tasks[name]).tasks[name].name }), make("span", { className: "micro faint fs", text: D.families[D.tasks[name].method] })),
     ...models.map((model) => taskCell(model, name)), ...others.map((model) => differenceCell(name, first, model, span))));
   return make("section", {}, make("h2", { text: "Test by test" }), ...others.map((model) => summary(first, model)),
     D.paired ? null : make("p", { className: "note small", text: "There are too many models here to compare every two beforehand. With the runs at hand, t2ibench compare RUN RUN gives the differences and their intervals." }),
     make("p", { className: "small muted src", text: "Images are paired by prompt and seed. Of leans the difference is shown, of root mean squares that of the roots; a filled disc is an interval without 0, one test at a time. A test’s name opens its page, item by item." }),
-    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis stack", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
+    make("div", { className: "tw", tabindex: "0", role: "region", "aria-label": "Differences" }, make("table", { className: "axis cards", id: "diff" }, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body))));
 }
 
 function problem(models) {
   const others = models.filter((model) => model.stratum !== models[0].stratum);
-  const said = (model) => { const s = D.strata.find((each) => each.id === model.stratum); return `${model.name} is read by ${s.encoder}, judged by ${s.judge}, ${s.settings}`; };
+  const said = (model) => { const s = D.strata.find((each) => each.id === model.stratum); return `${model.name} (${s.readers}, ${s.settings})`; };
   if (others.length) return `These were not measured alike, and their numbers do not compare: ${[models[0], ...others].map(said).join("; ")}.`;
-  const unverified = models.filter((model) => !model.verified).map((model) => model.name);
-  return unverified.length ? `${unverified.join(", ")} was not verified: the numbers are as stated, without differences.` : "";
+  return "";
 }
 
 function load(models, then) {
-  const wanted = D.paired ? models.filter((model) => model.verified && !pairs.has(model.id)) : [];
+  const wanted = D.paired ? models.filter((model) => !pairs.has(model.id)) : [];
   let left = wanted.length;
   if (!left) then();
   for (const model of wanted) {
@@ -201,7 +200,7 @@ function pick(models) {
   });
   const few = boxes.length <= 40 ? boxes : boxes.filter(([, box]) => box.checked);
   const groups = D.strata.map((stratum) => [stratum, few.filter(([model]) => model.stratum === stratum.id)]).filter(([, found]) => found.length);
-  choose.replaceChildren(...groups.map(([stratum, found]) => make("fieldset", {}, make("legend", { text: `Read by ${stratum.encoder}, judged by ${stratum.judge}` }),
+  choose.replaceChildren(...groups.map(([stratum, found]) => make("fieldset", {}, make("legend", { text: `${stratum.title}` }),
     make("span", { className: "chosen" }, ...found.map(([model, box]) => make("label", {}, box, make("bdi", { text: model.name })))))));
 }
 
