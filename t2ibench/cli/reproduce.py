@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from t2ibench.errors import T2IBenchError, shown, visible, visible_lines
+from t2ibench.errors import T2IBenchError, visible, visible_lines
 from t2ibench.settings import flags
 
 if TYPE_CHECKING:
@@ -24,8 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.paper != ALL:
         return _one(arguments, PAPERS.get(arguments.paper))
-    if arguments.table or arguments.figure or arguments.options:
-        raise T2IBenchError("--table, --figure and --with are of one paper.", "Name the paper.")
+    if arguments.table or arguments.figure:
+        raise T2IBenchError("--table and --figure are of one paper.", "Name the paper.")
     statuses = []
     for name in PAPERS:
         try:
@@ -37,30 +35,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
-    from t2ibench.apps.papers.call import checked_files, without_new_run
+    from t2ibench.apps.papers.call import without_new_run
     from t2ibench.apps.papers.reproduction import choose
 
     chosen = choose(paper, arguments.table or (), arguments.figure or ())
-    files: dict[str, str | Path] = {}
-    for text in arguments.options or []:
-        name, _, path = text.partition("=")
-        if not path:
-            raise T2IBenchError(f"--with {shown(text)}: expected NAME=FILE.")
-        files[name] = path
-    checked = checked_files(paper, files)
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
     names += ["config"] if arguments.config else []
     further = [f"--{name.replace('_', '-')}" for name in names]
-    found = without_new_run(paper, chosen, checked, arguments.run, further)
-    return _measured(arguments, paper, chosen, checked) if found is None else _show(found)
+    found = without_new_run(paper, chosen, arguments.run, further)
+    return _measured(arguments, paper, chosen) if found is None else _show(found)
 
 
-def _measured(
-    arguments: argparse.Namespace,
-    paper: Paper,
-    chosen: list[str] | None,
-    files: Mapping[str, Path],
-) -> int:
+def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None) -> int:
     from t2ibench.apps.papers.call import measured, prepared_paper
     from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -77,7 +63,7 @@ def _measured(
         show(prepared, verbose=True)
         return 0
     with on_sigterm():
-        found, outcome = measured(paper, prepared, reporter, chosen, files)
+        found, outcome = measured(paper, prepared, reporter, chosen)
     for line in [*outcome.damaged, *outcome.problems]:
         reporter.warn(line)
     status = _show(found)

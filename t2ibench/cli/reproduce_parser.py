@@ -45,12 +45,5 @@ def add_reproduce(
     verb.add_argument("--table", metavar="N", action="append", help="only this table; repeatable")
     verb.add_argument("--figure", metavar="N", action="append", help="only this figure; repeatable")
     verb.add_argument("--run", metavar="RUN", help="a run that is done; nothing is generated")
-    verb.add_argument(
-        "--with",
-        dest="options",
-        metavar="NAME=FILE",
-        action="append",
-        help="a file that an exhibit reads, such as people's ratings",
-    )
     add_settings(verb)
     verb.set_defaults(handler=handler("reproduce"))

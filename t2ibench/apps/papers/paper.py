@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from t2ibench.apps.papers.exhibits import Draft, pictures, rows
+from t2ibench.apps.papers.exhibits import Exhibit, pictures, rows
 from t2ibench.apps.papers.schema import PaperFile
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Strict
@@ -20,7 +20,7 @@ from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import Document, Location, read_yaml
 
 T = TypeVar("T", bound=BaseModel)
-Builder = Callable[[Draft], None]
+Builder = Callable[[Exhibit], None]
 _GENERIC: tuple[Callable[..., None], ...] = (rows, pictures)
 
 
@@ -66,8 +66,7 @@ def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
     builders: dict[str, Builder] = {}
     for name, entry in data.exhibits.items():
         for key, names, there in (
-            ("tasks", (*entry.tasks, *entry.pools, *entry.read), tasks),
-            ("files", (*entry.files, *entry.without), list(data.files)),
+            ("tasks", (*entry.tasks, *entry.read), tasks),
             ("models", tuple(entry.published), list(entry.models)),
             ("kind", (entry.kind or name.replace("-", "_"),), list(known)),
         ):

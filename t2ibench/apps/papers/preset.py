@@ -62,15 +62,11 @@ def with_preset(
 def _chosen(
     paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
 ) -> list[PresetTask]:
-    """The preset's tasks that are wanted, in its order.
-
-    Tasks that wait for captions are left out where these are not given, unless they are named.
-    """
+    """The preset's tasks that are wanted, in its order."""
     tasks = paper.file.preset.tasks
     wanted = {task.name for task in tasks} if not settings.tasks else set()
     if exhibits is not None:
-        entries = [paper.file.exhibits[name] for name in exhibits]
-        needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
+        needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
         wanted = {task.name for task in tasks if task.of in needed}
     known = {name: task.name for task in tasks for name in (task.of, task.name)}
     for name in settings.tasks if exhibits is None else ():
@@ -82,14 +78,7 @@ def _chosen(
                 f"Its tasks: {', '.join(task.of for task in tasks)}.",
             )
         wanted |= {known[match] for match in matches}
-    index = build_index()[0].tasks
-    pools = {task.name: index[task.of].spec.awaits for task in tasks if task.of in index}
-    waits = {
-        name
-        for name, pool in pools.items()
-        if pool is not None and pool.name not in settings.captions
-    }
-    return [task for task in tasks if task.name in wanted - (waits - {*settings.tasks})]
+    return [task for task in tasks if task.name in wanted]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from t2ibench.apps.papers.exhibits import Draft, value_of
+from t2ibench.apps.papers.exhibits import Exhibit, value_of
 from t2ibench.apps.papers.figures import Series, loess, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.mcas.schema import McasTask
@@ -15,7 +15,7 @@ _SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_e
 _ABOVE = 1.25  # times the greatest published α, where the figure ends
 
 
-def table_1(draft: Draft) -> None:
+def table_1(draft: Exhibit) -> None:
     """The attributes as words, and as images."""
     spec = draft.spec(_TASK, McasTask)
     sides = () if spec is None else (spec.attributes.A, spec.attributes.B)
@@ -24,7 +24,7 @@ def table_1(draft: Draft) -> None:
         draft.strip(side.name, side.prompts, each=1)
 
 
-def table_4(draft: Draft) -> None:
+def table_4(draft: Exhibit) -> None:
     """δ and α by stereotype and over all targets, as published and robust."""
     task = draft.results.get(_TASK)
     if task is None:
@@ -48,7 +48,7 @@ def table_4(draft: Draft) -> None:
         draft.score("all", "α as a slope", slope, 2)
 
 
-def table_5(draft: Draft) -> None:
+def table_5(draft: Exhibit) -> None:
     """Every prompt, and how many images it has."""
     spec, task = draft.spec(_TASK, McasTask), draft.results.get(_TASK)
     counts: dict[str, float] = {}
@@ -65,10 +65,10 @@ def table_5(draft: Draft) -> None:
         draft.line(name, "images", counts.get(name), 0, "" if name in counts else "not measured")
 
 
-def targets(draft: Draft, curves: bool) -> None:
+def targets(draft: Exhibit, curves: bool) -> None:
     """Target by target, α over δ: ours, and the points of Table 3."""
     series = []
-    for model in draft.entry.models:
+    for model in draft.file.models:
         table = draft.paper.exhibits["table-3"].published[model]
         points = [
             (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
@@ -93,12 +93,12 @@ def targets(draft: Draft, curves: bool) -> None:
     if beyond:
         lie = "target of this model lies" if len(beyond) == 1 else "targets of this model lie"
         without = " Its curve is without them." if curves else ""
-        draft.notes.append(
+        draft.remarks.append(
             f"{len(beyond)} {lie} above α = {most:.0f}, where the figure ends: "
             f"{', '.join(beyond)}.{without}"
         )
     if task is None:
-        draft.notes.append("This model was not measured: the points are the published ones.")
+        draft.remarks.append("This model was not measured: the points are the published ones.")
 
 
 PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, table_5, targets)
