@@ -21,8 +21,9 @@ NAMED = {
     "methods/registry.py",
     "cli/parser.py",
     "apps/papers/registry.py",
-    "cli/power_parser.py",
-    "cli/propose_parser.py",
+    "cli/power.py",
+    "cli/propose.py",
+    "cli/run.py",
     "results/migration.py",
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 # As `--help` lists them.
@@ -53,9 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _parsed(given, outcome.places)
         if arguments is None:
             return 0
-        module, function = arguments.handler
-        verb = getattr(import_module(f"t2ibench.cli.{module}"), function)
-        outcome.status = int(verb(arguments))
+        outcome.status = int(arguments.handler(arguments))
     lost = failure.flush_output()
     return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
@@ -22,9 +22,9 @@ from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
+    from t2ibench.methods.core.evidence import Needs
     from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.preparation import Prepared
-    from t2ibench.tasks.loader import LoadedTask
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
 _MANY = 20  # tasks, beyond which groups are shown
@@ -37,25 +37,25 @@ _LONG = 7200.0  # seconds, from which fewer images are proposed
 def show(prepared: Prepared, verbose: bool = False) -> None:
     """Print the plan and what is left to do, the totals last."""
     plan = prepared.plan
-    waiting: dict[str, int] = {}
     left: list[ImageRequest] = []
-    removed = 0
-    if prepared.images is not None:
-        for request in plan.requests:
-            if prepared.images.is_done(request.prompt, request.index):
-                continue
-            attempt = prepared.images.get(request.prompt, request.index)
-            if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
-                removed += 1
-            else:
-                left.append(request)
-                waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
+    removed, images = 0, prepared.images
+    for request in plan.requests:
+        if images is None or images.is_done(request.prompt, request.index):
+            continue
+        attempt = images.get(request.prompt, request.index)
+        if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
+            removed += 1
+        else:
+            left.append(request)
     if verbose:
-        _prompts(prepared, waiting)
+        _prompts(prepared, left)
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
     _table(plan, left, width, verbose)
-    todo, texts = sum(waiting.values()), len(plan.texts_for(True))
-    lines = [*_heading(prepared), *_asked(prepared, left), *_room(prepared, todo)]
+    todo, texts = len(left), len(plan.texts_for(True))
+    lines = _heading(prepared)
+    if left and isinstance(prepared.generator, Charges):
+        lines.append(prepared.generator.forecast(left))
+    lines += _room(prepared, todo)
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
@@ -72,10 +72,11 @@ def show(prepared: Prepared, verbose: bool = False) -> None:
         print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
 
 
-def _prompts(prepared: Prepared, waiting: Mapping[str, int]) -> None:
+def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
+    waiting = Counter(request.prompt for request in left)
     print("Prompts (images, to generate):")
     for prompt, count in sorted(prepared.plan.prompts.items()):
-        print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
+        print(f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
     for line in _variant_costs(prepared):
@@ -85,37 +86,28 @@ def _prompts(prepared: Prepared, waiting: Mapping[str, int]) -> None:
 
 def _table(plan: Plan, left: Sequence[ImageRequest], width: int, verbose: bool) -> None:
     """A row a task, or a group of tasks where there are many."""
-    rows, every = [], parts(plan, verbose)
-    by_task = len(every) == len(plan.tasks)
-    longest = width - _NUMBERS - (0 if by_task else _COUNT)
-    for name, part in every:
-        needed = [plan.needs[task.id] for task in part.tasks]
-        counts: dict[str, int] = {}
+    tasks: dict[str, list[Needs]] = {}
+    for task in plan.tasks:
+        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
+        tasks.setdefault(task.id if by_task else task.group, []).append(plan.needs[task.id])
+    grouped, rows = len(tasks) < len(plan.tasks), []
+    longest = width - _NUMBERS - (_COUNT if grouped else 0)
+    for name, needed in tasks.items():
+        counts: Counter[str] = Counter()
         for one in needed:
-            for prompt, images in one.images_by_prompt.items():
-                counts[prompt] = max(images, counts.get(prompt, 0))
-        todo = sum(request.index < counts.get(request.prompt, 0) for request in left)
-        asked = [need for one in needed for need in (*one.questions, *one.checks)]
-        answers = sum(need.images for need in asked)
-        cells = [len(counts), sum(counts.values()), todo]
+            counts |= Counter(one.images_by_prompt)  # an image that several ask for is made once
+        todo = sum(request.index < counts[request.prompt] for request in left)
+        answers = sum(need.images for one in needed for need in (*one.questions, *one.checks))
         cut = name if len(name) <= longest else f"{name[: longest - 1]}."
-        rows.append([cut, *([] if by_task else [len(part.tasks)]), *cells, answers])
-    headers = ["Task"] if by_task else ["", "Tasks"]
+        number = [len(needed)] if grouped else []
+        rows.append([cut, *number, len(counts), counts.total(), todo, answers])
+    headers = ["", "Tasks"] if grouped else ["Task"]
     headers += ["Prompts", "Images", "To generate", "Answers"]
     shown = rows if verbose else rows[:_ROWS]
     print(tabulate(shown, headers=headers, tablefmt="simple", intfmt=","))
     if len(shown) < len(rows):
         print(f"and {len(rows) - len(shown)} more; --verbose lists them")
     print()
-
-
-def parts(plan: Plan, verbose: bool = False) -> list[tuple[str, Plan]]:
-    """A plan task by task, or group by group where there are many tasks."""
-    tasks: dict[str, list[LoadedTask]] = {}
-    for task in plan.tasks:
-        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
-        tasks.setdefault(task.id if by_task else task.group, []).append(task)
-    return [(name, replace(plan, tasks=tuple(of))) for name, of in tasks.items()]
 
 
 def _heading(prepared: Prepared) -> list[str]:
@@ -183,12 +175,6 @@ def _room(prepared: Prepared, todo: int) -> list[str]:
         "with load.… quantisation or offload=model); "
         f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
     ]
-
-
-def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:
-    """Requests to a server and their cost."""
-    generator = prepared.generator
-    return [generator.forecast(left)] if left and isinstance(generator, Charges) else []
 
 
 def _variant_costs(prepared: Prepared) -> list[str]:

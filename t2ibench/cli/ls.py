@@ -7,9 +7,11 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.failure import say
+from t2ibench.cli.usage import add_flag
 
 if TYPE_CHECKING:
     from t2ibench.models.adapter import Listed
@@ -23,12 +25,9 @@ def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
     listed = list(rows)
     columns = list(dict.fromkeys(name for row in listed for name in row.facts))
     return [
-        {
-            word: row.form,
-            "what it is": row.description,
-            **{name: row.facts.get(name, "") for name in columns},
-            "from": row.origin,
-        }
+        {word: row.form, "what it is": row.description}
+        | {name: row.facts.get(name, "") for name in columns}
+        | {"from": row.origin}
         for row in listed
     ]
 
@@ -51,61 +50,48 @@ def _judges(word: str, registry: Registry[Any]) -> list[Row]:
     return _from_adapters(word, describe_judges())
 
 
-def _methods(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.errors import T2IBenchError
-
-    rows = []
-    for name in registry:
-        origin = registry.origin(name)
-        try:
-            method = registry.get(name)
-        except T2IBenchError as error:
-            rows.append({word: name, "what it is": str(error), "estimates": "", "from": origin})
-            continue
-        estimand = " ".join(str(method.estimand).split())
-        rows.append({word: name, "what it is": method.title, "estimates": estimand, "from": origin})
-    return rows
-
-
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
     """Entries that are the part itself and carry their own description."""
     from t2ibench.errors import T2IBenchError
 
     rows = []
     for name in registry:
+        row = {word: name, "what it is": ""}
+        if word == "method":
+            row["estimates"] = ""
         try:
-            text = str(registry.get(name).description)
+            entry = registry.get(name)
+            row["what it is"] = entry.title if word == "method" else entry.description
+            if word == "method":
+                row["estimates"] = " ".join(str(entry.estimand).split())
         except T2IBenchError as error:
-            text = str(error)
-        rows.append({word: name, "what it is": text, "from": registry.origin(name)})
+            row["what it is"] = str(error)
+        rows.append(row | {"from": registry.origin(name)})
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Something that a registry has.
-
-    Attributes:
-        registry: Where the registry is, as 'package.module:attribute'.
-        rows: From the name of the first column and the registry to rows.
-    """
-
-    registry: str
-    rows: Callable[[str, Registry[Any]], list[Row]] = _adapters
-
-
-KINDS = {
-    "methods": Kind("t2ibench.methods:METHODS", _methods),
-    "models": Kind("t2ibench.models.generators:GENERATORS", _models),
-    "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
-    "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
-    "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
-    "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
-    "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
-    "papers": Kind("t2ibench.apps.papers.registry:PAPERS", _described),
-    "destinations": Kind("t2ibench.reports.destinations:DESTINATIONS", _described),
+# Where a registry is, and from the name of the first column and the registry to rows.
+KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
+    "methods": ("t2ibench.methods:METHODS", _described),
+    "models": ("t2ibench.models.generators:GENERATORS", _models),
+    "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
+    "judges": ("t2ibench.models.judges:JUDGES", _judges),
+    "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
+    "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),
+    "writers": ("t2ibench.reports.writers:WRITERS", _described),
+    "papers": ("t2ibench.apps.papers.registry:PAPERS", _described),
+    "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser("ls", help="list tasks, methods, models, encoders, judges, writers, …")
+    add_flag(verb, "what", nargs="?", default="tasks", choices=CHOICES)
+    add_flag(verb, "--json", "as JSON")
+    add_flag(verb, "--include-path DIR", "further tasks", action="append")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -120,10 +106,16 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from tabulate import tabulate
 
-    shown = [
-        {key: ", ".join(value) if isinstance(value, list) else value for key, value in row.items()}
-        for row in _without_own(_needs_last(rows))
-    ]
+    foreign = any(row.get("from", _OWN) != _OWN for row in rows)
+    shown = []
+    for row in rows:
+        needs, origin = row.pop("needs", ""), row.pop("from", _OWN)
+        if needs:  # few tasks need anything beside their file
+            row["title"] += f" [{needs}]"
+        if foreign:
+            row["from"] = "" if origin == _OWN else origin
+        texts = (", ".join(one) if isinstance(one, list) else one for one in row.values())
+        shown.append(dict(zip(row, texts, strict=True)))
     print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
 
@@ -131,30 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _registered(what: str) -> list[Row]:
     from t2ibench.registry import load_target
 
-    registry = load_target(KINDS[what].registry)
+    target, rows = KINDS[what]
+    registry = load_target(target)
     for line in registry.clashes():
-        print(f"t2ibench: {line}", file=sys.stderr)
-    return KINDS[what].rows(what.removesuffix("s"), registry)
-
-
-def _without_own(rows: list[Row]) -> list[Row]:
-    """Drop the column of packages if all entries come from t2ibench."""
-    if any(row.get("from", _OWN) != _OWN for row in rows):
-        return [{**row, "from": "" if row["from"] == _OWN else row["from"]} for row in rows]
-    return [{key: value for key, value in row.items() if key != "from"} for row in rows]
-
-
-def _needs_last(rows: list[Row]) -> list[Row]:
-    """What a task needs beside its file goes behind its title: few need anything."""
-    return [
-        {
-            **{key: value for key, value in row.items() if key != "needs"},
-            "title": f"{row['title']} [{row['needs']}]",
-        }
-        if row.get("needs")
-        else {key: value for key, value in row.items() if key != "needs"}
-        for row in rows
-    ]
+        say(line)
+    return rows(what.removesuffix("s"), registry)
 
 
 def _widths(rows: list[Row]) -> list[int | None]:
@@ -173,7 +146,7 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
 
     registry, _ = build_index(include_paths)
     for line in registry.left_out():
-        print(f"t2ibench: {line}", file=sys.stderr)
+        say(line)
     if what == "groups":
         return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]
     if what == "tags":

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.failure import say
+from t2ibench.cli.run import add_settings, announce, settings_given
+from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, visible, visible_lines
 from t2ibench.settings import flags
 
@@ -14,11 +17,40 @@ if TYPE_CHECKING:
     from t2ibench.apps.papers.reproduction import Reproduction
 
 
+_EXAMPLES = """examples:
+  t2ibench reproduce PAPER                       the paper's own model and settings
+  t2ibench reproduce PAPER --model sdxl --table 1
+  t2ibench reproduce all --model toy --scale .2     every table and figure, small, without network
+  t2ibench reproduce PAPER --run runs/sdxl       tables of a run that is done
+
+Flags that are given win over the paper's settings, and the page says what differs. Running the
+same command again resumes.
+exit status: 0 done; 1 wrong input; 3 finished, but an exhibit lacks numbers; 130 interrupted
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "reproduce",
+        help="a paper's tables and figures, its numbers beside yours",
+        description="Run a paper's tests with its settings, and write its tables and figures: "
+        "published, ours, the difference, and what differs. They go into the run folder, below "
+        "reproduce/.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "paper PAPER", "see t2ibench ls papers; or all")
+    add_flag(verb, "--table N", "only this table; repeatable", action="append")
+    add_flag(verb, "--figure N", "only this figure; repeatable", action="append")
+    add_flag(verb, "--run RUN", "a run that is done; nothing is generated")
+    add_settings(verb)
+    verb.set_defaults(handler=run)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Reproduce one paper, or all."""
     from t2ibench.apps.papers.call import ALL
     from t2ibench.apps.papers.registry import PAPERS
-    from t2ibench.cli.failure import say
 
     if arguments.paper != ALL:
         return _one(arguments, PAPERS.get(arguments.paper))
@@ -48,7 +80,6 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
 
 def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None) -> int:
     from t2ibench.apps.papers.call import measured, prepared_paper
-    from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stop_request import on_sigterm
 
@@ -73,7 +104,6 @@ def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | N
 def _show(found: Reproduction) -> int:
     """Print the exhibits; the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
-    from t2ibench.cli.failure import say
 
     print(visible(f"{found.paper.file.title}, {found.results.model.name or 'without a run'}"))
     for exhibit in found.shown:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from t2ibench.apps.papers.figures import Words, arrows, by_head, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line, comparison
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.schema import BaseTask, Strict
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.results.samples import read_samples
@@ -229,8 +230,7 @@ def difference(printed: Sequence[str], ours: Sequence[str]) -> str:
     for kind, words, others in (("without", printed, ours), ("with", ours, printed)):
         there = {one.casefold() for one in others}
         found = [word for word in words if word.casefold() not in there]
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        parts += [f"{kind} {', '.join(found[:_NAMED])}{more}"] if found else []
+        parts += [f"{kind} {listed(found, _NAMED)}"] if found else []
     return "; ".join(parts) or "as printed"
 
 

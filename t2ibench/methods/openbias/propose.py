@@ -186,8 +186,8 @@ class OpenBiasProposal:
         kept, dropped = merge(proposals, merging, overlap=args.overlap, support=args.support)
         nothing = T2IBenchError(
             f"No bias is left of {len(subjects)} captions.",
-            f"A bias needs {args.support} captions; lower --support, or give more captions. "
-            "The replies are kept.",
+            f"A bias needs {args.support} captions; lower --method-args support=…, or give more "
+            "captions. The replies are kept.",
         )
         return Proposed(
             body={
