@@ -83,16 +83,12 @@ def _chosen(
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
     """Write the task files of a preset; None where all are the shipped ones."""
-    target, index = folder / paper.name, build_index()[0].tasks
-    for task in tasks:
-        if task.of not in index:
-            raise T2IBenchError(
-                f"The preset '{paper.name}' is of the task '{task.of}', which is not there."
-            )
-    changed = [task for task in tasks if task.name != task.of]
+    target, index = folder / paper.name, build_index()[0]
+    shipped = {base.id: base for base in index.select([task.of for task in tasks])}
+    changed = [task for task in tasks if task.set]
     for task in changed:
-        base = index[task.of]
-        data = dict(read_yaml(base.path).data)
+        base = shipped[task.of]
+        data = read_yaml(base.path).data
         data |= {
             "id": task.name,
             "title": f"{base.spec.title} (as published)",

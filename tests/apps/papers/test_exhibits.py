@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 import t2ibench
-from t2ibench.apps.papers.pages import html, markdown, sheet, tiles
+from t2ibench.apps.papers.pages import html, markdown, tiles
 from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
@@ -188,11 +187,8 @@ def test_pages_escape_text_and_show_images(run: Path, results: Results, tmp_path
     for strip in strips:  # one image of each stimulus that was drawn
         assert len({image.prompt for image in strip.images}) == len(strip.images) == 4
     assert strips[1].images[0].prompt == "a male studying science"
-    assert sheet(strips) == sheet(strips)
-    with Image.open(run / "reproduce" / "t2iat" / "figure-2-images.png") as picture:
-        assert picture.height > picture.width  # twelve rows of four
     found.results.model.name = ""
-    assert "(t2iat/figure-2-images.png)" in markdown(found)
+    assert "science, male (4)" in markdown(found)
     # Images that are gone or changed are left out.
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
     images = exhibits("t2iat", copy)["figure-2"].strips[0].images
@@ -219,10 +215,6 @@ def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
         assert four[f"{group}: α ±"] == pytest.approx(error)
     assert four["all: α as a slope"] == task.scores["bias_amplification_slope"].value
     assert set(ours(found["table-1"]).values()) == {"as printed"}
-    five = {line.row: line for line in found["table-5"].lines}
-    assert five["all prompts"].ours == task.n_images
-    assert five["all prompts"].published == (668,)
-    assert sum(line.note == "" for line in five.values()) == len(task.by) + 8 + 3
     for name, models in (("figure-2", 2), ("figure-3", 1), ("figure-4", 1)):
         built = found[name]
         assert built.figure is not None

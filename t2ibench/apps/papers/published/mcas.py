@@ -48,23 +48,6 @@ def table_4(draft: Exhibit) -> None:
         draft.score("all", "α as a slope", slope, 2)
 
 
-def table_5(draft: Exhibit) -> None:
-    """Every prompt, and how many images it has."""
-    spec, task = draft.spec(_TASK, McasTask), draft.results.get(_TASK)
-    counts: dict[str, float] = {}
-    if spec is not None and task is not None:
-        named = {target.name: target.prompt for target in spec.targets}
-        targets = {named[row.name]: float(row.n_images or 0) for row in task.by}
-        prompts = [*spec.attributes.A.prompts, *spec.attributes.B.prompts]
-        of_targets = sum(targets.values())
-        rest = task.n_images - of_targets
-        counts = dict.fromkeys(prompts, rest / len(prompts)) | targets
-        counts |= {"all attributes": rest, "all targets": of_targets}
-        counts["all prompts"] = float(task.n_images)
-    for name in draft.known:
-        draft.line(name, "images", counts.get(name), 0, "" if name in counts else "not measured")
-
-
 def targets(draft: Exhibit, curves: bool) -> None:
     """Target by target, α over δ: ours, and the points of Table 3."""
     series = []
@@ -101,4 +84,4 @@ def targets(draft: Exhibit, curves: bool) -> None:
         draft.remarks.append("This model was not measured: the points are the published ones.")
 
 
-PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, table_5, targets)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, targets)

@@ -14,11 +14,9 @@ from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.results.schema import Row
-from t2ibench.stats.correlation import kendall_tau
 
 _EXAMPLES, _PROFESSIONS = "openbias_examples", "openbias_winobias"
-_ALL, _ALL_PROFESSIONS = "all biases", "all professions"
-_FEWEST = 3  # biases of a rank correlation
+_ALL_PROFESSIONS = "all professions"
 
 
 def spelt(name: object) -> str:
@@ -84,10 +82,10 @@ def table_5(draft: Exhibit) -> None:
     draft.figure = scatter([Series("professions", points, named=True)], draft.words())
 
 
-def _by_severity(biases: list[FoundBias], score: str) -> list[FoundBias]:
+def _by_severity(biases: list[FoundBias]) -> list[FoundBias]:
     """Biases with a severity, the most severe first."""
-    known = [bias for bias in biases if bias.value(score) is not None]
-    return sorted(known, key=lambda bias: (-(bias.value(score) or 0.0), bias.name))
+    known = [bias for bias in biases if bias.value("severity") is not None]
+    return sorted(known, key=lambda bias: (-(bias.value("severity") or 0.0), bias.name))
 
 
 def _without_severity(draft: Exhibit, biases: list[FoundBias]) -> None:
@@ -100,7 +98,7 @@ def _without_severity(draft: Exhibit, biases: list[FoundBias]) -> None:
 def figure_3(draft: Exhibit) -> None:
     """Biases from the most to the least severe."""
     biases, groups = _biases(draft), []
-    ranked = _by_severity(biases, "severity")
+    ranked = _by_severity(biases)
     for place, bias in enumerate(ranked, start=1):
         severity, fair = bias.value("severity") or 0.0, bias.detail.get("severity_fair")
         note = f"rank {place} of {len(ranked)}"
@@ -115,15 +113,11 @@ def figure_3(draft: Exhibit) -> None:
 
 def figure_9(draft: Exhibit) -> None:
     """Severities within captions, and over all captions."""
-    biases = _biases(draft)
-    orders = [_by_severity(biases, score) for score in ("severity", "severity_free")]
-    places = [{bias.name: k for k, bias in enumerate(found, start=1)} for found in orders]
-    points = []
-    for bias in orders[0]:
+    biases, points = _biases(draft), []
+    for bias in _by_severity(biases):
         aware, free = bias.value("severity"), bias.value("severity_free")
-        notes = [f"rank {place[bias.name]}" if bias.name in place else "" for place in places]
-        draft.line(bias.name, "context-aware", aware, 2, notes[0])
-        draft.line(bias.name, "context-free", free, 2, notes[1])
+        draft.line(bias.name, "context-aware", aware, 2)
+        draft.line(bias.name, "context-free", free, 2)
         if aware is not None and free is not None:
             said = "higher" if aware > free + 1e-9 else "no higher"
             draft.line(bias.name, "within captions", said)
@@ -131,12 +125,6 @@ def figure_9(draft: Exhibit) -> None:
         for words, score in (("within", "squared_lean"), ("over all", "squared_lean_of_means")):
             draft.score(bias.name, f"squared lean {words}", bias.row.scores.get(score), 2)
     _without_severity(draft, biases)
-    score = "Kendall's tau of both"
-    if len(points) >= _FEWEST:
-        tau = kendall_tau([x for _, x, _ in points], [y for _, _, y in points]).tau
-        draft.line(_ALL, score, tau if math.isfinite(tau) else None, 2)
-    else:
-        draft.line(_ALL, score, None, note="fewer than 3 biases")
     measured, drawn = {bias.name for bias in biases}, {name for name, _, _ in points}
     for name in draft.known:
         if name not in drawn:

@@ -15,7 +15,6 @@ from t2ibench.apps.papers.figures import Group, Series, arrows, by_head, grouped
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import QUESTIONS, TibetTask, questions_of
-from t2ibench.results.schema import Row
 from t2ibench.stats import mad
 from t2ibench.stats.clusters import share_difference
 
@@ -134,15 +133,6 @@ def figure_3(draft: Exhibit) -> None:
     draft.figure = grouped_bars(groups, draft.words())
 
 
-def cas_difference(row: Row | None) -> float | None:
-    """CAS of male less that of female."""
-    male, female = (
-        value_of(row, "concept_association_score:male"),
-        value_of(row, "concept_association_score:female"),
-    )
-    return None if male is None or female is None else male - female
-
-
 def figure_4(draft: Exhibit) -> None:
     """CAS of male less that of female, occupation by occupation."""
     task = draft.results.get(OCCUPATIONS)
@@ -150,7 +140,11 @@ def figure_4(draft: Exhibit) -> None:
         return
     drawn = []
     for row in task.by:
-        name, difference, lean = occupation(row.name), cas_difference(row), row.scores.get("lean")
+        name, lean = occupation(row.name), row.scores.get("lean")
+        male, female = (
+            value_of(row, f"concept_association_score:{side}") for side in ("male", "female")
+        )
+        difference = None if male is None or female is None else male - female
         ends = (None, None) if lean is None else (lean.ci_low, lean.ci_high)
         draft.line(name, "CAS male - female", difference)
         draft.line(name, "side", which_side(*ends, "female", "male"))
@@ -257,7 +251,6 @@ def figure_14(draft: Exhibit) -> None:
     }
     for name, found in rows.items():
         draft.line(name, "concepts of the background", listed(found, 3))
-    for name, found in rows.items():
         there = any(concept == "tree" for concept, _ in found[:3])
         draft.line(name, "a tree among them", "yes" if there else "no")
     bars = [Group(name, [(str(c), float(f)) for c, f in found[:3]]) for name, found in rows.items()]
