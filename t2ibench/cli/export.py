@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.cli.failure import say
+from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
 
@@ -102,18 +103,13 @@ def _export_images(arguments: argparse.Namespace) -> int:
     from t2ibench.methods.core.describe import listed
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.reports.exports import export
-    from t2ibench.results.run import open_run
-    from t2ibench.store.images import ImageStore
 
     reporter = ConsoleReporter()
-    folder = open_run(Path(arguments.run))
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{folder.path} holds no images.", "Give a run of an image model.")
-    images = ImageStore(folder.database, generator.fingerprint)
+    folder, images = open_images(Path(arguments.run))
+    model = folder.record.generator.name if folder.record.generator else ""
     target = Path(arguments.output or folder.path / "export" / arguments.format)
     with reporter.stage("Exporting", len(images), "images") as ticker:
-        count, damaged = export(images, generator.name, arguments.format, target, ticker.advance)
+        count, damaged = export(images, model, arguments.format, target, ticker.advance)
     if damaged:
         reporter.warn(
             f"Left out, because they are gone or not as they were stored: {listed(damaged, _SHOWN)}"

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t2ibench.cli import correlate
+from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.cli.values import not_negative, positive
-
-if TYPE_CHECKING:
-    from t2ibench.pipeline.plan import Plan
-    from t2ibench.results.run import RunFolder
-    from t2ibench.store.images import ImageStore
-
 
 _EXAMPLES = """\
 examples:
@@ -61,9 +56,11 @@ def run_export(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sample import draw_sample, unknown_to
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.errors import T2IBenchError, did_you_mean
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
 
-    folder, plan, images = _open(Path(arguments.run))
+    folder, images = open_images(Path(arguments.run))
+    plan = stored_plan(folder)
     known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
     wanted = arguments.question or []
     for question in wanted:
@@ -100,10 +97,12 @@ def run_import(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet import read_sheet
     from t2ibench.errors import T2IBenchError
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.store.labels import LabelStore, labeller_name
 
     name = labeller_name(arguments.labeller, "--labeller")
-    folder, plan, images = _open(Path(arguments.run))
+    folder, images = open_images(Path(arguments.run))
+    plan = stored_plan(folder)
     known = {item.id: item for item, _ in asked_images(plan, images)}
     labels = read_sheet(Path(arguments.file), known, name)
     if not labels:
@@ -158,16 +157,3 @@ def run_agree(arguments: argparse.Namespace) -> int:
         "'unknown' are left out."
     )
     return 0
-
-
-def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
-    from t2ibench.errors import T2IBenchError
-    from t2ibench.pipeline.rescoring import stored_plan
-    from t2ibench.results.run import open_run
-    from t2ibench.store.images import ImageStore
-
-    folder = open_run(path)
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{path} holds no images.", "Label a run of an image model.")
-    return folder, stored_plan(folder), ImageStore(folder.database, generator.fingerprint)

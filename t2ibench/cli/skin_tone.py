@@ -12,6 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.cli.values import share
 
@@ -94,14 +95,9 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     from t2ibench.models.skin_meter import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
-    from t2ibench.results.run import open_run
     from t2ibench.store.answers import AnswerStore
-    from t2ibench.store.images import ImageStore
 
-    folder = open_run(Path(arguments.run))
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{arguments.run} holds no images.", "Give a run of an image model.")
+    folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
     known = [name for name, needs in plan.needs.items() if needs.prompts]
     task = arguments.task or (known[0] if len(known) == 1 else None)
@@ -118,7 +114,6 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     faces = FaceMeshes()
     meter = SkinMeter(faces, faces.version)
     store = AnswerStore(folder.database, meter.name, meter.fingerprint)
-    images = ImageStore(folder.database, generator.fingerprint)
     warn = partial(print, file=sys.stderr)
     readings = read_tones(plan, task, images, meter, store, warn)
     if not readings:

@@ -332,7 +332,7 @@ class RunSettings(Measurement):
     ] = None
     no_score: Annotated[
         bool,
-        Flag("where and how", "", "generate, embed and ask; `t2ibench score` scores", decides=False),
+        Flag("where and how", "", "do all but score; `t2ibench score` scores", decides=False),
     ] = False
     generate_only: Annotated[
         bool, Flag("where and how", "", "generate, do not score", decides=False)

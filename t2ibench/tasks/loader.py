@@ -113,28 +113,18 @@ def read_library(roots: Iterable[Path]) -> Library:
             stimuli = _validate(StimuliFile, document, {}, library.problems)
             if stimuli is None:
                 continue
+            for kind, names in (("lists", stimuli.lists), ("references", stimuli.references)):
+                for name in names:
+                    if name in owners:
+                        message = f"the name '{shown(name)}' is already used in {owners[name]}"
+                        library.problems.append(document.problem((kind, name), message))
+                    owners[name] = path
             for name, words in stimuli.lists.items():
-                _claim_name(name, path, owners, library, document, ("lists", name))
                 library.problems += _list_problems(name, words, document)
                 library.lists.setdefault(name, words)  # a clash must not change others' tasks
             for name, table in stimuli.references.items():
-                _claim_name(name, path, owners, library, document, ("references", name))
                 library.references.setdefault(name, dict(table.shares))
     return library
-
-
-def _claim_name(
-    name: str,
-    path: Path,
-    owners: dict[str, Path],
-    library: Library,
-    document: Document,
-    at: Location,
-) -> None:
-    if name in owners:
-        message = f"the name '{shown(name)}' is already used in {owners[name]}"
-        library.problems.append(document.problem(at, message))
-    owners[name] = path
 
 
 def _list_problems(name: str, words: Sequence[str], document: Document) -> list[Problem]:
