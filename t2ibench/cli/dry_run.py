@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from tabulate import tabulate
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import method_of, needs
 from t2ibench.models.devices import choose_device
 from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
@@ -79,8 +78,6 @@ def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
         print(f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
-    for line in _variant_costs(prepared):
-        print(line)
     print()
 
 
@@ -175,19 +172,3 @@ def _room(prepared: Prepared, todo: int) -> list[str]:
         "with load.… quantisation or offload=model); "
         f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
     ]
-
-
-def _variant_costs(prepared: Prepared) -> list[str]:
-    """What other designs of the same tasks would cost."""
-    settings = prepared.plan.settings
-    lines = []
-    for task in prepared.plan.tasks:
-        variants = method_of(task.spec).variants(task.spec)
-        costs = [
-            f"{needs(spec, settings).n_images} with {name}"
-            + (" (this task)" if spec == task.spec else "")
-            for name, spec in variants.items()
-        ]
-        if costs:
-            lines.append(f"  {task.id}: {', '.join(costs)}")
-    return ["\nImages by design:", *lines] if lines else []
