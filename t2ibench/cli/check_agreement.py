@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from t2ibench.errors import T2IBenchError
+
 if TYPE_CHECKING:
     from t2ibench.results.method_agreement import Measure
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print how far methods, encoders, judges or people agree on the same items."""
-    from t2ibench.errors import T2IBenchError
     from t2ibench.reports.files import task_files
     from t2ibench.reports.method_agreement import agreement_table
     from t2ibench.reports.writers import WRITERS, render

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.gates import EXAMPLES, OF_TWO, add_gates, report
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
@@ -60,7 +61,6 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the differences of two runs."""
-    from t2ibench.errors import T2IBenchError
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.comparison import compare, rewriting_line

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Print Kendall's tau-b between a column of scores and a column of ratings."""
     from tabulate import tabulate
 
-    from t2ibench.errors import T2IBenchError
     from t2ibench.stats.correlation import kendall_tau
 
     score, rating, by = arguments.score, arguments.rating, arguments.by
@@ -66,7 +66,6 @@ def _read(file: Path, score: str, rating: str, by: str | None) -> pd.DataFrame:
     """Rows with both numbers; those that lack one are left out, and said."""
     import pandas as pd
 
-    from t2ibench.errors import T2IBenchError, did_you_mean, shown
     from t2ibench.store.tables import read_table
 
     table = read_table(file, "Give a CSV with a header.")

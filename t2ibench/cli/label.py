@@ -10,6 +10,7 @@ from t2ibench.cli import correlate
 from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.cli.values import not_negative, positive
+from t2ibench.errors import T2IBenchError, did_you_mean
 
 _EXAMPLES = """\
 examples:
@@ -55,7 +56,6 @@ def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
     from t2ibench.apps.labelling.sample import draw_sample, unknown_to
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
-    from t2ibench.errors import T2IBenchError, did_you_mean
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
 
@@ -96,7 +96,6 @@ def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run."""
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet import read_sheet
-    from t2ibench.errors import T2IBenchError
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.store.labels import LabelStore, labeller_name
 
@@ -123,7 +122,6 @@ def run_agree(arguments: argparse.Namespace) -> int:
     from tabulate import tabulate
 
     from t2ibench.apps.labelling.agreement import agreements
-    from t2ibench.errors import T2IBenchError
     from t2ibench.pipeline.scoring import open_stores
     from t2ibench.reports.cells import number
     from t2ibench.results.run import open_run

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.failure import say
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.models.adapter import Listed
@@ -52,8 +53,6 @@ def _judges(word: str, registry: Registry[Any]) -> list[Row]:
 
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
     """Entries that are the part itself and carry their own description."""
-    from t2ibench.errors import T2IBenchError
-
     rows = []
     for name in registry:
         row = {word: name, "what it is": ""}

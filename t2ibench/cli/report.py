@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.gates import EXAMPLES, OF_A_RUN, add_gates, report
 from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.reports.notes import Note
@@ -72,7 +73,6 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
 
 def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:
     """Add the notes of the command line to those of the run."""
-    from t2ibench.errors import T2IBenchError
     from t2ibench.reports.notes import FILE, parse_note, read_notes, save_notes
 
     new: dict[str, Note] = {}

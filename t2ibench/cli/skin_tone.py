@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.cli.values import share
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.skin_tones import Comparison, Reading, Tones
@@ -90,7 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     """The task and the readings of its images."""
-    from t2ibench.errors import T2IBenchError, did_you_mean, shown
     from t2ibench.models.faces import FaceMeshes
     from t2ibench.models.skin_meter import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
