@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from t2ibench.apps.papers.figures import Words, arrows, by_head, distributions
+from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.describe import listed
@@ -284,7 +284,7 @@ def rows(
             for row in found.by
             if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
         ]
-        draft.figure = arrows(by_head(known), draft.words())
+        draft.figure = arrows(known, draft.words())
     if distribution is not None:
         value, by = distribution
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}

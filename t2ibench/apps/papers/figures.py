@@ -120,9 +120,10 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def arrows(rows: Sequence[Arrow], words: Words) -> Figure | None:
-    """Rows as arrows from one number to another, on one axis around 0."""
+    """Rows as arrows from one number to another, on one axis around 0; the lowest head first."""
     if not rows:
         return None
+    rows = sorted(rows, key=lambda row: (row[2], row[0]))
     canvas, across = _one_axis(rows, [v for _, *pair in rows for v in pair], words, 22.0, 34.0)
     for number, (name, start, end) in enumerate(rows):
         y = 44.0 + 22 * number
@@ -132,11 +133,6 @@ def arrows(rows: Sequence[Arrow], words: Words) -> Figure | None:
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
         canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
     return Figure(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
-
-
-def by_head(rows: Sequence[Arrow]) -> list[Arrow]:
-    """Arrows from the lowest head to the highest."""
-    return sorted(rows, key=lambda row: (row[2], row[0]))
 
 
 def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure | None:

@@ -152,7 +152,7 @@ def test_without_a_run_the_published_points_stand(tmp_path: Path) -> None:
         assert strips[0].images == ()
 
 
-def test_what_needs_no_run(tmp_path: Path) -> None:
+def test_what_needs_no_run(tmp_path: Path, cli: Cli) -> None:
     found = t2ibench.reproduce("tibet", tables=5, figures=1)
     assert found.page is None and found.complete
     rows = found["Table 5"].rows
@@ -166,6 +166,8 @@ def test_what_needs_no_run(tmp_path: Path) -> None:
     assert str(other["African American names"]).endswith("with Tyree")  # printed 'Tvree'
     vibex = t2ibench.reproduce("vibex", tables=1, figures=2)
     assert all(line.ours == line.published[0] for line in vibex["figure-2"].lines)
+    status, said, _ = cli("reproduce", "vibex", "--table", "1")
+    assert status == 0 and "Table 1. The four scenarios" in said and "Pages:" not in said
     assert list(tmp_path.iterdir()) == []
     paper = PAPERS.get("vibex")
     for chosen in (["table-1", "figure-4"], None):

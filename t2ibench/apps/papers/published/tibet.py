@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
-from t2ibench.apps.papers.figures import Group, Series, arrows, by_head, grouped_bars, scatter
+from t2ibench.apps.papers.figures import Group, Series, arrows, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import QUESTIONS, TibetTask, questions_of
@@ -157,7 +157,7 @@ def figure_4(draft: Exhibit) -> None:
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)
     draft.score(_ALL, "mean squared lean", task.headline, note=task.inconclusive or "")
-    draft.figure = arrows(by_head(drawn), draft.words())
+    draft.figure = arrows(drawn, draft.words())
 
 
 def figure_5(draft: Exhibit, made_up: dict[str, tuple[float, ...]], curves: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
-from t2ibench.apps.papers.figures import Arrow, Series, arrows, by_head, distributions, scatter
+from t2ibench.apps.papers.figures import Arrow, Series, arrows, distributions, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.vibex.schema import VibexTask
@@ -222,7 +222,7 @@ def figure_14(draft: Exhibit) -> None:
             confirmed = "yes" if side == expected else "no"
             draft.line(name, "confirmed", confirmed if clear else side)
         drawn.append((name, 0.0, 1 - 2 * share.value))
-    draft.figure = arrows(by_head(drawn), draft.words())
+    draft.figure = arrows(drawn, draft.words())
 
 
 PAPER = read_paper(
