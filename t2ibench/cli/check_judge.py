@@ -14,7 +14,7 @@ from t2ibench.errors import T2IBenchError, shown
 
 if TYPE_CHECKING:
     from t2ibench.apps.labelling.trial import Known, Trial
-    from t2ibench.methods.core.judge_check import AttributeCheck, ByGroup, JudgeCheck, RateFound
+    from t2ibench.methods.core.judge_check import AttributeCheck, JudgeCheck, RateFound
 
 _WIDTH = 80
 _CLASS_WIDTH = 18
@@ -152,22 +152,15 @@ def _interval(rate: RateFound) -> str:
 def _by_group(one: AttributeCheck) -> Iterator[str]:
     for found in one.by_group:
         groups = ", ".join(
-            f"{group.name} {_share(group.right, group.answered)} "
+            f"{group.name} {f'{group.right / group.answered:.2f}' if group.answered else '–'} "
             f"({group.answered} of {group.images})"
             for group in found.groups
         )
-        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {_tests(found)}."
+        named = (("right", found.p_holm), ("answered", found.p_answered_holm))
+        tests = ", ".join(f"{what} p = {p:.3f}" for what, p in named if p is not None)
+        tested = f"equally {tests} (Holm)" if tests else "too few differ to test"
+        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {tested}."
         yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
-
-
-def _share(hits: int, total: int) -> str:
-    return f"{hits / total:.2f}" if total else "–"
-
-
-def _tests(found: ByGroup) -> str:
-    named = (("right", found.p_holm), ("answered", found.p_answered_holm))
-    tests = [f"{what} p = {p:.3f}" for what, p in named if p is not None]
-    return "equally " + ", ".join(tests) + " (Holm)" if tests else "too few differ to test"
 
 
 def _summary(trial: Trial) -> list[str]:

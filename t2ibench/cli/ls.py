@@ -6,49 +6,35 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.failure import say
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
+from t2ibench.registry import load_target
 
 if TYPE_CHECKING:
-    from t2ibench.models.adapter import Listed
     from t2ibench.registry import Registry
 
 Row = dict[str, Any]
 _OWN = "t2ibench"
 
 
-def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
-    listed = list(rows)
-    columns = list(dict.fromkeys(name for row in listed for name in row.facts))
+def _adapters(word: str, registry: Registry[Any], described: str | None = None) -> list[Row]:
+    """Adapters; `described` is a function that says more of them than their registry."""
+    from t2ibench.models.adapter import listed
+
+    rows = list(listed(registry) if described is None else load_target(described)())
+    columns = list(dict.fromkeys(name for row in rows for name in row.facts))
     return [
         {word: row.form, "what it is": row.description}
         | {name: row.facts.get(name, "") for name in columns}
         | {"from": row.origin}
-        for row in listed
+        for row in rows
     ]
-
-
-def _adapters(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.models.adapter import listed
-
-    return _from_adapters(word, listed(registry))
-
-
-def _models(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.models.generators import describe_generators
-
-    return _from_adapters(word, describe_generators())
-
-
-def _judges(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.models.judges import describe_judges
-
-    return _from_adapters(word, describe_judges())
 
 
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
@@ -72,9 +58,15 @@ def _described(word: str, registry: Registry[Any]) -> list[Row]:
 # Where a registry is, and from the name of the first column and the registry to rows.
 KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "methods": ("t2ibench.methods:METHODS", _described),
-    "models": ("t2ibench.models.generators:GENERATORS", _models),
+    "models": (
+        "t2ibench.models.generators:GENERATORS",
+        partial(_adapters, described="t2ibench.models.generators:describe_generators"),
+    ),
     "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
-    "judges": ("t2ibench.models.judges:JUDGES", _judges),
+    "judges": (
+        "t2ibench.models.judges:JUDGES",
+        partial(_adapters, described="t2ibench.models.judges:describe_judges"),
+    ),
     "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
     "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),
     "writers": ("t2ibench.reports.writers:WRITERS", _described),
@@ -97,7 +89,11 @@ def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups, tags or the entries of a registry."""
     what = arguments.what
     if what in KINDS:
-        rows = _registered(what)
+        target, rows_of = KINDS[what]
+        registry = load_target(target)
+        for line in registry.clashes():
+            say(line)
+        rows = rows_of(what.removesuffix("s"), registry)
     else:
         rows = _tasks(what, [Path(path) for path in arguments.include_path or ()])
     if arguments.json:
@@ -117,16 +113,6 @@ def run(arguments: argparse.Namespace) -> int:
         shown.append(dict(zip(row, texts, strict=True)))
     print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
-
-
-def _registered(what: str) -> list[Row]:
-    from t2ibench.registry import load_target
-
-    target, rows = KINDS[what]
-    registry = load_target(target)
-    for line in registry.clashes():
-        say(line)
-    return rows(what.removesuffix("s"), registry)
 
 
 def _widths(rows: list[Row]) -> list[int | None]:

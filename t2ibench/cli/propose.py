@@ -93,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.proposals.captions import images_in
     from t2ibench.proposals.proposal import proposal_of, propose
 
     proposal = proposal_of(arguments.method)
@@ -101,8 +102,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     if arguments.caption_by:
         _write_captions(arguments)
-    images = _images_of(arguments, proposal)
-    settings = _settings(arguments, proposal, len(images))
+    of_captions = proposal.subjects == "captions" and arguments.captions
+    # Captions that are the prompts of a folder of images all count by default.
+    images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
+    given: dict[str, Any] = {"support": 1, "per_bias": len(images)} if images else {}
+    given |= parse_args(arguments.method_args, "--method-args")
+    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
     subjects = _subjects(arguments, proposal)
     proposer = create_proposer(
         arguments.proposer,
@@ -152,26 +157,6 @@ def _write_captions(arguments: argparse.Namespace) -> None:
             "Captions of a file are read as they are: leave --caption-by out.",
         )
     write_captions(Path(folder), arguments)
-
-
-def _images_of(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Mapping[str, int]:
-    """Prompt to its number of images, where captions are the prompts of a folder of images."""
-    from t2ibench.proposals.captions import images_in
-
-    if proposal.subjects != "captions" or not arguments.captions:
-        return {}
-    return images_in(arguments.captions) or {}
-
-
-def _settings(arguments: argparse.Namespace, proposal: Proposal[Any], prompts: int) -> Arguments:
-    """The method's own settings.
-
-    Of a folder of images (`prompts` are how many it has), all prompts count by default.
-    """
-    given: dict[str, Any] = {"support": 1, "per_bias": prompts} if prompts else {}
-    given |= parse_args(arguments.method_args, "--method-args")
-    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
-    return settings
 
 
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:

@@ -43,15 +43,21 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write report.html, or a run's results in another format."""
+    from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
     from t2ibench.results.gates import RUN, check_run, parse_gates
+    from t2ibench.store.files import write_text
 
     gates = parse_gates(arguments.fail_on or [], RUN)
     results = read_results(Path(arguments.run))
     if arguments.format is None:
         _page(arguments, results)
     else:
-        _format(arguments, results)
+        text = render(arguments.format, results)
+        if arguments.output:
+            write_text(Path(arguments.output), text)
+        else:
+            print(text, end="")
     return report(check_run(gates, results)) if gates else 0
 
 
@@ -83,14 +89,3 @@ def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -
     new |= dict(parse_note(text, tasks, arguments.by) for text in arguments.note or [])
     if new:
         save_notes(folder / FILE, new)
-
-
-def _format(arguments: argparse.Namespace, results: Results) -> None:
-    from t2ibench.reports.writers import render
-    from t2ibench.store.files import write_text
-
-    text = render(arguments.format, results)
-    if arguments.output:
-        write_text(Path(arguments.output), text)
-    else:
-        print(text, end="")

@@ -70,7 +70,10 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print groups and their difference."""
+    import pandas as pd
+
     from t2ibench.pipeline.skin_tones import by_group, chosen, compare
+    from t2ibench.store.file_errors import disk_errors
 
     task, readings = _read(arguments)
     groups = by_group(readings, arguments.level)
@@ -81,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif len(groups) == 2:
         compared = compare(*groups)
     if arguments.output:
-        _write(Path(arguments.output), readings)
+        with disk_errors(Path(arguments.output)):
+            pd.DataFrame(readings).to_csv(arguments.output, index=False)
     if arguments.json:
         print(json.dumps(_as_json(task, groups, compared), indent=1, ensure_ascii=False))
     else:
@@ -122,15 +126,6 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
             "The run's own command generates what is missing.",
         )
     return task, readings
-
-
-def _write(file: Path, readings: Sequence[Reading]) -> None:
-    import pandas as pd
-
-    from t2ibench.store.file_errors import disk_errors
-
-    with disk_errors(file):
-        pd.DataFrame(readings).to_csv(file, index=False)
 
 
 def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> list[str]:

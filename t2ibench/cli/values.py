@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from datetime import datetime
 
 from t2ibench.errors import shown
@@ -10,18 +11,17 @@ from t2ibench.errors import shown
 _DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 
 
-def positive(text: str) -> int:
-    """Read a whole number of 1 or more."""
-    if not text.isdecimal() or len(text) > _DIGITS or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 1 or more")
-    return int(text)
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
+            problem = f"'{shown(text)}' is not a whole number of {least} or more"
+            raise argparse.ArgumentTypeError(problem)
+        return int(text)
+
+    return read
 
 
-def not_negative(text: str) -> int:
-    """Read a whole number of 0 or more."""
-    if not text.isdecimal() or len(text) > _DIGITS:
-        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a whole number of 0 or more")
-    return int(text)
+positive, not_negative = _whole(1), _whole(0)
 
 
 def day(text: str) -> str:
