@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli import check_adapter, check_agreement, check_judge
+from t2ibench.cli import check_adapter, check_judge
 from t2ibench.cli.usage import add_device, add_flag
 from t2ibench.cli.values import not_negative, positive
+from t2ibench.errors import T2IBenchError
+
+if TYPE_CHECKING:
+    from t2ibench.results.method_agreement import Measure
 
 
 def add(verbs: Any) -> None:
@@ -28,7 +34,7 @@ def add(verbs: Any) -> None:
     )
     add_flag(action, "runs RUN", "runs of one model, read in several ways", nargs="+")
     add_flag(action, "--format F", "md, latex, csv or a plug-in's", default="md")
-    action.set_defaults(handler=check_agreement.run)
+    action.set_defaults(handler=run_agreement)
 
 
 def _add_adapter(actions: Any) -> None:
@@ -72,3 +78,30 @@ def _add_judge(actions: Any) -> None:
     add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
     add_device(action)
     action.set_defaults(handler=check_judge.run)
+
+
+def run_agreement(arguments: argparse.Namespace) -> int:
+    """Print how far methods, encoders, judges or people agree on the same items."""
+    from t2ibench.reports.files import task_files
+    from t2ibench.reports.method_agreement import agreement_table
+    from t2ibench.reports.writers import WRITERS, render
+    from t2ibench.results.files import read_results
+    from t2ibench.results.method_agreement import NOTHING, agreements, measures
+    from t2ibench.results.paired import read_paired
+
+    WRITERS.get(arguments.format)  # before any file is read
+    found: list[Measure] = []
+    models: dict[str | None, Path] = {}
+    for path in map(Path, arguments.runs):
+        results = read_results(path)
+        models.setdefault(results.model.fingerprint, path)
+        found += measures(results, task_files(results, path), read_paired(path))
+    if len(models) > 1:
+        first, second, *_ = models.values()
+        raise T2IBenchError(
+            f"{first} and {second} are of different images.",
+            "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
+        )
+    pairs = agreements(found)
+    print(render(arguments.format, agreement_table(pairs)) if pairs else f"{NOTHING}\n", end="")
+    return 0
