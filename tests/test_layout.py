@@ -20,7 +20,7 @@ FAMILIES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex"
 NAMED = {
     "methods/registry.py",
     "cli/parser.py",
-    "apps/papers/registry.py",
+    "apps/papers/paper.py",
     "cli/power.py",
     "cli/propose.py",
     "cli/run.py",

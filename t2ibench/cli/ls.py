@@ -70,7 +70,7 @@ KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
     "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
     "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),
     "writers": ("t2ibench.reports.writers:WRITERS", _described),
-    "papers": ("t2ibench.apps.papers.registry:PAPERS", _described),
+    "papers": ("t2ibench.apps.papers.paper:PAPERS", _described),
     "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)

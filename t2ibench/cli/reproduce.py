@@ -49,10 +49,9 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reproduce one paper, or all."""
-    from t2ibench.apps.papers.call import ALL
-    from t2ibench.apps.papers.registry import PAPERS
+    from t2ibench.apps.papers.paper import PAPERS
 
-    if arguments.paper != ALL:
+    if arguments.paper != "all":
         return _one(arguments, PAPERS.get(arguments.paper))
     if arguments.table or arguments.figure:
         raise T2IBenchError("--table and --figure are of one paper.", "Name the paper.")

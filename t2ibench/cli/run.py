@@ -182,8 +182,8 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
+    from t2ibench.apps.papers.paper import PAPERS
     from t2ibench.apps.papers.preset import with_preset
-    from t2ibench.apps.papers.registry import PAPERS
 
     return with_preset(PAPERS.get(arguments.preset), values)
 

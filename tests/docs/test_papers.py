@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.paper import PAPERS
 from t2ibench.apps.papers.reproduction import choose
 from t2ibench.cli import _normalise
 from t2ibench.cli.parser import build_parser

@@ -15,7 +15,7 @@ To add a paper, write two files and one line:
    results of the preset's tasks and their samples) and the entry's `arguments`, and adds lines, a
    figure and images to it. It reads nothing else and holds no published number: `Exhibit.line`
    finds those of its row and score. Then `PAPER = read_paper(FILE, table_1, ...)`.
-3. A line in `registry.PAPERS`, in this package or by the entry-point group `t2ibench.papers`.
+3. A line in `paper.PAPERS`, in this package or by the entry-point group `t2ibench.papers`.
 
 `figures` draws scatter plots, arrows, distributions and bars on the project's own canvas; `call`
 does the run, and `pages` writes NAME.md, NAME.html, and for each exhibit a CSV and its figure.

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.papers.pages import write_pages
-from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.paper import PAPERS, Paper
 from t2ibench.apps.papers.preset import with_preset
-from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import Reproduction, build, choose
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
@@ -26,7 +25,6 @@ from t2ibench.results.run import folder_of
 from t2ibench.results.schema import GeneratorInfo, Results
 from t2ibench.version import __version__
 
-ALL = "all"
 Numbers = str | int | Sequence[str | int]
 
 
@@ -161,8 +159,6 @@ def reproduce(
             for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
     """
-    if paper == ALL:
-        raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
     source = PAPERS.get(paper)
     several = [[one] if isinstance(one, (str, int)) else one for one in (tables, figures)]
     chosen = choose(source, *several)

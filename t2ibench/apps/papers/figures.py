@@ -105,7 +105,7 @@ def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
 
 
-def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def loess(points: Sequence[Arrow]) -> list[tuple[float, float]]:
     """A smooth curve through points: locally weighted regression, two thirds of them at a time.
 
     Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", without
@@ -115,7 +115,7 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         return []
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
-    x, y = np.array(points, dtype=np.float64).T
+    x, y = np.array([place for _, *place in points], dtype=np.float64).T
     return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 

@@ -16,6 +16,7 @@ from t2ibench.apps.papers.exhibits import Exhibit, pictures, rows
 from t2ibench.apps.papers.schema import PaperFile
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Strict
+from t2ibench.registry import Registry
 from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import Document, Location, read_yaml
 
@@ -41,6 +42,16 @@ class Paper:
     def description(self) -> str:
         """One line, for `t2ibench ls papers`."""
         return f"{self.file.title}: {', '.join(self.file.exhibits)}"
+
+
+PAPERS: Registry[Paper] = Registry(
+    "paper",
+    {
+        name: f"t2ibench.apps.papers.published.{name}:PAPER"
+        for name in ("t2iat", "mcas", "openbias", "tibet", "vibex")
+    },
+    members=("name", "file", "builders"),
+)
 
 
 def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:

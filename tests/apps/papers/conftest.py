@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from t2ibench.apps.papers.exhibits import Exhibit
-from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.paper import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.results.files import read_results
 

@@ -13,7 +13,7 @@ import pytest
 
 import t2ibench
 from t2ibench.apps.papers.pages import html, markdown, tiles
-from t2ibench.apps.papers.registry import PAPERS
+from t2ibench.apps.papers.paper import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError

@@ -10,10 +10,9 @@ import pytest
 
 import t2ibench
 from t2ibench.apps.papers.call import without_new_run
-from t2ibench.apps.papers.paper import read_paper
+from t2ibench.apps.papers.paper import PAPERS, read_paper
 from t2ibench.apps.papers.preset import with_preset, write_tasks
 from t2ibench.apps.papers.published import t2iat
-from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.cli import main
@@ -178,7 +177,7 @@ def test_what_needs_no_run(tmp_path: Path, cli: Cli) -> None:
     ("wrong", "message"),
     [
         ({"paper": "t2ait"}, "Did you mean 't2iat'"),
-        ({"paper": "all"}, "about one paper"),
+        ({"paper": "all"}, "Unknown paper 'all'"),
         ({"figures": 9}, "no figure '9'"),
         ({"run": "runs", "limit": 3}, "no other setting goes with it"),
         ({"run": "nowhere"}, "Give the folder of a finished run"),

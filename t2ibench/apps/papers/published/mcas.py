@@ -57,9 +57,7 @@ def targets(draft: Exhibit, curves: bool) -> None:
             (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
             for name, values in table.items()
         ]
-        series.append(
-            Series(model, points, loess([(x, y) for _, x, y in points]) if curves else ())
-        )
+        series.append(Series(model, points, loess(points) if curves else ()))
     most = _ABOVE * max(y for one in series for _, _, y in one.points)
     task = draft.results.get(_TASK)
     points = [
@@ -69,8 +67,7 @@ def targets(draft: Exhibit, curves: bool) -> None:
         and (alpha := value_of(row, "bias_amplification")) is not None
     ]
     shown = [point for point in points if point[2] <= most]
-    curve = loess([(x, y) for _, x, y in shown]) if curves else ()
-    ours = Series("this model", shown, curve, named=True)
+    ours = Series("this model", shown, loess(shown) if curves else (), named=True)
     draft.figure = scatter([ours, *series], draft.words())
     beyond = [name for name, _, alpha in points if alpha > most]
     if beyond:

@@ -120,13 +120,12 @@ def figure_3(draft: Exhibit) -> None:
         bars = [(cf, score) for cf, score in cas.items() if score is not None]
         groups.append(Group(name, bars, f"MAD {value:.2f}"))
     draft.line("the prompt", "top concepts", listed(place["concepts"]))
-    for axis in place["axes"]:
-        if axis["axis"] != "culture":
-            continue
-        most = axis["concepts"][0][0] if axis["concepts"] else None
+    culture = next((axis for axis in place["axes"] if axis["axis"] == "culture"), None)
+    if culture is not None:
+        most = culture["concepts"][0][0] if culture["concepts"] else None
         draft.line("culture", "most frequent", most)
-        draft.line("culture", "axis-aligned top concepts", listed(axis["concepts"]))
-        for cf in axis["counterfactuals"]:
+        draft.line("culture", "axis-aligned top concepts", listed(culture["concepts"]))
+        for cf in culture["counterfactuals"]:
             name = f"culture: {cf['name']}"
             draft.line(name, "top concepts", listed(cf["concepts"]))
             draft.line(name, "axis-aligned top concepts", listed(cf["axis_concepts"]))
