@@ -20,8 +20,6 @@ from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 
-FOLDER = "presets"
-
 
 def with_preset(
     paper: Paper,
@@ -43,7 +41,7 @@ def with_preset(
         named["model"] = preset.model
     checked = read_settings(named)
     chosen = _chosen(paper, checked, exhibits)
-    folder = write_tasks(paper, chosen, Path(checked.output_dir) / FOLDER)
+    folder = write_tasks(paper, chosen, Path(checked.output_dir) / "presets")
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
         values.pop("encoder", None)

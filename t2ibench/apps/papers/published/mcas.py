@@ -71,12 +71,9 @@ def targets(draft: Exhibit, curves: bool) -> None:
     draft.figure = scatter([ours, *series], draft.words())
     beyond = [name for name, _, alpha in points if alpha > most]
     if beyond:
-        lie = "target of this model lies" if len(beyond) == 1 else "targets of this model lie"
+        end = f"this model above α = {most:.0f}, where the figure ends"
         without = " Its curve is without them." if curves else ""
-        draft.remarks.append(
-            f"{len(beyond)} {lie} above α = {most:.0f}, where the figure ends: "
-            f"{', '.join(beyond)}.{without}"
-        )
+        draft.remarks.append(f"Targets of {end}: {', '.join(beyond)}.{without}")
     if task is None:
         draft.remarks.append("This model was not measured: the points are the published ones.")
 

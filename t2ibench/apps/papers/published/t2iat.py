@@ -27,9 +27,11 @@ def table_1(draft: Exhibit) -> None:
         row = task.title.removeprefix("T2IAT: ").removesuffix(" (as published)")
         blocks = {str(block["model"]): block["scores"] for block in task.published}
         association = score_of(task, "differential_association") or Score()
-        ours = {"differential_association": association.value, "p_value": association.p}
-        ours["effect_size"] = value_of(task, "effect_size")
-        for symbol, (score, value) in zip("Spd", ours.items(), strict=True):
+        for symbol, score, value in (
+            ("S", "differential_association", association.value),
+            ("p", "p_value", association.p),
+            ("d", "effect_size", value_of(task, "effect_size")),
+        ):
             known = tuple(blocks.get(model, {}).get(score) for model in draft.file.models)
             draft.lines.append(Line(row, symbol, value, known, note=task.reason or ""))
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
