@@ -14,7 +14,8 @@ from t2ibench.version import __version__
 if TYPE_CHECKING:
     from t2ibench.api import Results, evaluate, generate, load_tasks, read_results, score
     from t2ibench.apps.papers.call import reproduce
-    from t2ibench.apps.papers.reproduction import Exhibit, Reproduction
+    from t2ibench.apps.papers.exhibits import Exhibit
+    from t2ibench.apps.papers.reproduction import Reproduction
     from t2ibench.errors import MissingEvidence, T2IBenchError
     from t2ibench.methods import MainScore, Method
     from t2ibench.models.adapter import Adapter, Request
@@ -40,7 +41,8 @@ _HOMES = {
     "t2ibench.models.protocols": (
         *("Answer", "Encoder", "GeneratedImage", "Generator", "ImageRequest", "Judge", "Query"),
     ),
-    "t2ibench.apps.papers.reproduction": ("Exhibit", "Reproduction"),
+    "t2ibench.apps.papers.exhibits": ("Exhibit",),
+    "t2ibench.apps.papers.reproduction": ("Reproduction",),
     "t2ibench.apps.papers.call": ("reproduce",),
     "t2ibench.results": ("TaskResult",),
     "t2ibench.settings": ("RunSettings", "Settings"),

@@ -173,8 +173,8 @@ def _prepare(
     if preset is None:
         read = read_settings(values)
     else:
+        from t2ibench.apps.papers.paper import PAPERS
         from t2ibench.apps.papers.preset import with_preset
-        from t2ibench.apps.papers.registry import PAPERS
 
         named = given.objects.generator is None
         read = with_preset(PAPERS.get(preset), values, names_model=named)

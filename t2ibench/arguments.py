@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -31,39 +33,25 @@ class Arguments(BaseModel):
         return self.model_dump(exclude_unset=True, exclude_none=True)
 
 
-def _positive(value: Any) -> Any:
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise ValueError("expected a whole number of 1 or more")
-    return number
+def _number(kind: type[int] | type[float], low: int, high: float, expected: str) -> BeforeValidator:
+    """Reads a number from text or a number; what it says of anything else."""
+
+    def read(value: Any) -> Any:
+        try:
+            number = kind(value)
+        except (TypeError, ValueError, OverflowError):
+            number = low - 1
+        if not low <= number <= high or isinstance(value, bool):
+            raise ValueError(f"expected {expected}")
+        return number
+
+    return BeforeValidator(read)
 
 
-def _not_negative(value: Any) -> Any:
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = -1
-    if number < 0 or isinstance(value, bool):
-        raise ValueError("expected a whole number of 0 or more")
-    return number
-
-
-def _share(value: Any) -> Any:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = -1.0
-    if not 0.0 <= number <= 1.0 or isinstance(value, bool):
-        raise ValueError("expected a number from 0 to 1")
-    return number
-
-
-PositiveInt = Annotated[int, BeforeValidator(_positive), Field(ge=1)]
-NotNegative = Annotated[int, BeforeValidator(_not_negative), Field(ge=0)]
-Share = Annotated[float, BeforeValidator(_share), Field(ge=0.0, le=1.0)]
+_WHOLE = "a whole number of {} or more"
+PositiveInt = Annotated[int, _number(int, 1, inf, _WHOLE.format(1)), Field(ge=1)]
+NotNegative = Annotated[int, _number(int, 0, inf, _WHOLE.format(0)), Field(ge=0)]
+Share = Annotated[float, _number(float, 0, 1, "a number from 0 to 1"), Field(ge=0.0, le=1.0)]
 
 
 def parse_args(text: str, flag: str = "--model-args") -> dict[str, str]:
@@ -358,13 +346,9 @@ def _text(value: Any) -> Any:
 # Settings of several names, arguments or paths, as text or as values.
 Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], BeforeValidator(names_of)]
 Args = Annotated[dict[str, str], BeforeValidator(args_of)]
-JudgeArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--judge-args"))]
-RewriterArgs = Annotated[
-    dict[str, str], BeforeValidator(lambda value: args_of(value, "--rewriter-args"))
-]
-CaptionArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--captions"))]
-EngineArgs = Annotated[
-    dict[str, str], BeforeValidator(lambda value: args_of(value, "--engine-args"))
-]
-LogArgs = Annotated[dict[str, str], BeforeValidator(lambda value: args_of(value, "--log-args"))]
+JudgeArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--judge-args"))]
+RewriterArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--rewriter-args"))]
+CaptionArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--captions"))]
+EngineArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--engine-args"))]
+LogArgs = Annotated[dict[str, str], BeforeValidator(partial(args_of, flag="--log-args"))]
 Paths = Annotated[tuple[str, ...], BeforeValidator(paths_of)]

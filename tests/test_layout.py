@@ -20,9 +20,10 @@ FAMILIES = ("weat", "t2iat", "occupations", "mcas", "openbias", "tibet", "vibex"
 NAMED = {
     "methods/registry.py",
     "cli/parser.py",
-    "apps/papers/registry.py",
-    "cli/power_parser.py",
-    "cli/propose_parser.py",
+    "apps/papers/paper.py",
+    "cli/power.py",
+    "cli/propose.py",
+    "cli/run.py",
     "results/migration.py",
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 # As `--help` lists them.
@@ -50,18 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     failure.usable_streams()
     given = list(sys.argv[1:] if argv is None else argv)
     with failure.explained(given) as outcome:
-        arguments = _parsed(given, outcome.places)
+        arguments = _parsed(given)
         if arguments is None:
             return 0
-        module, function = arguments.handler
-        verb = getattr(import_module(f"t2ibench.cli.{module}"), function)
-        outcome.status = int(verb(arguments))
+        outcome.status = int(arguments.handler(arguments))
     lost = failure.flush_output()
     return outcome.status if lost is None else failure.output_lost(lost, outcome.status)
 
 
-def _parsed(given: Sequence[str], places: list[str]) -> argparse.Namespace | None:
-    """The arguments of a command; folders that a report may go to are put into `places`."""
+def _parsed(given: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments of a command; None where there is none, and help was printed."""
     from t2ibench.cli.parser import build_parser
 
     try:
@@ -77,6 +74,4 @@ def _parsed(given: Sequence[str], places: list[str]) -> argparse.Namespace | Non
         return None
     arguments = parser.parse_args(_normalise(given))
     arguments.argv = ["t2ibench", *given]
-    named = (getattr(arguments, name, None) for name in ("output_dir", "run", "to"))
-    places += [str(name) for name in named if name]
     return arguments

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from t2ibench.arguments import parse_args
 from t2ibench.errors import T2IBenchError
-
-if TYPE_CHECKING:
-    from t2ibench.store.images import StoredImage
 
 QUESTION = "Describe the image in one sentence."
 _PART = 64
@@ -33,9 +28,14 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.work import ask
     from t2ibench.store.database import Database
+    from t2ibench.store.images import StoredImage, image_files
     from t2ibench.store.jsonl import append_rows, read_rows
 
-    files = _files(folder)
+    if not folder.is_dir():
+        raise T2IBenchError(f"No such folder: '{folder}'.")
+    files = image_files(folder)
+    if not files:
+        raise T2IBenchError(f"'{folder}' holds no images.")
     args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
         [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
@@ -50,7 +50,10 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
     captioned = len(files) - len(todo)
     with reporter.stage("Captioning", len(todo), "images") as ticker:
         for start in range(0, len(todo), _PART):
-            images = list(_stored(todo[start : start + _PART]))
+            images = [
+                StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), "", 0)
+                for path in todo[start : start + _PART]
+            ]
             report = ask([(image, [(QUESTION, ())]) for image in images], judge_run)
             rows = []
             for image in images:
@@ -78,21 +81,3 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
             f"{len(files) - captioned} images have no caption.",
             "Run the same command again, or take these images out.",
         )
-
-
-def _files(folder: Path) -> list[Path]:
-    from t2ibench.store.images import image_files
-
-    if not folder.is_dir():
-        raise T2IBenchError(f"No such folder: '{folder}'.")
-    files = image_files(folder)
-    if not files:
-        raise T2IBenchError(f"'{folder}' holds no images.")
-    return files
-
-
-def _stored(paths: list[Path]) -> Iterator[StoredImage]:
-    from t2ibench.store.images import StoredImage
-
-    for path in paths:
-        yield StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), "", 0)

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from t2ibench.cli.usage import tell_some
 from t2ibench.errors import T2IBenchError, shown
 
 if TYPE_CHECKING:
     from t2ibench.apps.labelling.trial import Known, Trial
-    from t2ibench.methods.core.judge_check import AttributeCheck, ByGroup, JudgeCheck, RateFound
+    from t2ibench.methods.core.judge_check import AttributeCheck, JudgeCheck, RateFound
 
 _WIDTH = 80
 _CLASS_WIDTH = 18
@@ -39,11 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.store.files import write_text
 
     known, source, notes = _known(arguments)
-    for line in notes[:_NOTES]:
-        print(line, file=sys.stderr)
+    tell_some(notes, _say, _NOTES, "and {} more")
     if notes:
-        rest = f", {_NOTES} of them above" if len(notes) > _NOTES else ""
-        print(f"{len(notes)} rows of labels cannot be used{rest}.", file=sys.stderr)
+        _say(f"{len(notes)} rows of labels cannot be used.")
     (judge,) = create_judges(
         [arguments.spec],
         parse_args(arguments.judge_args, "--judge-args"),
@@ -52,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         encoders=[arguments.encoder or DEFAULT_ENCODER],
     )
     if isinstance(judge, ReportsWaits):
-        judge.report_waits(lambda line: print(line, file=sys.stderr))
+        judge.report_waits(_say)
     with quietly():
         trial = try_judge(judge, known, _progress, source)
     people = bool(arguments.images or arguments.labels)
@@ -66,19 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[str]]:
     """What is asked, where its answers are from, and what of that cannot be used."""
-    from t2ibench.apps.labelling.trial import (
-        labelled_questions,
-        people_questions,
-        same_classes,
-        toyland_questions,
-    )
+    from t2ibench.apps.labelling import trial
 
     if not arguments.images:
         if arguments.labels:
-            return labelled_questions(Path(arguments.labels)), [Path(arguments.labels).name], []
-        return toyland_questions(arguments.drawn, arguments.seed), [], []
+            file = Path(arguments.labels)
+            return trial.labelled_questions(file), [file.name], []
+        return trial.toyland_questions(arguments.drawn, arguments.seed), [], []
     known: list[Known] = []
     notes: list[str] = []
     folders = [Path(name).expanduser() for name in arguments.images]
@@ -88,11 +87,11 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
         labels = folder / (arguments.labels or _LABELS)
         if not labels.is_file() and len(folders) == 1 and arguments.labels:
             labels = Path(arguments.labels).expanduser()
-        found, lines = people_questions(folder, labels)
+        found, lines = trial.people_questions(folder, labels)
         known, notes = [*known, *found], [*notes, *lines]
     if not known:
         raise T2IBenchError("None of these images has a label.", *notes[:1])
-    return same_classes(known), [folder.name for folder in folders], notes
+    return trial.same_classes(known), [folder.name for folder in folders], notes
 
 
 def _progress(done: int, total: int) -> None:
@@ -153,22 +152,15 @@ def _interval(rate: RateFound) -> str:
 def _by_group(one: AttributeCheck) -> Iterator[str]:
     for found in one.by_group:
         groups = ", ".join(
-            f"{group.name} {_share(group.right, group.answered)} "
+            f"{group.name} {f'{group.right / group.answered:.2f}' if group.answered else '–'} "
             f"({group.answered} of {group.images})"
             for group in found.groups
         )
-        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {_tests(found)}."
+        named = (("right", found.p_holm), ("answered", found.p_answered_holm))
+        tests = ", ".join(f"{what} p = {p:.3f}" for what, p in named if p is not None)
+        tested = f"equally {tests} (Holm)" if tests else "too few differ to test"
+        text = f"'{found.truth}' by {found.by}, right (answered): {groups}; {tested}."
         yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")
-
-
-def _share(hits: int, total: int) -> str:
-    return f"{hits / total:.2f}" if total else "–"
-
-
-def _tests(found: ByGroup) -> str:
-    named = (("right", found.p_holm), ("answered", found.p_answered_holm))
-    tests = [f"{what} p = {p:.3f}" for what, p in named if p is not None]
-    return "equally " + ", ".join(tests) + " (Holm)" if tests else "too few differ to test"
 
 
 def _summary(trial: Trial) -> list[str]:

@@ -9,6 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.gates import EXAMPLES, OF_TWO, add_gates, report
+from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
+
 if TYPE_CHECKING:
     from t2ibench.reports.writers import Table
     from t2ibench.results.comparison import Difference
@@ -16,6 +20,12 @@ if TYPE_CHECKING:
     from t2ibench.results.schema import Results, Score
     from t2ibench.results.text_image_alignment import AgreementChange
 
+_EXAMPLES = f"""\
+  t2ibench compare runs/old runs/new --fail-on {OF_TWO}
+                        fails where NEW leans more than OLD, by over .1 and beyond chance
+  t2ibench compare runs/old runs/new --fail-on "new.magnitude_low>0.2"
+                        fails where NEW leans more than .2; old.FIELD and new.FIELD are headlines
+"""
 _NOTE = (
     "'Items' is the p-value that every item of a root mean square leans alike in both runs. "
     "'Change' says how much more the second run leans than the first: leans count without their "
@@ -31,10 +41,26 @@ _NOT_MEASURED = (
 )
 
 
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "compare",
+        help="two runs side by side: how much more the second leans",
+        description="Two runs side by side: a model and its debiased version, or training images "
+        "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
+        "by prompt and index.",
+        epilog=EXAMPLES.format(examples=_EXAMPLES),
+    )
+    add_flag(verb, "first OLD", "a run folder")
+    add_flag(verb, "second NEW", "the run that is compared with it")
+    add_flag(verb, "--rows", "every bias and concept too")
+    add_flag(verb, "--format F", "md, latex, csv or a plug-in's", default="md")
+    add_gates(verb, "difference.FIELD, old.FIELD, new.FIELD", OF_TWO)
+    verb.set_defaults(handler=run)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print the differences of two runs."""
-    from t2ibench.cli.gates import report
-    from t2ibench.errors import T2IBenchError
     from t2ibench.reports.cells import level_of
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.comparison import compare, rewriting_line
@@ -64,7 +90,8 @@ def run(arguments: argparse.Namespace) -> int:
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     remark = rewriting_line(first, second)
     table = comparison_table(shown, names, level_of(first), agreement, remark)
-    table = replace(table, records=[*table.records, *map(_prompt_record, _each(prompts))])
+    asked = [_prompt_record(one, prompt) for one in prompts for prompt in one.prompts]
+    table = replace(table, records=[*table.records, *asked])
     if prompts and arguments.format in _READ:
         print(render(arguments.format, prompts_table(prompts, names, (first, second))))
     measured = [any(task.text_image_alignment for task in one.tasks.values()) for one in both]
@@ -99,7 +126,7 @@ def comparison_table(
 
     rows, records = [], []
     for one in differences:
-        records.append(_record(one))
+        records.append(_difference_record(one))
         rows.append(
             [
                 one.task,
@@ -183,56 +210,63 @@ def _distances(prompt: PromptChange, reference: float) -> str:
     return f"{before:+.0f}, then {after:+.0f}{crossed}"
 
 
-def _each(changes: Sequence[AttributeChange]) -> list[tuple[AttributeChange, PromptChange]]:
-    return [(one, prompt) for one in changes for prompt in one.prompts]
+def _record(
+    task: str | None,
+    row: str | None,
+    score: str,
+    ends: Mapping[str, tuple[float | None, float | None, float | None]],
+    **further: Any,
+) -> Mapping[str, Any]:
+    """One row of a format that programs read; what a kind of row has not is None."""
+    record: dict[str, Any] = {"task": task, "row": row, "score": score, "scale": None}
+    for name in ("old", "new", "change"):
+        value, low, high = ends.get(name, (None, None, None))
+        record |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    names = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "leans_less")
+    return record | dict.fromkeys(names) | {"notes": ""} | further
 
 
-def _prompt_record(both: tuple[AttributeChange, PromptChange]) -> Mapping[str, Any]:
+def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, Any]:
     """One prompt in both runs: the share of a class."""
-    one, prompt = both
-    change = prompt.change
-    return {
-        "task": one.task,
-        "row": f"{one.attribute}: {prompt.first.counted.name}",
-        "score": f"share:{prompt.group}",
-        "scale": None,
-        **_ends("old", prompt.shares[0], None, None),
-        **_ends("new", prompt.shares[1], None, None),
-        **_ends("change", change.value, change.low, change.high),
-        "p": None,
-        "p_holm": prompt.p_holm,
-        **dict.fromkeys(("p_items", "p_items_holm", "detectable")),
-        "paired": False,
-        "leans_less": None,
-        "notes": prompt.words,
+    change, (old, new) = prompt.change, prompt.shares
+    ends = {
+        "old": (old, None, None),
+        "new": (new, None, None),
+        "change": (change.value, change.low, change.high),
     }
+    row, score = f"{one.attribute}: {prompt.first.counted.name}", f"share:{prompt.group}"
+    given = {"p_holm": prompt.p_holm, "paired": False, "notes": prompt.words}
+    return _record(one.task, row, score, ends, **given)
 
 
 def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
     both = f"{one.n_prompts} prompts, {one.n_images} images of each"
     low, high = (None if end is None else 0.0 - end for end in (one.high, one.low))
-    return {
-        "task": one.task,
-        "row": f"{one.encoder}: {one.group}" if one.group else one.encoder,
-        "score": "text_image_alignment",
-        "scale": None,
-        **_ends("old", None, None, None),
-        **_ends("new", None, None, None),
-        **_ends("change", 0.0 - one.value, low, high),
-        "p": one.p,
-        "p_holm": one.p_holm,
-        **dict.fromkeys(("p_items", "p_items_holm", "detectable")),
-        "paired": True,
-        "leans_less": None,
-        "notes": both,
-    }
+    return _record(
+        one.task,
+        f"{one.encoder}: {one.group}" if one.group else one.encoder,
+        "text_image_alignment",
+        {"change": (0.0 - one.value, low, high)},
+        **{"p": one.p, "p_holm": one.p_holm, "paired": True, "notes": both},
+    )
 
 
-def _ends(
-    name: str, value: float | None, low: float | None, high: float | None
-) -> dict[str, float | None]:
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+def _difference_record(one: Difference) -> Mapping[str, Any]:
+    change, same = one.change, ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired")
+    ends = {"old": _shown(one.first), "new": _shown(one.second)}
+    if change is not None:
+        ends["change"] = (change.value, change.low, change.high)
+    return _record(
+        one.task,
+        one.row,
+        one.name,
+        ends,
+        scale=getattr(one.first, "scale", None),
+        leans_less={"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
+        notes="; ".join(one.notes),
+        **{name: getattr(one, name) for name in same},
+    )
 
 
 def _shown(score: Score) -> tuple[float | None, float | None, float | None]:
@@ -253,23 +287,3 @@ def _cell(score: Score) -> str:
     value, low, high = _shown(score)
     text = headline(score) if isinstance(score, Headline) else signed(value)
     return f"{text} {ends(low, high)}"
-
-
-def _record(one: Difference) -> Mapping[str, Any]:
-    return {
-        "task": one.task,
-        "row": one.row,
-        "score": one.name,
-        "scale": getattr(one.first, "scale", None),
-        **_ends("old", *_shown(one.first)),
-        **_ends("new", *_shown(one.second)),
-        **_ends("change", *((c.value, c.low, c.high) if (c := one.change) else (None,) * 3)),
-        "p": one.p,
-        "p_holm": one.p_holm,
-        "p_items": one.p_items,
-        "p_items_holm": one.p_items_holm,
-        "detectable": one.detectable,
-        "paired": one.paired,
-        "leans_less": {"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
-        "notes": "; ".join(one.notes),
-    }

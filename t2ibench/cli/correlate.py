@@ -3,9 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FEWEST = 5
+
+
+def add(actions: Any) -> None:
+    """Add the action."""
+    action = actions.add_parser(
+        "correlate",
+        help="rank correlation of any score with people's ratings, from one CSV",
+        description="Kendall's tau-b between two columns of a CSV, with its interval: does a score "
+        "order images as people do?",
+    )
+    add_flag(action, "file FILE", "a CSV with a header")
+    add_flag(action, "--score COLUMN", "the measured score", required=True)
+    add_flag(action, "--rating COLUMN", "people's rating", required=True)
+    add_flag(action, "--by COLUMN", "one correlation for each value of it")
+    add_flag(action, "--level L", "of the interval (0.95)", type=float, default=0.95)
+    action.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -14,31 +38,34 @@ def run(arguments: argparse.Namespace) -> int:
 
     from t2ibench.stats.correlation import kendall_tau
 
-    groups = _read(Path(arguments.file), arguments.score, arguments.rating, arguments.by)
+    score, rating, by = arguments.score, arguments.rating, arguments.by
+    table = _read(Path(arguments.file), score, rating, by)
     rows = []
-    for name, pairs in groups.items():
-        found = kendall_tau([x for x, _ in pairs], [y for _, y in pairs], arguments.level)
+    for name, pairs in table.groupby(by, sort=False) if by else [("", table)]:
+        if len(pairs) < _FEWEST:
+            where = f" of '{name}'" if by else ""
+            raise T2IBenchError(
+                f"{arguments.file} has {len(pairs)} pairs{where}; {_FEWEST} are the fewest."
+            )
+        found = kendall_tau(pairs[score].tolist(), pairs[rating].tolist(), arguments.level)
         interval = f"[{found.low:+.3f}, {found.high:+.3f}]" if found.low == found.low else "–"
         tau = f"{found.tau:+.3f}" if found.tau == found.tau else "–"
         p = f"{found.p:.4f}" if found.p == found.p else "–"
-        rows.append([*([name] if arguments.by else []), found.n, tau, interval, p])
+        rows.append([*([name] if by else []), found.n, tau, interval, p])
     percent = f"{arguments.level:.0%}".replace("%", " %")
-    headers = [*([arguments.by] if arguments.by else []), "n", "tau-b", f"{percent} CI", "p"]
+    headers = [*([by] if by else []), "n", "tau-b", f"{percent} CI", "p"]
     print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
     print(
-        f"\nKendall's tau-b between '{arguments.score}' and '{arguments.rating}': 1 is the same "
-        "order, 0 none, -1 the reverse. The interval is for items like these."
+        f"\nKendall's tau-b between '{score}' and '{rating}': 1 is the same order, 0 none, -1 the "
+        "reverse. The interval is for items like these."
     )
     return 0
 
 
-def _read(
-    file: Path, score: str, rating: str, by: str | None
-) -> dict[str, list[tuple[float, float]]]:
-    """Pairs of numbers, by group; rows that lack one of them are left out, and said."""
-    import sys
+def _read(file: Path, score: str, rating: str, by: str | None) -> pd.DataFrame:
+    """Rows with both numbers; those that lack one are left out, and said."""
+    import pandas as pd
 
-    from t2ibench.errors import T2IBenchError, did_you_mean, shown
     from t2ibench.store.tables import read_table
 
     table = read_table(file, "Give a CSV with a header.")
@@ -48,31 +75,18 @@ def _read(
                 f"{file} has no column '{shown(name)}'.{did_you_mean(name, table.columns)} "
                 f"Columns: {', '.join(map(shown, table.columns)) or 'none'}."
             )
-    groups: dict[str, list[tuple[float, float]]] = {}
-    lacking = 0
-    for number, row in table.rows:
-        texts = [row[name].strip() for name in (score, rating)]
-        if not all(texts):
-            lacking += 1
-            continue
-        try:
-            pair = (float(texts[0]), float(texts[1]))
-        except ValueError:
-            bad = next(text for text in texts if not _is_number(text))
-            raise T2IBenchError(f"{file}:{number}: '{shown(bad)}' is not a number.") from None
-        groups.setdefault(row[by] if by else "", []).append(pair)
-    if lacking:
+    rows, numbers = [row for _, row in table.rows], [number for number, _ in table.rows]
+    texts = pd.DataFrame(rows, numbers, list(table.columns))
+    there: pd.DataFrame = texts[(texts[[score, rating]].map(str.strip) != "").all(axis=1)].copy()
+    if len(there) < len(texts):
+        lacking = len(texts) - len(there)
         print(f"{lacking} rows without one of the two numbers are left out.", file=sys.stderr)
-    few = [name for name, pairs in groups.items() if len(pairs) < _FEWEST]
-    if few or not groups:
-        where = f" of '{few[0]}'" if few and by else ""
-        count = len(groups[few[0]]) if few else 0
-        raise T2IBenchError(f"{file} has {count} pairs{where}; {_FEWEST} are the fewest.")
-    return groups
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) == float(text)
-    except ValueError:
-        return False
+    for name in (score, rating):
+        values = pd.to_numeric(there[name], errors="coerce")
+        for line in values.index[values.isna()][:1]:
+            bad = shown(there.loc[line, name])
+            raise T2IBenchError(f"{file}:{line}: '{bad}' is not a number.")
+        there[name] = values
+    if there.empty:
+        raise T2IBenchError(f"{file} has 0 pairs; {_FEWEST} are the fewest.")
+    return there

@@ -5,60 +5,56 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import method_of, needs
 from t2ibench.models.devices import choose_device
 from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
-from t2ibench.pipeline.budget import Budget, pilot_of
-from t2ibench.pipeline.plan import Plan, images_at
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
+    from t2ibench.methods.core.evidence import Needs
     from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.preparation import Prepared
-    from t2ibench.tasks.loader import LoadedTask
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
 _MANY = 20  # tasks, beyond which groups are shown
 _ROWS = 25
-_LIST = 60  # characters of a list of tasks that fit
 _NUMBERS = 47  # columns beside the name
 _COUNT = 9  # of them that count tasks
-_LONG = 7200.0  # seconds, from which a budget is proposed
+_LONG = 7200.0  # seconds, from which fewer images are proposed
 
 
-def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False) -> None:
+def show(prepared: Prepared, verbose: bool = False) -> None:
     """Print the plan and what is left to do, the totals last."""
     plan = prepared.plan
-    waiting: dict[str, int] = {}
     left: list[ImageRequest] = []
-    removed = 0
-    if prepared.images is not None:
-        for request in plan.requests:
-            if prepared.images.is_done(request.prompt, request.index):
-                continue
-            attempt = prepared.images.get(request.prompt, request.index)
-            if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
-                removed += 1
-            else:
-                left.append(request)
-                waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
+    removed, images = 0, prepared.images
+    for request in plan.requests:
+        if images is None or images.is_done(request.prompt, request.index):
+            continue
+        attempt = images.get(request.prompt, request.index)
+        if attempt and attempt.status == "ok" and not prepared.settings.generate_only:
+            removed += 1
+        else:
+            left.append(request)
     if verbose:
-        _prompts(prepared, waiting)
-    pilot = pilot_of(plan, budget) if budget else {}
+        _prompts(prepared, left)
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
-    _table(plan, left, pilot, width, verbose)
-    todo, texts = sum(waiting.values()), len(plan.texts_for(True))
-    lines = [*_heading(prepared), *_asked(prepared, left), *_room(prepared, todo)]
+    _table(plan, left, width, verbose)
+    todo, texts = len(left), len(plan.texts_for(True))
+    lines = _heading(prepared)
+    if left and isinstance(prepared.generator, Charges):
+        lines.append(prepared.generator.forecast(left))
+    lines += _room(prepared, todo)
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
@@ -70,57 +66,45 @@ def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False
         f"{todo:,} have to be generated; {texts:,} texts, {plan.n_questions:,} answers of each "
         "judge."
     )
-    lines += _estimate(prepared, todo, budget, pilot)
+    lines += _estimate(prepared, todo)
     for line in lines:
         print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
 
 
-def _prompts(prepared: Prepared, waiting: Mapping[str, int]) -> None:
+def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
+    waiting = Counter(request.prompt for request in left)
     print("Prompts (images, to generate):")
     for prompt, count in sorted(prepared.plan.prompts.items()):
-        print(f"  {count:5d} {waiting.get(prompt, 0):5d}  {json.dumps(prompt, ensure_ascii=False)}")
+        print(f"  {count:5d} {waiting[prompt]:5d}  {json.dumps(prompt, ensure_ascii=False)}")
     for prompt, (available, needed) in sorted(prepared.lacking.items()):
         print(f"  has {available} of {needed}  {json.dumps(prompt, ensure_ascii=False)}")
-    for line in _variant_costs(prepared):
-        print(line)
     print()
 
 
-def _table(
-    plan: Plan, left: Sequence[ImageRequest], pilot: Mapping[str, float], width: int, verbose: bool
-) -> None:
+def _table(plan: Plan, left: Sequence[ImageRequest], width: int, verbose: bool) -> None:
     """A row a task, or a group of tasks where there are many."""
-    rows, every = [], parts(plan, verbose)
-    by_task = len(every) == len(plan.tasks)
-    longest = width - _NUMBERS - (0 if by_task else _COUNT)
-    for name, part in every:
-        needed = [plan.needs[task.id] for task in part.tasks]
-        counts: dict[str, int] = {}
+    tasks: dict[str, list[Needs]] = {}
+    for task in plan.tasks:
+        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
+        tasks.setdefault(task.id if by_task else task.group, []).append(plan.needs[task.id])
+    grouped, rows = len(tasks) < len(plan.tasks), []
+    longest = width - _NUMBERS - (_COUNT if grouped else 0)
+    for name, needed in tasks.items():
+        counts: Counter[str] = Counter()
         for one in needed:
-            for prompt, images in one.images_by_prompt.items():
-                counts[prompt] = max(images, counts.get(prompt, 0))
-        todo = sum(request.index < counts.get(request.prompt, 0) for request in left)
-        asked = [need for one in needed for need in (*one.questions, *one.checks)]
-        answers = sum(need.images for need in asked)
-        cells = [len(counts), sum(counts.values()), images_at(part, pilot) if pilot else todo]
+            counts |= Counter(one.images_by_prompt)  # an image that several ask for is made once
+        todo = sum(request.index < counts[request.prompt] for request in left)
+        answers = sum(need.images for one in needed for need in (*one.questions, *one.checks))
         cut = name if len(name) <= longest else f"{name[: longest - 1]}."
-        rows.append([cut, *([] if by_task else [len(part.tasks)]), *cells, answers])
-    headers = ["Task"] if by_task else ["", "Tasks"]
-    headers += ["Prompts", "Images", "Pilot" if pilot else "To generate", "Answers"]
+        number = [len(needed)] if grouped else []
+        rows.append([cut, *number, len(counts), counts.total(), todo, answers])
+    headers = ["", "Tasks"] if grouped else ["Task"]
+    headers += ["Prompts", "Images", "To generate", "Answers"]
     shown = rows if verbose else rows[:_ROWS]
     print(tabulate(shown, headers=headers, tablefmt="simple", intfmt=","))
     if len(shown) < len(rows):
         print(f"and {len(rows) - len(shown)} more; --verbose lists them")
     print()
-
-
-def parts(plan: Plan, verbose: bool = False) -> list[tuple[str, Plan]]:
-    """A plan task by task, or group by group where there are many tasks."""
-    tasks: dict[str, list[LoadedTask]] = {}
-    for task in plan.tasks:
-        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
-        tasks.setdefault(task.id if by_task else task.group, []).append(task)
-    return [(name, replace(plan, tasks=tuple(of))) for name, of in tasks.items()]
 
 
 def _heading(prepared: Prepared) -> list[str]:
@@ -149,56 +133,16 @@ def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
     return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
-def _estimate(
-    prepared: Prepared, todo: int, budget: Budget | None, pilot: Mapping[str, float]
-) -> list[str]:
-    """Time that the missing images take, and what a budget makes of it."""
+def _estimate(prepared: Prepared, todo: int) -> list[str]:
+    """Time that the missing images take."""
     seconds, source, known = _speed(prepared)
-    lines = ["Nothing has to be generated."]
-    if todo:
-        lines = [f"Time: about {duration(todo * seconds)}, {source}"]
-    if budget is not None:
-        lines.append(" ".join(_within(prepared.plan, budget, pilot, seconds)))
-    elif known and todo * seconds > _LONG:
-        usual = Budget(seconds=_LONG)
-        found = _within(prepared.plan, usual, pilot_of(prepared.plan, usual), seconds)
-        lines.append(f"--budget 2h: {' '.join(found)}")
-    if todo:
-        lines.append("Leave --dry-run out to run it; --verbose lists every task and prompt.")
-    return lines
-
-
-def _within(
-    plan: Plan, budget: Budget, pilot: Mapping[str, float], seconds: float
-) -> Iterator[str]:
-    """What fits into a budget."""
-    first = images_at(plan, pilot)
-    allowed = budget.images or int((budget.seconds or 0.0) / seconds)
-    allows = f"{allowed:,} images"
-    if budget.seconds:
-        allows = f"{duration(budget.seconds)} allow {allows}"
-    if first <= allowed:
-        yield (
-            f"{allows}: {first:,} as a pilot of all tasks, the rest where the pilot's intervals "
-            "are widest."
-        )
-        return
-    yield (
-        f"{allows}. The smallest pilot of all these tasks is {first:,} images, about "
-        f"{duration(first * seconds)}, so it does not fit."
-    )
-    chosen: list[LoadedTask] = []
-    names: list[str] = []
-    sized = [(images_at(part, pilot), name, part) for name, part in parts(plan)]
-    for images, name, part in sorted(sized, key=lambda one: one[:2]):
-        union = replace(plan, tasks=(*chosen, *part.tasks))
-        fits = images_at(union, pilot) <= allowed and len(",".join([*names, name])) <= _LIST
-        if images and fits:
-            chosen += part.tasks
-            names.append(name)
-    if names:
-        whole = images_at(replace(plan, tasks=tuple(chosen)), pilot)
-        yield f"What fits: --tasks {','.join(names)} (a pilot of {whole:,} images)."
+    if not todo:
+        return ["Nothing has to be generated."]
+    lines = [f"Time: about {duration(todo * seconds)}, {source}"]
+    if known and todo * seconds > _LONG:
+        fits = f"{int(_LONG / seconds):,} images fit into 2 hours"
+        lines.append(f"{fits}: --times .5 halves their number, --tasks core is a short suite.")
+    return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
 
 
 def _speed(prepared: Prepared) -> tuple[float, str, bool]:
@@ -228,25 +172,3 @@ def _room(prepared: Prepared, todo: int) -> list[str]:
         "with load.… quantisation or offload=model); "
         f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
     ]
-
-
-def _asked(prepared: Prepared, left: list[ImageRequest]) -> list[str]:
-    """Requests to a server and their cost."""
-    generator = prepared.generator
-    return [generator.forecast(left)] if left and isinstance(generator, Charges) else []
-
-
-def _variant_costs(prepared: Prepared) -> list[str]:
-    """What other designs of the same tasks would cost."""
-    settings = prepared.plan.settings
-    lines = []
-    for task in prepared.plan.tasks:
-        variants = method_of(task.spec).variants(task.spec)
-        costs = [
-            f"{needs(spec, settings).n_images} with {name}"
-            + (" (this task)" if spec == task.spec else "")
-            for name, spec in variants.items()
-        ]
-        if costs:
-            lines.append(f"  {task.id}: {', '.join(costs)}")
-    return ["\nImages by design:", *lines] if lines else []

@@ -7,8 +7,29 @@ import contextlib
 import socket
 import webbrowser
 from pathlib import Path
+from typing import Any
 
+from t2ibench.cli.usage import add_flag
+from t2ibench.cli.values import not_negative
 from t2ibench.errors import T2IBenchError, check_installed
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "explore",
+        help="type a word in the browser: which images it is nearest to",
+        description="Open runs or folders of images in a local web page: type a concept, and "
+        "see at once which anchor it leans to, with the images behind it. Several runs "
+        "are shown side by side. Nothing leaves this machine.",
+    )
+    add_flag(verb, "paths RUN|DIR", "by default the latest run", nargs="*")
+    add_flag(verb, "--anchors PROMPT", "two or more prompts of the images", nargs="+")
+    add_flag(verb, "--encoder E", "by default that of the run")
+    add_flag(verb, "--port N", "by default a free one", type=not_negative, default=0)
+    add_flag(verb, "--device D", "cuda, mps or cpu")
+    add_flag(verb, "--open", "open the browser")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
+from typing import Any
 
+from t2ibench.cli.failure import say
+from t2ibench.cli.run_images import open_images
+from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
 
+_EXAMPLES = """examples:
+  t2ibench export runs/toy --format webdataset             images with prompts, for other tools
+  t2ibench export runs/toy --to wandb:my-project           results
+  t2ibench export runs/toy --to mlflow --log-args uri=http://127.0.0.1:5000,project=bias
+  t2ibench export runs/sdxl --to hf-model:my-org/my-model --log-args dataset=my-org/t2ibench
+  t2ibench export --tasks all --output my-dataset          tasks, without a run
+
+`t2ibench ls destinations` lists those of --to; `t2ibench run --log-to` sends after a run.
+"""
 _SHOWN = 3  # images that are named
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "export",
+        help="a run's images as a data set, its results to a tracker or hub, or tasks",
+        description="Copy the images of a run with their prompts, as other tools read them; send "
+        "its results to trackers, to a data set of the Hugging Face hub or a model's page there; "
+        "or write tasks as JSON Lines with Croissant metadata. The run stays as it is.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "run RUN", "a run folder, such as runs/toy", nargs="?")
+    what = verb.add_mutually_exclusive_group(required=True)
+    add_flag(
+        what,
+        "--format F",
+        "imagefolder (files and metadata.jsonl), datasets (Parquet with images), webdataset "
+        "(tar files), or geneval",
+        choices=["imagefolder", "datasets", "webdataset", "geneval"],
+    )
+    add_flag(
+        what,
+        "--to D,…",
+        "wandb, mlflow, trackio, hf-dataset:OWNER/NAME, hf-model:OWNER/NAME, or a plug-in's; "
+        "no images are sent, except those that report.html shows",
+        dest="destinations",
+    )
+    add_flag(what, "--tasks T,…", "tasks instead of a run; see t2ibench ls")
+    add_flag(verb, "--output DIR", "a new folder; by default RUN/export/F")
+    add_flag(verb, "--log-args k=v,…", "of --to: project=…", action="append")
+    add_flag(verb, "--include-path DIR", "further tasks", action="append")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,13 +88,10 @@ def _export_tasks(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.taskset import write_taskset
     from t2ibench.tasks.index import load_tasks
 
-    def left_out(line: str) -> None:
-        print(f"t2ibench: {line}", file=sys.stderr)
-
     if arguments.output is None:
         raise T2IBenchError("--tasks needs --output DIR, a new or empty folder.")
     include = arguments.include_path or ()
-    tasks = load_tasks(arguments.tasks, include, on_left_out=left_out)
+    tasks = load_tasks(arguments.tasks, include, on_left_out=say)
     target = Path(arguments.output)
     written = write_taskset(tasks, target)
     counts = ", ".join(f"{rows:,} {name}" for name, rows in written.items())
@@ -58,26 +100,20 @@ def _export_tasks(arguments: argparse.Namespace) -> int:
 
 
 def _export_images(arguments: argparse.Namespace) -> int:
+    from t2ibench.methods.core.describe import listed
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.reports.exports import export
-    from t2ibench.results.run import open_run
-    from t2ibench.store.images import ImageStore
 
     reporter = ConsoleReporter()
-    folder = open_run(Path(arguments.run))
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{folder.path} holds no images.", "Give a run of an image model.")
-    images = ImageStore(folder.database, generator.fingerprint)
+    folder, images = open_images(Path(arguments.run))
+    model = folder.record.generator.name if folder.record.generator else ""
     target = Path(arguments.output or folder.path / "export" / arguments.format)
     with reporter.stage("Exporting", len(images), "images") as ticker:
-        count, damaged = export(images, generator.name, arguments.format, target, ticker.advance)
+        count, damaged = export(images, model, arguments.format, target, ticker.advance)
     if damaged:
-        more = f" and {len(damaged) - _SHOWN} more" if len(damaged) > _SHOWN else ""
         reporter.warn(
-            "Left out, because they are gone or not as they were stored: "
-            f"{', '.join(damaged[:_SHOWN])}{more}. The run's own command with --generate-only "
-            "generates them again."
+            f"Left out, because they are gone or not as they were stored: {listed(damaged, _SHOWN)}"
+            ". The run's own command with --generate-only generates them again."
         )
     reporter.say(f"{count:,} images: {target}")
     return 3 if damaged else 0

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
@@ -83,15 +83,9 @@ def output_lost(error: OSError, status: int) -> int:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a command.
-
-    Attributes:
-        status: Its exit status.
-        places: Folders that a report of a fault may go to.
-    """
+    """What became of a command: its exit status."""
 
     status: int = 0
-    places: list[str] = field(default_factory=list)
 
 
 @contextlib.contextmanager
@@ -120,10 +114,10 @@ def explained(argv: Sequence[str]) -> Iterator[Outcome]:
     except GeneratorExit:
         raise
     except BaseException as error:  # libraries written in Rust raise kinds of their own
-        outcome.status = explain(error, argv, outcome.places)
+        outcome.status = explain(error, argv)
 
 
-def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> int:
+def explain(error: BaseException, argv: Sequence[str]) -> int:
     """Say in one line what happened, whatever it was."""
     print_traceback(error)
     if isinstance(error, T2IBenchError):
@@ -142,7 +136,7 @@ def explain(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -
     if _out_of_memory(error):
         say(one_line(f"memory ran out ({of_command(argv).of(what)}). {KEPT} {_smaller(error)}"))
         return 1
-    report = write_report(error, argv, folders)
+    report = write_report(error, argv)
     where = f"Please report it with {report}." if report else f"{TRACEBACK}=1 shows where."
     what = f"unexpected error: {of_command(argv).of(what)}; this is a fault of t2ibench."
     say(one_line(f"{what} {KEPT} {where}"))
@@ -187,24 +181,16 @@ def _trace(error: BaseException) -> str:
     return text
 
 
-def write_report(error: BaseException, argv: Sequence[str], folders: Sequence[str]) -> Path | None:
+def write_report(error: BaseException, argv: Sequence[str]) -> Path | None:
     """Write what a developer needs: the traceback, versions and the command, without secrets."""
     with contextlib.suppress(Exception):
         data = _report(error, argv).encode(errors="backslashreplace")
-        for folder in _places(folders):
-            with contextlib.suppress(OSError, ValueError):
-                # Readable by its owner alone, and never through a link that waits for it.
-                number, name = tempfile.mkstemp(".txt", "t2ibench-error-", folder)
-                with os.fdopen(number, "wb") as file:
-                    file.write(data)
-                return Path(name)
+        # Readable by its owner alone, and never through a link that waits for it.
+        number, name = tempfile.mkstemp(".txt", "t2ibench-error-")
+        with os.fdopen(number, "wb") as file:
+            file.write(data)
+        return Path(name)
     return None
-
-
-def _places(folders: Sequence[str]) -> Iterator[str]:
-    yield from (folder for folder in folders if os.path.isdir(folder))  # noqa: PTH112 (never raises)
-    with contextlib.suppress(OSError):
-        yield tempfile.gettempdir()
 
 
 def _report(error: BaseException, argv: Sequence[str]) -> str:

@@ -4,23 +4,63 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from t2ibench.apps.labelling.sample import Item
-    from t2ibench.pipeline.plan import Plan
-    from t2ibench.results.run import RunFolder
-    from t2ibench.store.images import ImageStore
+from t2ibench.cli import correlate
+from t2ibench.cli.run_images import open_images
+from t2ibench.cli.usage import add_flag
+from t2ibench.cli.values import not_negative, positive
+from t2ibench.errors import T2IBenchError, did_you_mean
+
+_EXAMPLES = """\
+examples:
+  t2ibench label export runs/sdxl                       200 images a question: a sheet and a page
+  t2ibench label import runs/sdxl sheet.csv --labeller anna
+  t2ibench score runs/sdxl                              every share, corrected by people's answers
+  t2ibench label agree runs/sdxl                        kappa, alpha and F1 of each judge
+  t2ibench label correlate ratings.csv --score asc --rating human --by test
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    label = verbs.add_parser(
+        "label",
+        help="people's answers: export, import, agree (a judge with people), correlate",
+        description="Judges err. Export a random sample of images, let people answer about it "
+        "without seeing prompt or judge, import their answers: every share is then given "
+        "corrected, too.",
+        epilog=_EXAMPLES,
+    )
+    actions = label.add_subparsers(title="actions", metavar="ACTION", required=True)
+    export = actions.add_parser("export", help="draw a sample; write a sheet and a page")
+    add_flag(export, "run RUN", "a run folder, such as runs/toy")
+    add_flag(export, "--images N", "images a question (200)", type=positive, default=200)
+    add_flag(export, "--question Q", "only this question; repeatable", action="append")
+    add_flag(export, "--unknown", "only images that a judge could name no class for")
+    add_flag(export, "--seed N", "of the sample", type=not_negative, default=0)
+    add_flag(export, "--output DIR", "by default RUN/labels")
+    export.set_defaults(handler=run_export)
+    take = actions.add_parser("import", help="store the answers of a filled sheet with the run")
+    add_flag(take, "run RUN", "the run that the sheet was exported from")
+    add_flag(take, "file FILE", "the filled sheet.csv")
+    add_flag(take, "--labeller NAME", "who filled it; several may label", default="1")
+    take.set_defaults(handler=run_import)
+    agree = actions.add_parser("agree", help="how far each judge agrees with people")
+    add_flag(agree, "run RUN", "a run with imported labels")
+    agree.set_defaults(handler=run_agree)
+    correlate.add(actions)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
     from t2ibench.apps.labelling.sample import draw_sample, unknown_to
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
-    from t2ibench.errors import T2IBenchError, did_you_mean
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
 
-    folder, plan, images = _open(Path(arguments.run))
+    folder, images = open_images(Path(arguments.run))
+    plan = stored_plan(folder)
     known = sorted({q for asked in plan.questions.values() for q, classes in asked if classes})
     wanted = arguments.question or []
     for question in wanted:
@@ -54,13 +94,16 @@ def run_export(arguments: argparse.Namespace) -> int:
 
 def run_import(arguments: argparse.Namespace) -> int:
     """Store the answers of a filled sheet with the run."""
+    from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet import read_sheet
-    from t2ibench.errors import T2IBenchError
+    from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.store.labels import LabelStore, labeller_name
 
     name = labeller_name(arguments.labeller, "--labeller")
-    folder, plan, images = _open(Path(arguments.run))
-    labels = read_sheet(Path(arguments.file), _known(plan, images), name)
+    folder, images = open_images(Path(arguments.run))
+    plan = stored_plan(folder)
+    known = {item.id: item for item, _ in asked_images(plan, images)}
+    labels = read_sheet(Path(arguments.file), known, name)
     if not labels:
         raise T2IBenchError(f"{arguments.file} holds no answer.", "Fill its column 'answer'.")
     store = LabelStore(folder.database)
@@ -79,7 +122,6 @@ def run_agree(arguments: argparse.Namespace) -> int:
     from tabulate import tabulate
 
     from t2ibench.apps.labelling.agreement import agreements
-    from t2ibench.errors import T2IBenchError
     from t2ibench.pipeline.scoring import open_stores
     from t2ibench.reports.cells import number
     from t2ibench.results.run import open_run
@@ -101,21 +143,10 @@ def run_agree(arguments: argparse.Namespace) -> int:
     headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
     rows = [
         [
-            agreement.question,
-            agreement.judge,
-            agreement.n,
-            *(
-                number(value)
-                for value in (
-                    agreement.accuracy,
-                    agreement.macro_f1,
-                    agreement.kappa,
-                    agreement.alpha,
-                    agreement.people,
-                )
-            ),
+            *(one.question, one.judge, one.n),
+            *map(number, (one.accuracy, one.macro_f1, one.kappa, one.alpha, one.people)),
         ]
-        for agreement in found
+        for one in found
     ]
     print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
     print(
@@ -124,22 +155,3 @@ def run_agree(arguments: argparse.Namespace) -> int:
         "'unknown' are left out."
     )
     return 0
-
-
-def _open(path: Path) -> tuple[RunFolder, Plan, ImageStore]:
-    from t2ibench.errors import T2IBenchError
-    from t2ibench.pipeline.rescoring import stored_plan
-    from t2ibench.results.run import open_run
-    from t2ibench.store.images import ImageStore
-
-    folder = open_run(path)
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{path} holds no images.", "Label a run of an image model.")
-    return folder, stored_plan(folder), ImageStore(folder.database, generator.fingerprint)
-
-
-def _known(plan: Plan, images: ImageStore) -> dict[str, Item]:
-    from t2ibench.apps.labelling.sample import asked_images
-
-    return {item.id: item for item, _ in asked_images(plan, images)}

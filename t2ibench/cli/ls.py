@@ -6,113 +6,94 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.failure import say
+from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError
+from t2ibench.registry import load_target
+
 if TYPE_CHECKING:
-    from t2ibench.models.adapter import Listed
     from t2ibench.registry import Registry
 
 Row = dict[str, Any]
 _OWN = "t2ibench"
 
 
-def _from_adapters(word: str, rows: Iterable[Listed]) -> list[Row]:
-    listed = list(rows)
-    columns = list(dict.fromkeys(name for row in listed for name in row.facts))
-    return [
-        {
-            word: row.form,
-            "what it is": row.description,
-            **{name: row.facts.get(name, "") for name in columns},
-            "from": row.origin,
-        }
-        for row in listed
-    ]
-
-
-def _adapters(word: str, registry: Registry[Any]) -> list[Row]:
+def _adapters(word: str, registry: Registry[Any], described: str | None = None) -> list[Row]:
+    """Adapters; `described` is a function that says more of them than their registry."""
     from t2ibench.models.adapter import listed
 
-    return _from_adapters(word, listed(registry))
-
-
-def _models(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.models.generators import describe_generators
-
-    return _from_adapters(word, describe_generators())
-
-
-def _judges(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.models.judges import describe_judges
-
-    return _from_adapters(word, describe_judges())
-
-
-def _methods(word: str, registry: Registry[Any]) -> list[Row]:
-    from t2ibench.errors import T2IBenchError
-
-    rows = []
-    for name in registry:
-        origin = registry.origin(name)
-        try:
-            method = registry.get(name)
-        except T2IBenchError as error:
-            rows.append({word: name, "what it is": str(error), "estimates": "", "from": origin})
-            continue
-        estimand = " ".join(str(method.estimand).split())
-        rows.append({word: name, "what it is": method.title, "estimates": estimand, "from": origin})
-    return rows
+    rows = list(listed(registry) if described is None else load_target(described)())
+    columns = list(dict.fromkeys(name for row in rows for name in row.facts))
+    return [
+        {word: row.form, "what it is": row.description}
+        | {name: row.facts.get(name, "") for name in columns}
+        | {"from": row.origin}
+        for row in rows
+    ]
 
 
 def _described(word: str, registry: Registry[Any]) -> list[Row]:
     """Entries that are the part itself and carry their own description."""
-    from t2ibench.errors import T2IBenchError
-
     rows = []
     for name in registry:
+        row = {word: name, "what it is": ""}
+        if word == "method":
+            row["estimates"] = ""
         try:
-            text = str(registry.get(name).description)
+            entry = registry.get(name)
+            row["what it is"] = entry.title if word == "method" else entry.description
+            if word == "method":
+                row["estimates"] = " ".join(str(entry.estimand).split())
         except T2IBenchError as error:
-            text = str(error)
-        rows.append({word: name, "what it is": text, "from": registry.origin(name)})
+            row["what it is"] = str(error)
+        rows.append(row | {"from": registry.origin(name)})
     return rows
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """Something that a registry has.
-
-    Attributes:
-        registry: Where the registry is, as 'package.module:attribute'.
-        rows: From the name of the first column and the registry to rows.
-    """
-
-    registry: str
-    rows: Callable[[str, Registry[Any]], list[Row]] = _adapters
-
-
-KINDS = {
-    "methods": Kind("t2ibench.methods:METHODS", _methods),
-    "models": Kind("t2ibench.models.generators:GENERATORS", _models),
-    "encoders": Kind("t2ibench.models.encoders:ENCODERS"),
-    "judges": Kind("t2ibench.models.judges:JUDGES", _judges),
-    "rewriters": Kind("t2ibench.models.rewriters:REWRITERS"),
-    "proposers": Kind("t2ibench.models.proposers:PROPOSERS"),
-    "writers": Kind("t2ibench.reports.writers:WRITERS", _described),
-    "papers": Kind("t2ibench.apps.papers.registry:PAPERS", _described),
-    "destinations": Kind("t2ibench.reports.destinations:DESTINATIONS", _described),
+# Where a registry is, and from the name of the first column and the registry to rows.
+KINDS: dict[str, tuple[str, Callable[[str, Registry[Any]], list[Row]]]] = {
+    "methods": ("t2ibench.methods:METHODS", _described),
+    "models": (
+        "t2ibench.models.generators:GENERATORS",
+        partial(_adapters, described="t2ibench.models.generators:describe_generators"),
+    ),
+    "encoders": ("t2ibench.models.encoders:ENCODERS", _adapters),
+    "judges": (
+        "t2ibench.models.judges:JUDGES",
+        partial(_adapters, described="t2ibench.models.judges:describe_judges"),
+    ),
+    "rewriters": ("t2ibench.models.rewriters:REWRITERS", _adapters),
+    "proposers": ("t2ibench.models.proposers:PROPOSERS", _adapters),
+    "writers": ("t2ibench.reports.writers:WRITERS", _described),
+    "papers": ("t2ibench.apps.papers.paper:PAPERS", _described),
+    "destinations": ("t2ibench.reports.destinations:DESTINATIONS", _described),
 }
 CHOICES = ("tasks", "groups", "tags", *KINDS)
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser("ls", help="list tasks, methods, models, encoders, judges, writers, …")
+    add_flag(verb, "what", nargs="?", default="tasks", choices=CHOICES)
+    add_flag(verb, "--json", "as JSON")
+    add_flag(verb, "--include-path DIR", "further tasks", action="append")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List tasks, groups, tags or the entries of a registry."""
     what = arguments.what
     if what in KINDS:
-        rows = _registered(what)
+        target, rows_of = KINDS[what]
+        registry = load_target(target)
+        for line in registry.clashes():
+            say(line)
+        rows = rows_of(what.removesuffix("s"), registry)
     else:
         rows = _tasks(what, [Path(path) for path in arguments.include_path or ()])
     if arguments.json:
@@ -120,41 +101,18 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     from tabulate import tabulate
 
-    shown = [
-        {key: ", ".join(value) if isinstance(value, list) else value for key, value in row.items()}
-        for row in _without_own(_needs_last(rows))
-    ]
+    foreign = any(row.get("from", _OWN) != _OWN for row in rows)
+    shown = []
+    for row in rows:
+        needs, origin = row.pop("needs", ""), row.pop("from", _OWN)
+        if needs:  # few tasks need anything beside their file
+            row["title"] += f" [{needs}]"
+        if foreign:
+            row["from"] = "" if origin == _OWN else origin
+        texts = (", ".join(one) if isinstance(one, list) else one for one in row.values())
+        shown.append(dict(zip(row, texts, strict=True)))
     print(tabulate(shown, headers="keys", tablefmt="simple", maxcolwidths=_widths(shown)))
     return 0
-
-
-def _registered(what: str) -> list[Row]:
-    from t2ibench.registry import load_target
-
-    registry = load_target(KINDS[what].registry)
-    for line in registry.clashes():
-        print(f"t2ibench: {line}", file=sys.stderr)
-    return KINDS[what].rows(what.removesuffix("s"), registry)
-
-
-def _without_own(rows: list[Row]) -> list[Row]:
-    """Drop the column of packages if all entries come from t2ibench."""
-    if any(row.get("from", _OWN) != _OWN for row in rows):
-        return [{**row, "from": "" if row["from"] == _OWN else row["from"]} for row in rows]
-    return [{key: value for key, value in row.items() if key != "from"} for row in rows]
-
-
-def _needs_last(rows: list[Row]) -> list[Row]:
-    """What a task needs beside its file goes behind its title: few need anything."""
-    return [
-        {
-            **{key: value for key, value in row.items() if key != "needs"},
-            "title": f"{row['title']} [{row['needs']}]",
-        }
-        if row.get("needs")
-        else {key: value for key, value in row.items() if key != "needs"}
-        for row in rows
-    ]
 
 
 def _widths(rows: list[Row]) -> list[int | None]:
@@ -173,7 +131,7 @@ def _tasks(what: str, include_paths: list[Path]) -> list[Row]:
 
     registry, _ = build_index(include_paths)
     for line in registry.left_out():
-        print(f"t2ibench: {line}", file=sys.stderr)
+        say(line)
     if what == "groups":
         return [{"group": name, "tasks": ids} for name, ids in registry.groups.items()]
     if what == "tags":

@@ -4,15 +4,47 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.usage import add_flag
+from t2ibench.cli.values import share
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.power.designs import Plan
     from t2ibench.power.pilots import Pilot
 
+_EXAMPLES = """examples:
+  t2ibench power runs/sdxl --tasks t2iat_flowers_insects --effect .2 --width .2
+  t2ibench power runs/sdxl --question prompt_population    would other prompts show it?
+  t2ibench power --tasks t2iat,openbias                    before any run, from simulated worlds
+
+The effect is on the scale of the headline: 0 is balanced, 1 all one side; .2 is a mixture of 60 %
+and 40 %. The width of an interval is its upper less its lower end.
+"""
 _WORDS = {"fixed_prompts": "these prompts", "prompt_population": "prompts like these"}
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "power",
+        help="how many images and prompts a run needs to be precise enough",
+        description="How many images and prompts it takes to see an effect, or to have an interval "
+        "as narrow as you want: from the variance in a run, or from a simulated world.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "run RUN", "a run folder: the pilot", nargs="?")
+    verb.add_argument(
+        "--tasks", "--task", metavar="T,…", help="ids, globs, groups (by default all of the run)"
+    )
+    add_flag(verb, "--effect E", "headline to be seen (0.2)", type=share, default=0.2)
+    add_flag(verb, "--width W", "of the interval", type=share)
+    add_flag(verb, "--power P", "how likely it is seen (0.8)", type=share, default=0.8)
+    about = "about these prompts or prompts like these (by default the task's)"
+    add_flag(verb, "--question", about, choices=[*_WORDS])
+    add_flag(verb, "--level L", "of intervals, without a run (0.95)", type=share)
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

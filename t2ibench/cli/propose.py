@@ -5,26 +5,87 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
+from t2ibench.cli.usage import add_device, add_flag, tell_some
+from t2ibench.cli.values import positive
 from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
     from t2ibench.models.proposers import Proposer
-    from t2ibench.pipeline.progress import ConsoleReporter
 
+_EXAMPLES = """examples:
+  t2ibench propose openbias --captions folder:my-images --output my-tasks/mine.yaml
+  t2ibench propose openbias --captions captions_val2017.json --output my-tasks/coco.yaml \\
+      --proposer hf:Qwen/Qwen2.5-7B-Instruct
+  t2ibench propose openbias --captions flickr30k/results.csv --people \\
+      --proposer word-lists --output my-tasks/flickr_people.yaml
+  t2ibench propose tibet --prompt "a chef" --prompt "a nurse" --proposer openai:gpt-4o-mini \\
+      --output my-tasks/kitchen.yaml
+  t2ibench run --model sdxl --include-path my-tasks --tasks kitchen
+
+Replies are kept beside the task (NAME.replies.jsonl); running the command again asks only what was
+not answered yet. Read the YAML before you run it: it is meant to be corrected by hand.
+"""
 _LICENCE = "Nobody has checked it: read, correct and cite it before you publish a score."
 _MOST_PROBLEMS = 10
-# Flags for what is asked about, and flags that a method takes where its settings have such a name.
+# Flags for what is asked about.
 _SUBJECT_FLAGS = {
     "captions": ("captions", "column", "split", "people"),
     "prompts": ("prompt", "prompts"),
 }
-_SETTING_FLAGS = ("overlap", "support", "per_bias", "tries")
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "propose",
+        help="have a language model name biases to look for; writes a task file",
+        description="Let a language model propose biases for captions or prompts; write a task.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "method METHOD", "a method whose tasks can be proposed")
+    add_flag(
+        verb,
+        "--proposer P",
+        "hf:ID_OR_DIR, openai:MODEL, replay:FILE, or without a model word-lists (gender, age and "
+        "race) and word-lists:skin (gender, age and skin tone; the default)",
+        default="word-lists:skin",
+    )
+    add_flag(verb, "--proposer-args k=v,…", "base_url=…", default="")
+    add_flag(verb, "--output FILE", "the task YAML to write", required=True)
+    add_flag(verb, "--limit N", "first N captions or prompts", type=positive)
+    add_flag(verb, "--clean", "clean them up as TIBET does those of DiffusionDB")
+    add_flag(
+        verb,
+        "--method-args k=v,…",
+        "settings of the method: openbias takes overlap=.75 (merge biases that share this "
+        "proportion of their classes), support=30 (captions a bias must have; 1 for the prompts of "
+        "a folder of images), per_bias=100 (captions kept for each), questions=bias (one for all "
+        "captions) and synonyms=wordnet, table or conceptnet:FILE; both take tries=3 (at a reply)",
+        default="",
+    )
+    add_device(verb, ", for hf:")
+    captions = verb.add_argument_group("for methods that start from captions")
+    add_flag(captions, "--captions FILE|ID", "COCO, Flickr30k, CSV, folder:DIR, …")
+    add_flag(
+        captions,
+        "--caption-by J",
+        "of images without captions (folder:DIR): a judge, vlm:… or openai:…, that writes "
+        "DIR/prompts.jsonl first",
+    )
+    add_flag(captions, "--judge-args k=v,…", "of --caption-by", default="")
+    add_flag(captions, "--column NAME", "column of the captions (caption)")
+    add_flag(captions, "--split NAME", "split of a datasets id (train)")
+    add_flag(captions, "--people", "captions of one person only")
+    prompts = verb.add_argument_group("for methods that start from prompts")
+    add_flag(prompts, "--prompt TEXT", "may be repeated", action="append")
+    add_flag(prompts, "--prompts FILE", "a file of prompts, one a line")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.proposals.captions import images_in
     from t2ibench.proposals.proposal import proposal_of, propose
 
     proposal = proposal_of(arguments.method)
@@ -40,8 +102,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     if arguments.caption_by:
         _write_captions(arguments)
-    images = _images_of(arguments, proposal)
-    settings = _settings(arguments, proposal, len(images))
+    of_captions = proposal.subjects == "captions" and arguments.captions
+    # Captions that are the prompts of a folder of images all count by default.
+    images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
+    given: dict[str, Any] = {"support": 1, "per_bias": len(images)} if images else {}
+    given |= parse_args(arguments.method_args, "--method-args")
+    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
     subjects = _subjects(arguments, proposal)
     proposer = create_proposer(
         arguments.proposer,
@@ -58,7 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
         proposed, asked = propose(
             proposal, subjects, proposer, settings, replies=replies, advance=ticker.advance
         )
-    _report(reporter, proposed.problems)
+    rest = "and {} more; the replies have them all."
+    tell_some(proposed.problems, reporter.warn, _MOST_PROBLEMS, rest)
     for reason, count in proposed.dropped.items():
         reporter.say(f"Dropped {count}: {reason}.")
     if proposed.error is not None:
@@ -92,47 +159,6 @@ def _write_captions(arguments: argparse.Namespace) -> None:
     write_captions(Path(folder), arguments)
 
 
-def _images_of(arguments: argparse.Namespace, proposal: Proposal[Any]) -> Mapping[str, int]:
-    """Prompt to its number of images, where captions are the prompts of a folder of images."""
-    from t2ibench.proposals.captions import images_in
-
-    if proposal.subjects != "captions" or not arguments.captions:
-        return {}
-    return images_in(arguments.captions) or {}
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _settings(arguments: argparse.Namespace, proposal: Proposal[Any], prompts: int) -> Arguments:
-    """The method's own settings, from its flags and from --method-args.
-
-    Of a folder of images (`prompts` are how many it has), all prompts count by default.
-    """
-    known = proposal.Args.model_fields
-    given: dict[str, Any] = {}
-    for name in _SETTING_FLAGS:
-        value = getattr(arguments, name)
-        if value is not None and name not in known:
-            takes = ", ".join(sorted(map(_flag, known))) or "none"
-            raise T2IBenchError(
-                f"'{arguments.method}' does not take {_flag(name)}.", f"Its settings: {takes}."
-            )
-        if value is not None:
-            given[name] = value
-    for name, text in parse_args(arguments.method_args, "--method-args").items():
-        if name in given:
-            raise T2IBenchError(
-                f"'{name}' is given twice: as {_flag(name)} and in --method-args.", "Keep one."
-            )
-        given[name] = text
-    if prompts:
-        given = {"support": 1, "per_bias": prompts} | given
-    settings: Arguments = read_args(proposal.Args, given, arguments.method, "--method-args")
-    return settings
-
-
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about."""
     for kind, flags in _SUBJECT_FLAGS.items():
@@ -140,7 +166,7 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         if kind != proposal.subjects and stray:
             raise T2IBenchError(
                 f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
-                f"{_flag(stray[0])}."
+                f"--{stray[0]}."
             )
     return _captions(arguments) if proposal.subjects == "captions" else _prompts(arguments)
 
@@ -206,13 +232,6 @@ def _head(
             "source": source,
         },
     }
-
-
-def _report(reporter: ConsoleReporter, problems: Sequence[str]) -> None:
-    for line in problems[:_MOST_PROBLEMS]:
-        reporter.warn(line)
-    if len(problems) > _MOST_PROBLEMS:
-        reporter.warn(f"and {len(problems) - _MOST_PROBLEMS} more; the replies have them all.")
 
 
 def _write(output: Path, task: dict[str, Any]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from t2ibench.errors import T2IBenchError, shown, visible, visible_lines
+from t2ibench.cli.failure import say
+from t2ibench.cli.run import add_settings, announce, settings_given
+from t2ibench.cli.usage import add_flag
+from t2ibench.errors import T2IBenchError, visible, visible_lines
 from t2ibench.settings import flags
 
 if TYPE_CHECKING:
@@ -16,16 +17,44 @@ if TYPE_CHECKING:
     from t2ibench.apps.papers.reproduction import Reproduction
 
 
+_EXAMPLES = """examples:
+  t2ibench reproduce PAPER                       the paper's own model and settings
+  t2ibench reproduce PAPER --model sdxl --table 1
+  t2ibench reproduce all --model toy --scale .2     every table and figure, small, without network
+  t2ibench reproduce PAPER --run runs/sdxl       tables of a run that is done
+
+Flags that are given win over the paper's settings, and the page says what differs. Running the
+same command again resumes.
+exit status: 0 done; 1 wrong input; 3 finished, but an exhibit lacks numbers; 130 interrupted
+"""
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "reproduce",
+        help="a paper's tables and figures, its numbers beside yours",
+        description="Run a paper's tests with its settings, and write its tables and figures: "
+        "published, ours, the difference, and what differs. They go into the run folder, below "
+        "reproduce/.",
+        epilog=_EXAMPLES,
+    )
+    add_flag(verb, "paper PAPER", "see t2ibench ls papers; or all")
+    add_flag(verb, "--table N", "only this table; repeatable", action="append")
+    add_flag(verb, "--figure N", "only this figure; repeatable", action="append")
+    add_flag(verb, "--run RUN", "a run that is done; nothing is generated")
+    add_settings(verb)
+    verb.set_defaults(handler=run)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Reproduce one paper, or all."""
-    from t2ibench.apps.papers.call import ALL
-    from t2ibench.apps.papers.registry import PAPERS
-    from t2ibench.cli.failure import say
+    from t2ibench.apps.papers.paper import PAPERS
 
-    if arguments.paper != ALL:
+    if arguments.paper != "all":
         return _one(arguments, PAPERS.get(arguments.paper))
-    if arguments.table or arguments.figure or arguments.options:
-        raise T2IBenchError("--table, --figure and --with are of one paper.", "Name the paper.")
+    if arguments.table or arguments.figure:
+        raise T2IBenchError("--table and --figure are of one paper.", "Name the paper.")
     statuses = []
     for name in PAPERS:
         try:
@@ -37,32 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
-    from t2ibench.apps.papers.call import checked_files, without_new_run
+    from t2ibench.apps.papers.call import without_new_run
     from t2ibench.apps.papers.reproduction import choose
 
     chosen = choose(paper, arguments.table or (), arguments.figure or ())
-    files: dict[str, str | Path] = {}
-    for text in arguments.options or []:
-        name, _, path = text.partition("=")
-        if not path:
-            raise T2IBenchError(f"--with {shown(text)}: expected NAME=FILE.")
-        files[name] = path
-    checked = checked_files(paper, files)
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
     names += ["config"] if arguments.config else []
     further = [f"--{name.replace('_', '-')}" for name in names]
-    found = without_new_run(paper, chosen, checked, arguments.run, further)
-    return _measured(arguments, paper, chosen, checked) if found is None else _show(found)
+    found = without_new_run(paper, chosen, arguments.run, further)
+    return _measured(arguments, paper, chosen) if found is None else _show(found)
 
 
-def _measured(
-    arguments: argparse.Namespace,
-    paper: Paper,
-    chosen: list[str] | None,
-    files: Mapping[str, Path],
-) -> int:
+def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None) -> int:
     from t2ibench.apps.papers.call import measured, prepared_paper
-    from t2ibench.cli.run import announce, settings_given
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.stop_request import on_sigterm
 
@@ -77,7 +93,7 @@ def _measured(
         show(prepared, verbose=True)
         return 0
     with on_sigterm():
-        found, outcome = measured(paper, prepared, reporter, chosen, files)
+        found, outcome = measured(paper, prepared, reporter, chosen)
     for line in [*outcome.damaged, *outcome.problems]:
         reporter.warn(line)
     status = _show(found)
@@ -87,7 +103,6 @@ def _measured(
 def _show(found: Reproduction) -> int:
     """Print the exhibits; the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
-    from t2ibench.cli.failure import say
 
     print(visible(f"{found.paper.file.title}, {found.results.model.name or 'without a run'}"))
     for exhibit in found.shown:

@@ -4,102 +4,163 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.gates import OF_A_RUN, add_gates, report
+from t2ibench.cli.usage import VERBOSE, add_flag, tell_some
+from t2ibench.cli.values import not_negative, positive, share
 from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
-from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+from t2ibench.settings import (
+    REPEATED,
+    RunSettings,
+    field_of,
+    flag_names,
+    flags,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
+    from t2ibench.pipeline.rounds import Precision
     from t2ibench.pipeline.run import Outcome
     from t2ibench.reports.destinations import Chosen
     from t2ibench.results.schema import Results
 
+_EXAMPLES = """examples:
+  t2ibench run --model toyland --model-args all.gender.female=0.5 --tasks occupations
+  t2ibench run --model stabilityai/sdxl-turbo --model-args steps=1,guidance=0 --tasks mcas
+  t2ibench run --model ./my-pipeline --encoder open_clip:ViT-B-32/laion2b_s34b_b79k \\
+      --tasks "t2iat_*"
+  t2ibench run --model sdxl --tasks openbias --judge openai:my-vlm \\
+      --judge-args base_url=http://127.0.0.1:8000/v1
+  t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
+      --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
+  t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
+  t2ibench run --config run.yaml                           flags from a file; the line wins
+
+Running the same command again resumes: what is stored already is not made again.
+exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
+4 a gate (--fail-on) failed; 130 interrupted, resumable
+T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
+"""
 _SHOWN = 10
 _FILES = 50  # of a folder, which are named one by one
-_SWITCHES = ("generate_only", "no_score")
-_WIDE = "not every interval is as narrow as you want; `t2ibench power` says why."
+
+
+def _number_or_auto(text: str) -> int | None:
+    return None if text == "auto" else positive(text)
+
+
+# Types of flags that are not text; pydantic checks the values again, for every way in.
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("images_per_prompt", "guided_images_per_prompt", "limit"), positive),
+    **dict.fromkeys(("n_permutations", "n_bootstrap"), positive),
+    **dict.fromkeys(("batch_size", "workers"), _number_or_auto),
+    **{"seed": not_negative, "level": float, "times": float},
+}
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "run",
+        help="generate, embed and score (the default command)",
+        description="Generate the images that the tasks need, embed them, score them.",
+        epilog=_EXAMPLES,
+    )
+    what, much, where = add_settings(verb)
+    preset = "a paper's model settings, encoders, judge and tasks; flags win (t2ibench ls papers)"
+    add_flag(what, "--preset PAPER", preset)
+    until = "more images, until the intervals are narrower than W"
+    add_flag(much, "--until-precise W", until, type=share)
+    most = "with --until-precise: at most (8 times those of the first round)"
+    add_flag(much, "--max-images-per-prompt N", most, type=positive)
+    add_flag(where, "--verbose", VERBOSE)
+    add_gates(where, "headline.FIELD", OF_A_RUN)
+    verb.set_defaults(handler=run)
+
+
+def add_settings(verb: Any) -> list[Any]:
+    """Add the flags of all settings; their groups."""
+    titles = ("what to measure", "how much", "where and how")
+    groups = {title: verb.add_argument_group(title) for title in titles}
+    for name, _, flag in flags():
+        kind: dict[str, Any] = {"metavar": flag.metavar, "type": _TYPES.get(name, str)}
+        if not flag.metavar:
+            kind = {"action": "store_const", "const": True}
+        elif name in REPEATED:
+            kind = {"metavar": flag.metavar, "action": "append"}
+        groups[flag.group].add_argument(*flag_names(name, flag), dest=name, help=flag.help, **kind)
+    where = groups["where and how"]
+    add_flag(where, "--config FILE", "YAML with any of these flags as keys")
+    add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
+    return [*groups.values()]
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run tasks on a model."""
     from t2ibench.cli.dry_run import show
+    from t2ibench.pipeline.engines import check_engine
+    from t2ibench.pipeline.preparation import prepare
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.pipeline.run import execute
     from t2ibench.pipeline.stop_request import on_sigterm
     from t2ibench.reports.destinations import chosen_by
-    from t2ibench.results.gates import RUN, parse_gates
+    from t2ibench.reports.files import write_reports
+    from t2ibench.reports.terminal import print_results
+    from t2ibench.results.gates import RUN, check_run, parse_gates
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
         gates = parse_gates(arguments.fail_on or [], RUN)
         settings = settings_of(arguments)
         destinations = chosen_by(settings)
-        prepared = _prepare(arguments, settings, reporter)
+        check_engine(settings)
+        prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
+        announce(prepared, reporter)
         if arguments.dry_run:
-            show(prepared, arguments.budget, arguments.verbose)
+            show(prepared, arguments.verbose)
             return 0
         with on_sigterm():
-            closing = _Closing()
-            if arguments.until_precise is not None:
-                outcome = _until_precise(arguments, prepared, reporter, closing)
-            elif arguments.budget is not None:
-                outcome = _within_budget(arguments, prepared, reporter, closing)
-            else:
-                outcome = execute(prepared, reporter)
-            return _close(arguments, prepared, reporter, outcome, closing, gates, destinations)
+            rounds = _until_precise(arguments, prepared, reporter)
+            outcome = execute(prepared, reporter) if rounds is None else rounds.outcome
+            results = outcome.results
+            if results is not None:
+                write_reports(results, outcome.folder)
+            _tell(outcome, prepared, reporter, rounds)
+            if results is None:
+                reporter.say(_next(outcome, prepared))
+                return 0 if outcome.complete else 3
+            specs = {task.id: task.spec for task in prepared.plan.tasks}
+            print_results(results, specs, folder=outcome.folder, verbose=arguments.verbose)
+            if not outcome.complete:
+                reporter.warn("some evidence is missing; the lines above and results.md say what.")
+            if rounds is not None:
+                _tell_precision(rounds, reporter)
+            send_results(destinations, results, outcome.folder, reporter)
+            failed = report(check_run(gates, results)) if gates else 0
+            return failed or (0 if outcome.complete else 3)
 
 
-@dataclass(slots=True)
-class _Closing:
-    """What is said at the end: images in all, lines and warnings."""
+def _until_precise(
+    arguments: argparse.Namespace, prepared: Prepared, reporter: Any
+) -> Precision | None:
+    """Rounds of a run, where the user asked for them."""
+    from t2ibench.pipeline.rounds import until_precise
 
-    total: int | None = None
-    lines: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-def _prepare(arguments: argparse.Namespace, settings: RunSettings, reporter: Any) -> Prepared:
-    from t2ibench.pipeline.engines import check_engine
-    from t2ibench.pipeline.preparation import prepare
-
-    check_engine(settings)
-    prepared = prepare(settings, call=visible(shlex.join(arguments.argv)))
-    announce(prepared, reporter)
-    return prepared
-
-
-def _close(
-    arguments: argparse.Namespace,
-    prepared: Prepared,
-    reporter: Any,
-    outcome: Outcome,
-    closing: _Closing,
-    gates: Sequence[Any],
-    destinations: list[Chosen],
-) -> int:
-    """Write the reports, say what came of the run, and check gates; the exit status."""
-    from t2ibench.reports.files import write_reports
-    from t2ibench.results.gates import check_run
-
-    results = outcome.results
-    if results is not None:
-        write_reports(results, outcome.folder)
-    status = _finish(outcome, prepared, reporter, closing.total, arguments.verbose)
-    for line in closing.lines:
-        reporter.say(line)
-    for line in closing.warnings:
-        reporter.warn(line)
-    if results is not None:
-        send_results(destinations, results, outcome.folder, reporter)
-    if gates and results is not None:
-        from t2ibench.cli.gates import report
-
-        return report(check_run(gates, results)) or status
-    return status
+    if arguments.until_precise is None:
+        return None
+    settings = prepared.settings
+    for flag, given in (
+        ("--generate-only", settings.generate_only),
+        (f"--shard {settings.shard}", settings.shard),
+        ("--no-score", settings.no_score),
+    ):
+        if given:
+            raise T2IBenchError(f"--until-precise has to score; leave {flag} out.")
+    most = arguments.max_images_per_prompt
+    return until_precise(prepared, arguments.until_precise, reporter, most_images=most)
 
 
 def send_results(destinations: list[Chosen], results: Results, folder: Path, reporter: Any) -> bool:
@@ -116,72 +177,13 @@ def send_results(destinations: list[Chosen], results: Results, folder: Path, rep
     return not failures
 
 
-def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
-    """Refuse what needs results where none are wanted, and two ways to choose sizes at once."""
-    given = [
-        flag
-        for flag, value in (
-            ("--until-precise", arguments.until_precise),
-            ("--budget", arguments.budget),
-        )
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise T2IBenchError("--until-precise and --budget exclude each other.", "Give one of them.")
-    settings = prepared.settings
-    without = [
-        flag
-        for flag, value in (
-            ("--generate-only", settings.generate_only),
-            (f"--shard {settings.shard}", settings.shard),
-            ("--no-score", settings.no_score),
-        )
-        if value
-    ]
-    if given and without:
-        raise T2IBenchError(f"{given[0]} has to score; leave {without[0]} out.")
-
-
-def _within_budget(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
-) -> Outcome:
-    from t2ibench.pipeline.budget import within_budget
-
-    _scoring(arguments, prepared)
-    found = within_budget(prepared, arguments.budget, reporter)
-    spent = f"{found.images} of the {found.budget} images that the budget allows."
-    closing.total, closing.lines = found.images, [*found.lines, spent]
-    return found.outcome
-
-
-def _until_precise(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
-) -> Outcome:
-    from t2ibench.pipeline.rounds import until_precise
-
-    _scoring(arguments, prepared)
-    found = until_precise(
-        prepared,
-        arguments.until_precise,
-        reporter,
-        most_images=arguments.max_images_per_prompt,
-    )
-    saved = 1 - found.images / found.fixed if found.fixed else 0.0
-    spent = (
-        f"{found.images} images, {saved:.0%} fewer than the {found.fixed} of the largest design."
-    )
-    closing.total, closing.lines = found.images, [*found.lines, spent]
-    closing.warnings = [] if found.precise else [_WIDE]
-    return found.outcome
-
-
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
     """The settings of a command line, completed by those of its --config."""
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
+    from t2ibench.apps.papers.paper import PAPERS
     from t2ibench.apps.papers.preset import with_preset
-    from t2ibench.apps.papers.registry import PAPERS
 
     return with_preset(PAPERS.get(arguments.preset), values)
 
@@ -190,8 +192,7 @@ def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
     """What a command line and its --config say, setting by setting."""
     values = _read_config(Path(arguments.config)) if arguments.config else {}
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    values |= {name: value for name, value in given.items() if value is not None}
-    return values | {name: True for name in _SWITCHES if getattr(arguments, name, False)}
+    return values | {name: value for name, value in given.items() if value is not None}
 
 
 def _read_config(path: Path) -> dict[str, Any]:
@@ -207,8 +208,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     values: dict[str, Any] = {}
     known = [name.lstrip("-") for field, _, flag in flags() for name in flag_names(field, flag)]
     for key, value in document.data.items():
-        switch = str(key).replace("-", "_")
-        name = switch if switch in _SWITCHES else field_of(str(key))
+        name = field_of(str(key))
         if name is None:
             near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
             raise T2IBenchError(
@@ -223,52 +223,47 @@ def announce(prepared: Prepared, reporter: Any) -> None:
     """Say what a user must know before a run starts."""
     for line in [*prepared.warnings, *prepared.exclusions]:
         reporter.warn(line)
-    shortages: tuple[tuple[str, Callable[[int], bool]], ...] = (
-        ("prompts have fewer images than the tasks ask for:", lambda available: available > 0),
-        ("prompts have no image:", lambda available: available == 0),
-    )
-    for title, wanted in shortages:
-        lines = [
-            f"  {available} of {needed}: {prompt}" if available else f"  {prompt}"
-            for prompt, (available, needed) in sorted(prepared.lacking.items())
-            if wanted(available) and (available == 0 or prompt in prepared.plan.prompts)
-        ]
+    few, none = [], []
+    for prompt, (available, needed) in sorted(prepared.lacking.items()):
+        if not available:
+            none.append(f"  {prompt}")
+        elif prompt in prepared.plan.prompts:
+            few.append(f"  {available} of {needed}: {prompt}")
+    for title, lines in (
+        ("prompts have fewer images than the tasks ask for:", few),
+        ("prompts have no image:", none),
+    ):
         if lines:
             reporter.warn(f"{len(lines)} {title}")
-        for line in lines[:_SHOWN]:
-            reporter.say(line)
-        if len(lines) > _SHOWN:
-            reporter.say(f"  and {len(lines) - _SHOWN} more (--dry-run --verbose lists them all)")
+        rest = "  and {} more (--dry-run --verbose lists them all)"
+        tell_some(lines, reporter.say, _SHOWN, rest)
 
 
-def _finish(
-    outcome: Outcome, prepared: Prepared, reporter: Any, total: int | None, verbose: bool
-) -> int:
-    for line in outcome.damaged[:_SHOWN]:
-        reporter.warn(f"{line}.")
-    if len(outcome.damaged) > _SHOWN:
-        reporter.warn(f"and {len(outcome.damaged) - _SHOWN} more images cannot be used.")
+def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision | None) -> None:
+    """Say what became of the images."""
+    damaged = [f"{line}." for line in outcome.damaged]
+    tell_some(damaged, reporter.warn, _SHOWN, "and {} more images cannot be used.")
     _say_lost(outcome, prepared, reporter)
     for line in outcome.problems:
         reporter.warn(line)
     if prepared.generator is not None:
-        total = total or len(prepared.plan.requests)
+        total = (rounds and rounds.images) or len(prepared.plan.requests)
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
         elif not outcome.observed:
             reporter.say(_nothing(prepared, total))
         else:
             reporter.say(f"All {total} images were stored already.")
-    if outcome.results is None:
-        reporter.say(_next(outcome, prepared))
-        return 0 if outcome.complete else 3
-    from t2ibench.reports.terminal import print_results
 
-    specs = {task.id: task.spec for task in prepared.plan.tasks}
-    print_results(outcome.results, specs, folder=outcome.folder, verbose=verbose)
-    if not outcome.complete:
-        reporter.warn("some evidence is missing; the lines above and results.md say what.")
-    return 0 if outcome.complete else 3
+
+def _tell_precision(rounds: Precision, reporter: Any) -> None:
+    """Say what the rounds took, and whether they were enough."""
+    saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
+    spent = f"{rounds.images} images, {saved:.0%} fewer than the {rounds.fixed} of the largest"
+    for line in (*rounds.lines, f"{spent} design."):
+        reporter.say(line)
+    if not rounds.precise:
+        reporter.warn("not every interval is as narrow as you want; `t2ibench power` says why.")
 
 
 def _next(outcome: Outcome, prepared: Prepared) -> str:
@@ -308,6 +303,8 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
+    from t2ibench.methods.core.describe import listed
+
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
     most = _FILES if prepared.from_folder else _SHOWN
     for (status, reason), count in lost[:most]:
@@ -323,5 +320,4 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.say("Replace these files, or take them out, and run the same command again.")
     for kind in sorted({kind for kind, _ in outcome.remarks}):
         files = [file for other, file in outcome.remarks if other == kind]
-        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
-        reporter.say(f"{kind} ({len(files)}): {', '.join(files[:_FILES])}{more}.")
+        reporter.say(f"{kind} ({len(files)}): {listed(files, _FILES)}.")

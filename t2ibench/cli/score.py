@@ -4,10 +4,24 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.usage import VERBOSE, add_flag
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.progress import Reporter
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "score",
+        help="compute a run's scores again from what is stored; loads no model",
+        description="Score a run again from its stored evidence. No model is loaded.",
+    )
+    add_flag(verb, "run RUN", "a run folder, such as runs/toy")
+    add_flag(verb, "--verbose", VERBOSE)
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Sequence
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.run_images import open_images
+from t2ibench.cli.usage import add_flag
+from t2ibench.cli.values import share
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.skin_tones import Comparison, Reading, Tones
@@ -45,8 +49,8 @@ _CAVEATS = {
 }
 
 
-def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
-    """Add the verb `skin-tone`."""
+def add(verbs: Any) -> None:
+    """Add the verb."""
     verb = verbs.add_parser(
         "skin-tone",
         help="the skin tones that a run's images show, by group of prompts",
@@ -54,25 +58,23 @@ def add_skin_tone(verbs: Any, handler: Callable[..., Any]) -> None:
         "of a run, and show its distribution by group of prompts. What is measured is stored with "
         "the run; scores stay as they are.",
     )
-    verb.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
-    verb.add_argument("--task", metavar="T", help="the task whose groups are shown")
-    verb.add_argument(
-        "--compare",
-        metavar=("A", "B"),
-        nargs=2,
-        help="the difference between two groups, or between several with commas or *",
-    )
-    verb.add_argument("--level", metavar="L", type=float, default=0.95, help="of intervals (.95)")
-    verb.add_argument("--output", metavar="FILE", help="write every image to a CSV")
-    verb.add_argument("--json", action="store_true", help="print JSON")
-    verb.set_defaults(handler=handler("skin_tone"))
+    add_flag(verb, "run RUN", "a run folder, such as runs/toy")
+    add_flag(verb, "--task T", "the task whose groups are shown")
+    sides = "the difference between two groups, or between several with commas or *"
+    verb.add_argument("--compare", metavar=("A", "B"), nargs=2, help=sides)
+    add_flag(verb, "--level L", "of intervals (.95)", type=share, default=0.95)
+    add_flag(verb, "--output FILE", "write every image to a CSV")
+    add_flag(verb, "--json", "print JSON")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and print groups and their difference."""
-    from t2ibench.pipeline.skin_tones import by_group, chosen, compare
+    import pandas as pd
 
-    _check_level(arguments.level)
+    from t2ibench.pipeline.skin_tones import by_group, chosen, compare
+    from t2ibench.store.file_errors import disk_errors
+
     task, readings = _read(arguments)
     groups = by_group(readings, arguments.level)
     compared = None
@@ -82,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     elif len(groups) == 2:
         compared = compare(*groups)
     if arguments.output:
-        _write(Path(arguments.output), readings)
+        with disk_errors(Path(arguments.output)):
+            pd.DataFrame(readings).to_csv(arguments.output, index=False)
     if arguments.json:
         print(json.dumps(_as_json(task, groups, compared), indent=1, ensure_ascii=False))
     else:
@@ -90,28 +93,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_level(level: float) -> None:
-    from t2ibench.errors import T2IBenchError
-
-    if not 0 < level < 1:
-        raise T2IBenchError(f"--level {level:g} is not between 0 and 1.", "Give .95, say.")
-
-
 def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     """The task and the readings of its images."""
-    from t2ibench.errors import T2IBenchError, did_you_mean, shown
     from t2ibench.models.faces import FaceMeshes
     from t2ibench.models.skin_meter import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
-    from t2ibench.results.run import open_run
     from t2ibench.store.answers import AnswerStore
-    from t2ibench.store.images import ImageStore
 
-    folder = open_run(Path(arguments.run))
-    generator = folder.record.generator
-    if generator is None:
-        raise T2IBenchError(f"{arguments.run} holds no images.", "Give a run of an image model.")
+    folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
     known = [name for name, needs in plan.needs.items() if needs.prompts]
     task = arguments.task or (known[0] if len(known) == 1 else None)
@@ -128,29 +118,14 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     faces = FaceMeshes()
     meter = SkinMeter(faces, faces.version)
     store = AnswerStore(folder.database, meter.name, meter.fingerprint)
-    readings = read_tones(
-        plan, task, ImageStore(folder.database, generator.fingerprint), meter, store, _warn
-    )
+    warn = partial(print, file=sys.stderr)
+    readings = read_tones(plan, task, images, meter, store, warn)
     if not readings:
         raise T2IBenchError(
             f"{arguments.run} holds no image of '{task}'.",
             "The run's own command generates what is missing.",
         )
     return task, readings
-
-
-def _warn(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-def _write(file: Path, readings: Sequence[Reading]) -> None:
-    from t2ibench.pipeline.skin_tones import Reading
-    from t2ibench.store.file_errors import disk_errors
-
-    with disk_errors(file), file.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, [one.name for one in fields(Reading)])
-        writer.writeheader()
-        writer.writerows(asdict(reading) for reading in readings)
 
 
 def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> list[str]:
@@ -194,13 +169,14 @@ def _quartiles(group: Tones, what: str, digits: int) -> str:
 def _difference(compared: Comparison) -> list[str]:
     first, second, found = compared.first, compared.second, compared.differences
     lines = [f"'{first.name}' less '{second.name}', difference of means:"]
-    for name, title, digits in (
-        ("score", "L*-b*", 1), ("ita", "ITA", 1),
-        ("scene", "light of the scene", 2), ("without_a_tone", "share without a tone", 2),
-    ):  # fmt: skip
-        raw = f", raw {_estimate(found[f'raw_{name}'], digits)}" if name in ("score", "ita") else ""
-        corrected = "corrected " if raw else ""
-        lines.append(f"  {title}: {corrected}{_estimate(found[name], digits)}{raw}")
+    for name, title in (("score", "L*-b*"), ("ita", "ITA")):
+        raw = _estimate(found[f"raw_{name}"], 1)
+        lines.append(f"  {title}: corrected {_estimate(found[name], 1)}, raw {raw}")
+    for name, title in (
+        ("scene", "light of the scene"),
+        ("without_a_tone", "share without a tone"),
+    ):
+        lines.append(f"  {title}: {_estimate(found[name], 2)}")
     finding = _FINDINGS[compared.finding].format(first=first.name)
     if compared.finding in ("lighter", "darker"):
         for name, warning in _CAVEATS.items():

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from t2ibench.cli.failure import say
 from t2ibench.errors import did_you_mean, shown
 
+VERBOSE = "print results.md too; with --dry-run, every task and prompt"
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Examples stay as they are written; a description of one line is wrapped."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return super()._fill_text(text, width, indent)
+        return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)
 
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line; subparsers are of the same class."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", Help)
+        super().__init__(allow_abbrev=False, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse, and refuse what is left: each subparser knows the flags that it would take."""
@@ -43,6 +58,30 @@ class Parser(argparse.ArgumentParser):
         end = "" if text.endswith(("?", ".")) else "."
         say(f"{shown(text, 600)}{end} `{self.prog} --help` says more.")
         raise SystemExit(2)
+
+
+def add_flag(parser: Any, flag: str, text: str | None = None, **options: Any) -> None:
+    """Add a flag such as '--seed N', a switch such as '--json', or the argument 'run RUN'."""
+    name, _, metavar = flag.partition(" ")
+    if metavar:
+        options["metavar"] = metavar
+    elif name.startswith("-") and "choices" not in options:
+        options.setdefault("action", "store_true")
+    parser.add_argument(name, help=text, **options)
+
+
+def add_device(parser: Any, of: str = "") -> None:
+    """Add --device and --dtype."""
+    add_flag(parser, "--device D", f"cuda, mps or cpu{of}")
+    add_flag(parser, "--dtype T", f"float32, float16 or bfloat16{of}")
+
+
+def tell_some(lines: Sequence[str], tell: Callable[[str], Any], most: int, rest: str) -> None:
+    """Tell the first lines one by one, and how many more there are."""
+    for line in lines[:most]:
+        tell(line)
+    if len(lines) > most:
+        tell(rest.format(len(lines) - most))
 
 
 class Commands:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
-from t2ibench.tasks.loader import (
-    LoadedTask,
-    bundled_tasks,
-    library_for,
-    load_file,
-    shipped_tasks,
-    task_files,
-)
-from t2ibench.tasks.source import Problem, listed
+
+if TYPE_CHECKING:
+    from t2ibench.tasks.loader import LoadedTask
+    from t2ibench.tasks.source import Problem
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    verb = verbs.add_parser(
+        "validate",
+        help="check task files; prints every problem with its line",
+        description="Check task files (the bundled ones without arguments).",
+    )
+    add_flag(verb, "paths FILE|DIR", nargs="*")
+    add_flag(verb, "--strict", "warnings are errors too")
+    verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check task files and print every problem of every file."""
+    from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
+    from t2ibench.tasks.source import Problem, listed
+
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
     for path in paths:
         if not path.exists():
@@ -58,14 +70,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _clashes(ids: dict[str, LoadedTask]) -> list[Problem]:
     """Ids that a bundled task has already."""
+    from t2ibench.tasks.index import build_index
+    from t2ibench.tasks.loader import shipped_tasks
+    from t2ibench.tasks.source import Problem
+
     shipped = shipped_tasks([task.path for task in ids.values()]).resolve()
     outside = {
         name: task for name, task in ids.items() if not task.path.resolve().is_relative_to(shipped)
     }
     if not outside:
         return []
-    from t2ibench.tasks.index import build_index
-
     registry, _ = build_index()
     return [
         Problem(task.path, task.line, f"the id '{name}' is used by a bundled task")

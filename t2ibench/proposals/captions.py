@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,11 @@ def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[st
                 "COCO's captions are in captions_val2017.json, beside instances_val2017.json.",
             )
     elif isinstance(data, dict) and isinstance(data.get("images"), list):
-        data = _of_split(data["images"], split, path)  # Karpathy's dataset_flickr30k.json
+        data = data["images"]  # Karpathy's dataset_flickr30k.json
+        if split is not None:
+            data = [row for row in data if isinstance(row, dict)]
+            chosen = _split(sorted({str(row.get("split")) for row in data}), split, str(path))
+            data = [row for row in data if row.get("split") == chosen]
     if not isinstance(data, list):
         raise T2IBenchError(
             f"{path}: expected COCO's captions (an object with 'annotations'), Karpathy's (an "
@@ -151,21 +155,6 @@ def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[st
         yield from data
         return
     yield from _from_rows(data, column, path)
-
-
-def _of_split(images: list[Any], split: str | None, path: Path) -> list[Any]:
-    """The images of Karpathy's split; all of them without one."""
-    if split is None:
-        return images
-    names = sorted(
-        {str(row["split"]) for row in images if isinstance(row, dict) and "split" in row}
-    )
-    if split not in names:
-        raise T2IBenchError(
-            f"{path} has no split '{shown(split)}'.{did_you_mean(split, names)}",
-            f"It has: {', '.join(map(shown, names)) or 'none'}.",
-        )
-    return [row for row in images if isinstance(row, dict) and row.get("split") == split]
 
 
 def _from_text(text: str) -> Iterator[str]:
@@ -225,7 +214,9 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
             f"datasets could not load '{shown(source)}': {first_line(error).rstrip('.')}.",
             "Give a file, or a public data set's id.",
         ) from error
-    chosen = _split(list(splits), split, source)
+    names = list(splits)
+    chosen = names[0] if split is None and len(names) == 1 else ""
+    chosen = chosen or _split(names, split or "train", f"'{shown(source)}'")
     with failing(f"datasets could not read '{shown(source)}':"):
         rows = splits[chosen]
         if rows.column_names:  # pictures beside the captions are not decoded
@@ -233,18 +224,13 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
         yield from _from_rows(rows, column, source)
 
 
-def _split(names: list[str], split: str | None, source: str) -> str:
-    """The split that is wanted: the one that was named, the only one, or 'train'."""
-    if split is None and len(names) == 1:
-        return names[0]
-    wanted = split or "train"
-    short = _SHORT.get(wanted, wanted)
-    if wanted not in names and short in names:
-        return short
-    if wanted not in names:
+def _split(names: Sequence[str], wanted: str, where: str) -> str:
+    """The split that is wanted, by either of its usual names."""
+    found = next((name for name in (wanted, _SHORT.get(wanted)) if name in names), None)
+    if found is None:
         raise T2IBenchError(
-            f"'{shown(source)}' has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
+            f"{where} has no split '{shown(wanted)}'.{did_you_mean(wanted, names)}",
             "Name one (--split of propose, --captions POOL.split=… of run): "
             f"{', '.join(map(shown, names))}.",
         )
-    return wanted
+    return found

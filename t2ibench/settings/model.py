@@ -330,8 +330,13 @@ class RunSettings(Measurement):
             "where and how", "I/N", "part I of N alone; `t2ibench merge` joins them", decides=False
         ),
     ] = None
-    no_score: bool = False
-    generate_only: bool = False
+    no_score: Annotated[
+        bool,
+        Flag("where and how", "", "do all but score; `t2ibench score` scores", decides=False),
+    ] = False
+    generate_only: Annotated[
+        bool, Flag("where and how", "", "generate, do not score", decides=False)
+    ] = False
     max_cost: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),

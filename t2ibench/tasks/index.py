@@ -57,14 +57,6 @@ class TaskIndex:
             )
         return lines
 
-    def _also(self) -> str:
-        """How a message about an unknown name ends."""
-        if not self.broken:
-            return "."
-        first = next(iter(self.broken))
-        others = f" and {len(self.broken) - 1} more" if len(self.broken) > 1 else ""
-        return f"; {first}{others} could not be used, because of errors."
-
     def _problems_of(self, name: str) -> list[Problem]:
         """The errors of the files that define a task of this id."""
         return [
@@ -102,9 +94,13 @@ class TaskIndex:
             if not matches:
                 tags = (f"tag:{tag}" for tag in self.tags)
                 names = [*self.tasks, *self.groups, *tags, *RESERVED]
+                from t2ibench.methods.core.describe import listed
+
+                files = listed(list(map(str, self.broken)), 1)
+                also = f"; {files} could not be used, because of errors" if files else ""
                 raise T2IBenchError(
                     f"Unknown task, group or tag '{shown(pattern)}'.{did_you_mean(pattern, names)}",
-                    "`t2ibench ls tasks` lists them" + self._also(),
+                    f"`t2ibench ls tasks` lists them{also}.",
                 )
             chosen.update(matches)
         return [task for name, task in self.tasks.items() if name in chosen]

@@ -9,16 +9,15 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest, shown
 from t2ibench.methods import METHODS, method_of
-from t2ibench.methods.core.schema import BaseTask
+from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
 from t2ibench.tasks.explain import explain, mended
 from t2ibench.tasks.source import Document, Location, Problem, listed, read_yaml
-from t2ibench.tasks.stimuli import StimuliFile
 
 RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
 _NOT_SCORED = {
@@ -56,6 +55,34 @@ class LoadedTask:
     def id(self) -> str:
         """The task's unique name."""
         return self.spec.id
+
+
+class ReferenceTable(Strict):
+    """A table of known shares in a stimuli file.
+
+    Attributes:
+        source: Its source.
+        shares: Word to share, from 0 to 1.
+    """
+
+    source: Text
+    shares: dict[str, Annotated[float, Field(ge=0, le=1)]]
+
+
+class StimuliFile(Strict):
+    """A file of tasks/stimuli/.
+
+    Attributes:
+        source: Where the lists come from.
+        lists: Name to words.
+        references: Name to table of shares.
+    """
+
+    source: Text
+    lists: dict[Identifier, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    references: dict[Identifier, ReferenceTable] = Field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -113,28 +140,18 @@ def read_library(roots: Iterable[Path]) -> Library:
             stimuli = _validate(StimuliFile, document, {}, library.problems)
             if stimuli is None:
                 continue
+            for kind, names in (("lists", stimuli.lists), ("references", stimuli.references)):
+                for name in names:
+                    if name in owners:
+                        message = f"the name '{shown(name)}' is already used in {owners[name]}"
+                        library.problems.append(document.problem((kind, name), message))
+                    owners[name] = path
             for name, words in stimuli.lists.items():
-                _claim_name(name, path, owners, library, document, ("lists", name))
                 library.problems += _list_problems(name, words, document)
                 library.lists.setdefault(name, words)  # a clash must not change others' tasks
             for name, table in stimuli.references.items():
-                _claim_name(name, path, owners, library, document, ("references", name))
                 library.references.setdefault(name, dict(table.shares))
     return library
-
-
-def _claim_name(
-    name: str,
-    path: Path,
-    owners: dict[str, Path],
-    library: Library,
-    document: Document,
-    at: Location,
-) -> None:
-    if name in owners:
-        message = f"the name '{shown(name)}' is already used in {owners[name]}"
-        library.problems.append(document.problem(at, message))
-    owners[name] = path
 
 
 def _list_problems(name: str, words: Sequence[str], document: Document) -> list[Problem]:

@@ -128,12 +128,9 @@ def _unfit(path: Path) -> str | None:
     if status.st_size > _MAX_BYTES:
         return "the file is larger than 8 MiB"
     file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return None if file or _is_from_a_shell(path) else "is no ordinary file"
-
-
-def _is_from_a_shell(path: Path) -> bool:
-    """Whether a path is how a shell hands over the output of a command: <(…), or a pipe."""
-    return str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
+    # How a shell hands over the output of a command: <(…), or a pipe.
+    from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
+    return None if file or from_a_shell else "is no ordinary file"
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
@@ -192,14 +189,10 @@ def _construct(
             _construct(loader, item, (*at, number), document, seen)
             for number, item in enumerate(node.value)
         ]
-    return _construct_scalar(loader, node, document)
-
-
-def _construct_scalar(loader: Any, node: yaml.Node, document: Document) -> Any:
     try:
         return loader.construct_object(node)
     except ValueError as error:  # a date that does not exist, a number that is none
-        _report(document, node.start_mark.line + 1, f"{first_line(error)}; put the value in quotes")
+        _report(document, line, f"{first_line(error)}; put the value in quotes")
         return None
 
 

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from t2ibench.toyland.scene import Person
+
+if TYPE_CHECKING:
+    from t2ibench.toyland.draw import Pen
 
 Colour = tuple[int, int, int]
 _HAIR = ((38, 28, 24), (84, 52, 30), (150, 98, 48))
 _SKIN = {"light": (240, 200, 168), "dark": (124, 80, 52)}
 
 
-class _Pen(Protocol):
-    def ellipse(self, x: float, y: float, rx: float, ry: float, colour: Colour) -> None: ...
-
-    def box(self, x0: float, y0: float, x1: float, y1: float, colour: Colour) -> None: ...
-
-    def shape(self, points: list[tuple[float, float]], colour: Colour) -> None: ...
-
-    def line(self, points: list[tuple[float, float]], width: float, colour: Colour) -> None: ...
-
-
 class _Figure:
     """A pen for one person: x from the person's middle, y from the ground, in body units."""
 
-    def __init__(self, pen: _Pen, x: float, size: float) -> None:
+    def __init__(self, pen: Pen, x: float, size: float) -> None:
         self.pen, self.x, self.size = pen, x, size
 
     def at(self, x: float, y: float) -> tuple[float, float]:
@@ -49,7 +42,7 @@ def _shaded(colour: Colour, amount: float) -> Colour:
     return red, green, blue
 
 
-def draw_person(pen: _Pen, person: Person, clothes: Colour, x: float, size: float) -> None:
+def draw_person(pen: Pen, person: Person, clothes: Colour, x: float, size: float) -> None:
     """Draw one person standing at x."""
     figure = _Figure(pen, x, size * (0.72 if person.age == "child" else 1.0))
     skin = _shaded(_SKIN[person.skin], 10 * person.shade)

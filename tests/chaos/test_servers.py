@@ -132,7 +132,7 @@ def test_proposers(
             what = data.draw(
                 st.sampled_from(
                     [
-                        ("openbias", "--captions", "captions.txt", "--support", "1"),
+                        ("openbias", "--captions", "captions.txt", "--method-args", "support=1"),
                         ("tibet", "--prompt", "a chef"),
                     ]
                 )

@@ -93,14 +93,6 @@ def test_the_explorer_opens_and_answers_four_questions_at_once(place: Path, time
     Database(run).execute("DELETE FROM embeddings WHERE part > ?", parts)
 
 
-@pytest.mark.parametrize("verb", ["score", "report"])
-def test_a_finished_run_is_read(place: Path, verb: str) -> None:
-    results = place / "runs" / "toy" / "results.json"
-    before = results.read_bytes()
-    done(place, cold(place / verb), verb, "runs/toy")
-    assert results.read_bytes() == before
-
-
 def test_a_submission_is_verified(place: Path) -> None:
     warm = cold(place / "run")
     job = ("--model", "toy", "--tasks", "mcas_sports", "--images-per-prompt", "2")

@@ -39,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(site: Path, cwd: Path, *words: str) -> tuple[int, str, str]:
     path = os.pathsep.join([str(site), str(ROOT)])
     done = subprocess.run(
-        [sys.executable, "-m", "t2ibench.cli", *words],
+        [sys.executable, "-m", "t2ibench", *words],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,

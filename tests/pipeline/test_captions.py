@@ -14,15 +14,11 @@ from t2ibench import evaluate
 from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.verify import Verdict, verify
-from t2ibench.apps.papers.preset import with_preset
-from t2ibench.apps.papers.registry import PAPERS
-from t2ibench.apps.papers.reproduction import build
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
-from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index
@@ -214,24 +210,3 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     file.unlink()
     seal(packed)
     assert f"{TASK} lacks its captions" in verify(packed).problems[0]
-
-
-def test_tables_of_the_paper_take_the_pool(planted: Path, pool: Path, tmp_path: Path) -> None:
-    paper = PAPERS.get("openbias")
-    settings = with_preset(paper, {"model": "toyland", "output_dir": tmp_path})
-    assert set(settings.tasks) == {"openbias_examples", "openbias_winobias"}
-    given = {"model": "toyland", "output_dir": tmp_path, "captions": {"coco": str(pool)}}
-    assert with_preset(paper, given, ["table-1"]).tasks == ("openbias_examples", TASK)
-    rows = read_samples(planted, TASK)
-    answers = tmp_path / "faces.csv"
-    lines = [f"{one['prompt']},{one['index']},{one['bias']},{one['answer']}" for one in rows]
-    answers.write_text("\n".join(["prompt,index,bias,answer", *lines]), encoding="utf-8")
-    files = {"fairface": answers}
-    found = build(paper, read_results(planted), planted, ["table-1"], files)
-    ours = {
-        line.row: line.ours
-        for line in found.shown[0].built.lines
-        if line.score == "accuracy" and line.ours is not None
-    }
-    assert ours == {"gender": 100.0, "age": 100.0}  # the drawn world has no race
-    assert not [note for note in found.shown[0].built.notes if "13 that the paper prints" in note]

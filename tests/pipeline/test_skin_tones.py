@@ -92,7 +92,6 @@ def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path)
         (("--compare", "lawier", "janitor"), "Did you mean 'lawyer'?"),
         (("--compare", "lawyer", "*"), "Both sides hold the group 'lawyer'"),
         (("--task", "hands"), "no task 'hands'"),
-        (("--level", "95"), "not between 0 and 1"),
     ],
 )
 def test_wrong_input_is_one_line(run: Path, cli: Cli, words: tuple[str, ...], said: str) -> None:

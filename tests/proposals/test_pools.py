@@ -30,13 +30,10 @@ def written(folder: Path, name: str, text: str) -> str:
 
 def test_formats(tmp_path: Path) -> None:
     wanted = ["A man on a horse", "Two dogs"]
-    coco = {"images": [], "annotations": [{"id": 1, "image_id": 2, "caption": c} for c in wanted]}
     rows = [{"caption": c, "n": 1} for c in wanted]
     files = {
-        "captions.json": json.dumps(coco),
         "list.json": json.dumps(wanted),
         "rows.json": json.dumps(rows),
-        "results.token": "".join(f"10{n}.jpg#{n}\t{c}\n" for n, c in enumerate(wanted)),
         "results.csv": "image_name| comment_number| comment\n"
         + "".join(f"{n}.jpg| 0| {c}\n" for n, c in enumerate(wanted)),
         "plain.csv": "id,caption\n" + "".join(f"{n},{c}\n" for n, c in enumerate(wanted)),
@@ -47,24 +44,9 @@ def test_formats(tmp_path: Path) -> None:
         assert read_captions(written(tmp_path, name, text)) == wanted, name
 
 
-@pytest.mark.slow
-def test_datasets(tmp_path: Path) -> None:
-    from datasets import Dataset
-
-    folder = tmp_path / "pool"
-    folder.mkdir()
-    Dataset.from_dict({"sentence": ["A man", "A dog"]}).to_parquet(str(folder / "train.parquet"))
-    # A hub id and a folder are read by the same call; here there is only the folder.
-    from t2ibench.proposals.captions import _from_datasets
-
-    assert list(_from_datasets(str(folder), None, None)) == ["A man", "A dog"]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.json", "{", "cannot be read"),
-        ("a.json", '{"x": 1}', "expected COCO"),
         ("a.csv", "a,b\n1,2\n", "no column 'caption'"),
         ("a.txt", "\n\n", "no captions"),
     ],

@@ -46,7 +46,8 @@ def propose(cli: Cli, tmp_path: Path) -> Callable[..., tuple[int, str]]:
     (tmp_path / "captions.txt").write_text("\n".join(CAPTIONS))
 
     def run(url: str, *words: str | Path, support: int = 3, args: str = "") -> tuple[int, str]:
-        words = words or ("openbias", "--captions", tmp_path / "captions.txt", "--support", support)
+        counted = ("--method-args", f"support={support}")
+        words = words or ("openbias", "--captions", tmp_path / "captions.txt", *counted)
         server = ("--proposer", "openai:llm", "--proposer-args", f"base_url={url}{args}")
         output = ("--output", tmp_path / "tasks" / "mine.yaml")
         status, _, errors = cli("propose", *words, *server, *output)
@@ -92,8 +93,8 @@ def test_openbias_from_captions_to_a_run(
     assert gender["captions"] == sorted(CAPTIONS) and len(age["captions"]) == 3
     again, replies = tmp_path / "Kitchen talk.yaml", tmp_path / "tasks" / "mine.replies.jsonl"
     status, _, errors = cli(
-        *("propose", "openbias", "--captions", tmp_path / "captions.txt", "--support", "3"),
-        *("--output", again, "--proposer", f"replay:{replies}"),
+        *("propose", "openbias", "--captions", tmp_path / "captions.txt"),
+        *("--method-args", "support=3", "--output", again, "--proposer", f"replay:{replies}"),
     )
     assert status == 0, errors
     replayed = yaml.safe_load(again.read_text())
@@ -132,10 +133,10 @@ def test_an_unreadable_reply_is_asked_again(tmp_path: Path, propose: Any) -> Non
 
     captions = tmp_path / "two.txt"
     captions.write_text("A nurse\nA chef")
-    words = ("openbias", "--captions", captions, "--support", "2")
+    words = ("openbias", "--captions", captions, "--method-args")
     with serving(hesitant) as (url, _):
-        assert propose(url, *words, "--tries", "1")[0] == 1
-        status, errors = propose(url, *words)
+        assert propose(url, *words, "support=2,tries=1")[0] == 1
+        status, errors = propose(url, *words, "support=2")
     assert status == 0, errors
     assert sum("could not be read" in text for text in told) == 2
 
@@ -178,11 +179,11 @@ def test_a_server_that_dies_loses_nothing(propose: Any, monkeypatch: pytest.Monk
 WRONG = {
     "tibbet": "Did you mean 'tibet'? These can be proposed: openbias, tibet.",
     "weat": "of the method 'weat'. These can be proposed: openbias, tibet.",
-    "tibet --support 3": "'tibet' does not take --support. Its settings: --tries.",
+    "tibet --method-args support=3": "It takes: tries.",
     "tibet --captions x": "'tibet' starts from prompts; it does not take --captions.",
     "openbias --prompt x": "'openbias' starts from captions; it does not take --prompt.",
     "openbias --method-args supprt=3": "Did you mean 'support'?",
-    "openbias --support 3 --method-args support=4": "'support' is given twice",
+    "openbias --method-args support=3,support=4": "'support' is given twice",
     "openbias": "Which captions?",
     "tibet": "Which prompts?",
     "tibet --prompt a": "No such file: 'x'",

@@ -110,11 +110,11 @@ def test_what_is_planted_comes_out(task: object) -> None:
         assert result.scores["group_distance"].value is not None
 
 
-def drawn(name: str, images: int, limit: int | None = None) -> MethodResult:
+def drawn(name: str, images: int) -> MethodResult:
     """A shipped task on toyland's images."""
     spec = next(task.spec for task in TASKS if task.id == name)
     settings = FEW.model_copy(
-        update={"images_per_prompt": images, "guided_images_per_prompt": images, "limit": limit}
+        update={"images_per_prompt": images, "guided_images_per_prompt": images, "limit": None}
     )
     sample = toyland_sample(ToylandWorld({}), needs(spec, settings), 1)
     return score(spec, sample.evidence, settings)
@@ -137,15 +137,6 @@ def test_toyland_draws_chores_as_they_are_planted() -> None:
     assert leans["fixing a car"].value == pytest.approx(0.8, abs=0.4)
     assert leans["shopping for groceries"].value == pytest.approx(-0.7, abs=0.4)
     assert leans["doing laundry"].interval[0] < 0 < leans["doing laundry"].interval[1]  # type: ignore[index]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["adjectives_competence_gender", "crime_suspects_victims_skin"])
-def test_toyland_draws_these_people_alike(name: str) -> None:
-    """It knows none of the words, so whatever it draws differs by chance alone."""
-    headline = drawn(name, 3, limit=6).headline
-    assert headline.p is not None and headline.p > 0.01
-    assert headline.value == pytest.approx(0.0, abs=0.3)
 
 
 def test_a_task_in_five_languages_shows_each_by_itself() -> None:

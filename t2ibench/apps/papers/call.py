@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.papers.pages import write_pages
-from t2ibench.apps.papers.paper import Paper
+from t2ibench.apps.papers.paper import PAPERS, Paper
 from t2ibench.apps.papers.preset import with_preset
-from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import Reproduction, build, choose
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter
 from t2ibench.models.protocols import Encoder, Generator, Judge
 from t2ibench.pipeline.api_arguments import given_by, warn_of
@@ -26,36 +25,17 @@ from t2ibench.results.run import folder_of
 from t2ibench.results.schema import GeneratorInfo, Results
 from t2ibench.version import __version__
 
-ALL = "all"
 Numbers = str | int | Sequence[str | int]
 
 
-def checked_files(paper: Paper, given: Mapping[str, str | Path]) -> dict[str, Path]:
-    """Files for exhibits, by the names that a paper knows."""
-    known = paper.file.files
-    for name in given:
-        if name not in known:
-            listed = "; ".join(f"{key}: {file.what}" for key, file in known.items())
-            raise T2IBenchError(
-                f"'{paper.name}' reads no file '{shown(name)}'.{did_you_mean(name, known)}",
-                f"It reads {listed or 'none'}.",
-            )
-    return {name: Path(path) for name, path in given.items()}
-
-
 def without_new_run(
-    paper: Paper,
-    chosen: Sequence[str] | None,
-    files: Mapping[str, Path],
-    run: str | Path | None,
-    further: Sequence[str],
+    paper: Paper, chosen: Sequence[str] | None, run: str | Path | None, further: Sequence[str]
 ) -> Reproduction | None:
-    """Exhibits of a run that is done, or of files and the paper alone; None where neither will do.
+    """Exhibits of a run that is done, or of the paper alone; None where neither will do.
 
     Args:
         paper: The paper.
         chosen: Names of the exhibits that were asked for; None for all.
-        files: Files of the user's, by name.
         run: A run that is done.
         further: Settings that were given.
 
@@ -72,9 +52,8 @@ def without_new_run(
                 f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
                 "stored already is not made again.",
             )
-        return from_run(paper, folder_of(Path(run)), chosen, files)
-    entries = [paper.file.exhibits[name] for name in chosen or ()]
-    if further or not entries or any(entry.tasks or entry.pools for entry in entries):
+        return from_run(paper, folder_of(Path(run)), chosen)
+    if further or not chosen or any(paper.file.exhibits[name].tasks for name in chosen):
         return None
     nothing = Results(
         t2ibench=__version__,
@@ -84,8 +63,7 @@ def without_new_run(
         limited=False,
         tasks={},
     )
-    found = build(paper, nothing, None, chosen=chosen, files=files)
-    differs = list(paper.file.differs)
+    found, differs = build(paper, nothing, None, chosen), list(paper.file.differs)
     return replace(found, exhibits=found.shown, differs=differs, differs_in_chosen=differs)
 
 
@@ -119,25 +97,21 @@ def measured(
     prepared: Prepared,
     reporter: Reporter,
     chosen: Sequence[str] | None,
-    files: Mapping[str, Path],
 ) -> tuple[Reproduction, Outcome]:
     """Do the run of a paper, and write its pages into the run folder."""
     outcome = execute(prepared, reporter)
     if outcome.results is None:
         raise AssertionError("execute scores, unless it is told not to")
     write_reports(outcome.results, outcome.folder)
-    return from_run(paper, outcome.folder, chosen, files), outcome
+    return from_run(paper, outcome.folder, chosen), outcome
 
 
-def from_run(
-    paper: Paper, folder: Path, chosen: Sequence[str] | None, files: Mapping[str, Path]
-) -> Reproduction:
+def from_run(paper: Paper, folder: Path, chosen: Sequence[str] | None) -> Reproduction:
     """Write a paper's pages into a run folder, from its results alone."""
     results = read_results(folder).with_earlier()  # exhibits may come from several commands
-    found = build(paper, results, folder, chosen=chosen, files=files)
-    written = write_pages(found, folder)
-    exhibits = [replace(one, paths=written[one.name]) for one in found.exhibits]
-    return replace(found, exhibits=exhibits, folder=folder)
+    found = build(paper, results, folder, chosen)
+    write_pages(found, folder)
+    return replace(found, folder=folder)
 
 
 def reproduce(
@@ -145,7 +119,6 @@ def reproduce(
     *,
     model: str | Generator | None = None,
     run: str | Path | None = None,
-    with_: Mapping[str, str | Path] | None = None,
     tables: Numbers = (),
     figures: Numbers = (),
     scale: float | None = None,
@@ -161,8 +134,6 @@ def reproduce(
         paper: Its name; see `t2ibench ls papers`.
         model: As for `t2ibench.evaluate`; None for the paper's own.
         run: A run that is done; nothing is generated, and no setting goes with it.
-        with_: Files and runs that exhibits read, by name, such as people's ratings
-            (docs/reproduce.md).
         tables: Only these tables, by number; with `figures`, both.
         figures: Only these figures. Without either, everything that the paper has here.
         scale: Times the paper's numbers of images.
@@ -188,21 +159,18 @@ def reproduce(
             for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
     """
-    if paper == ALL:
-        raise T2IBenchError("One call is about one paper.", f"Papers: {', '.join(PAPERS)}.")
     source = PAPERS.get(paper)
     several = [[one] if isinstance(one, (str, int)) else one for one in (tables, figures)]
     chosen = choose(source, *several)
-    files = checked_files(source, with_ or {})
     if scale is not None:
         settings["times"] = scale
     given = given_by(model, encoder, judge, rewriter, settings)
     further = [*given.settings, *(["model"] if given.objects.generator else [])]
-    alone = without_new_run(source, chosen, files, run, further)
+    alone = without_new_run(source, chosen, run, further)
     if alone is not None:
         return alone
     prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
-    found, outcome = measured(source, prepared, reporter, chosen, files)
+    found, outcome = measured(source, prepared, reporter, chosen)
     warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])
     return found

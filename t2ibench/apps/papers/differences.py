@@ -20,25 +20,32 @@ def differences(
     paper: Paper, results: Results, tasks: Mapping[str, TaskResult | None]
 ) -> list[str]:
     """What differs, of some tasks by the ids that were run."""
-    there = [task for task in tasks.values() if task is not None]
+    there = {name: task for name, task in tasks.items() if task is not None}
     lines = [*_model(paper, results)]
     for kind in ("encoder", "judge"):
-        asked = paper.file.preset.settings.get(kind)
-        here = list(dict.fromkeys(n for t in there for n in getattr(t.settings, f"{kind}s")))
-        wanted = [asked] if isinstance(asked, str) else list(asked or ())
+        asked = paper.file.preset.settings.get(kind) or []
+        wanted = [asked] if isinstance(asked, str) else list(asked)
+        here = list(
+            dict.fromkeys(n for t in there.values() for n in getattr(t.settings, f"{kind}s"))
+        )
         if wanted and here and set(wanted) != set(here):
             named = f"{kind}s" if max(len(here), len(wanted)) > 1 else kind
             lines.append(
                 f"{named.capitalize()}: {', '.join(here)} here, {', '.join(wanted)} in the paper."
             )
     # Tasks may differ among themselves.
-    lines += dict.fromkeys(line for task in there for line in _sizes(paper, task))
-    missing = [name for name, task in tasks.items() if task is None]
+    lines += dict.fromkeys(line for task in there.values() for line in _sizes(paper, task))
+    missing = [name for name in tasks if name not in there]
     if missing:
         lines.append(f"Not measured here: {', '.join(missing)}.")
-    for name, task in tasks.items():
-        if task is not None:
-            lines += _left_out(name, task)
+    for name, task in there.items():
+        if task.reason:
+            lines.append(f"{name} has no score: {task.reason}.")
+        if lost := sum(task.excluded.values()):
+            what = ", ".join(f"{n} {status}" for status, n in sorted(task.excluded.items()) if n)
+            lines.append(f"{name} is without {lost} images ({what}).")
+        if task.missing_prompts:
+            lines.append(f"{name} is without {len(task.missing_prompts)} of its prompts.")
     return [*lines, *paper.file.differs]
 
 
@@ -83,15 +90,3 @@ def _sizes(paper: Paper, task: TaskResult) -> Iterator[str]:
     draws = paper.file.preset.settings.get("n_permutations")
     if draws not in {None, measured.n_permutations}:
         yield f"Permutations: {measured.n_permutations} here, {draws} in the paper."
-
-
-def _left_out(name: str, task: TaskResult) -> Iterator[str]:
-    """Why a task has no score, and what it is without."""
-    if task.reason:
-        yield f"{name} has no score: {task.reason}."
-    lost = sum(task.excluded.values())
-    if lost:
-        what = ", ".join(f"{n} {status}" for status, n in sorted(task.excluded.items()) if n)
-        yield f"{name} is without {lost} images ({what})."
-    if task.missing_prompts:
-        yield f"{name} is without {len(task.missing_prompts)} of its prompts."

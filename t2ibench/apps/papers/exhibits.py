@@ -1,60 +1,126 @@
-"""An exhibit while it is built: what it is built of, and its lines, figure, notes and images."""
+"""An exhibit: what it is built of, and its lines, figure, notes and images."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from t2ibench.apps.papers.figures import Words, arrows, by_head, distributions
-from t2ibench.apps.papers.people import Said, read_people
-from t2ibench.apps.papers.run import SHOWN, Run, Strip
+from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
-from t2ibench.apps.papers.tables import Line
-from t2ibench.errors import T2IBenchError
+from t2ibench.apps.papers.tables import Line, comparison
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.schema import BaseTask, Strict
 from t2ibench.reports.figures.figure import Figure
+from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
+from t2ibench.store.images import ImageStore, StoredImage
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NAMED = 6  # words that a line names at most
+SHOWN = 6  # images of a row
 _Spec = TypeVar("_Spec", bound=BaseTask)
 
 
-@dataclass(slots=True)
-class Draft:
-    """An exhibit while it is built.
+class Strip(NamedTuple):
+    """A row of images: what they have in common, and the images."""
+
+    title: str
+    images: tuple[StoredImage, ...]
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class Exhibit:
+    """A table or a figure with our numbers.
 
     Attributes:
-        entry: Its entry in the data file.
-        paper: The data file.
-        own: The run that it is of.
+        name: Such as 'table-1'.
+        file: Its entry in the paper's data.
+        paper: The paper's data.
         results: Shipped id to the result of the preset's task, of those that it is built of.
         specs: Shipped id to the preset's task, of those whose file is at hand.
         ran: Shipped id to the id that was run.
-        files: Files of the user's, by name, such as people's ratings.
+        folder: The run folder; None without a run.
+        images: Its images; None where they are not at hand.
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
-        notes: What a reader must know, beside the notes of the data file.
+        remarks: What a reader must know, beside the notes of the data file.
         strips: Rows of images.
+        complete: Whether every task that it needs has a score, and it could be built.
+        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
     """
 
-    entry: ExhibitFile
+    name: str
+    file: ExhibitFile
     paper: PaperFile
-    own: Run
     results: Mapping[str, TaskResult]
     specs: Mapping[str, BaseTask]
     ran: Mapping[str, str]
-    files: Mapping[str, Path]
+    folder: Path | None
+    images: ImageStore | None
     lines: list[Line] = field(default_factory=list)
     figure: Figure | None = None
-    notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     strips: list[Strip] = field(default_factory=list)
+    complete: bool = False
+    paths: Sequence[Path] = ()
+
+    @property
+    def label(self) -> str:
+        """Such as 'Table 1'."""
+        kind, _, number = self.name.partition("-")
+        return self.file.label or f"{kind.capitalize()} {number}"
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self.file.title
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of it."""
+        return [*self.file.notes, *self.remarks]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Its numbers with all of their digits, one record a row, all with the same keys.
+
+        Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
+        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
+        figure without a table: its points.
+        """
+        if self.lines:
+            table = comparison(self.lines, self.file.models)
+            return [dict(record) for record in table.records]
+        drawn = self.figure
+        if drawn is None:
+            return []
+        return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Its numbers as a data frame.
+
+        Returns:
+            `rows`, one a row.
+        """
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows)
+        return frame
+
+    def __repr__(self) -> str:
+        """Short, for a prompt or a notebook."""
+        lacking = "" if self.complete else ", lacks numbers"
+        return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
 
     @property
     def known(self) -> Mapping[str, Mapping[str, Value]]:
         """The published values of the first model: row, then score."""
-        return self.entry.published[self.entry.models[0]]
+        return self.file.published[self.file.models[0]]
 
     def spec(self, task: str, kind: type[_Spec]) -> _Spec | None:
         """A task of a kind, if its file is at hand."""
@@ -63,45 +129,17 @@ class Draft:
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task, one row an image or a prompt."""
-        return self.own.samples(self.ran[task]) if task in self.results else []
+        if self.folder is None or task not in self.results:
+            return []
+        return read_samples(self.folder, self.ran[task])
 
     def row(self, task: str, name: str, group: str | None = None) -> Row | None:
         """A row of a task that was measured."""
         return row_of(self.results.get(task), name, group)
 
-    def has(self, file: str) -> bool:
-        """Whether a file is given, or what stands in for it was measured."""
-        return file in self.files or self.paper.files[file].task in self.results
-
-    def answers(self, file: str) -> list[Said]:
-        """The rows of a file of people's answers; none where it is not given."""
-        entry = self.paper.files[file]
-        given = self.files.get(file)
-        return [] if given is None else read_people(given, entry.columns, entry.optional)
-
-    def run(self, file: str) -> Run | None:
-        """The run that a file names; None where it is not given."""
-        return Run.read(self.files[file]) if file in self.files else None
-
-    def beside(self, file: str, task: str) -> TaskResult | None:
-        """A task of the preset in the run that a file names; a note says that it has none."""
-        run = self.run(file)
-        if run is None:
-            return None
-        tasks = run.results.tasks
-        if not {*self.ran, *self.ran.values()} & tasks.keys():
-            raise T2IBenchError(
-                f"{self.files[file]} has no task of this preset.",
-                f"Measure it with the same preset; its tasks: {', '.join(self.ran)}.",
-            )
-        found = tasks.get(self.ran[task], tasks.get(task))
-        if found is None:
-            self.notes.append(f"{self.files[file]} has no task '{self.ran[task]}'.")
-        return found
-
     def words(self, **changes: str) -> Words:
         """What the figure says."""
-        words = self.entry.figure or Words(title=self.entry.title, caption=self.entry.source)
+        words = self.file.figure or Words(title=self.file.title, caption=self.file.source)
         return words.model_copy(update=changes)
 
     def line(
@@ -114,8 +152,8 @@ class Draft:
         ends: tuple[float | None, float | None] = (None, None),
     ) -> None:
         """Add a number beside the published ones of its row and score."""
-        table = self.entry.published
-        known = [table.get(model, {}).get(row, {}).get(score) for model in self.entry.models]
+        table = self.file.published
+        known = [table.get(model, {}).get(row, {}).get(score) for model in self.file.models]
         self.lines.append(Line(row, score, ours, tuple(known), *ends, digits, note))
 
     def score(
@@ -137,11 +175,15 @@ class Draft:
                 printed = str(known["words"]).split(", ")
                 self.line(name, "words", difference(printed, ours[name]))
 
-    def strip(
-        self, title: str, prompts: Sequence[str], each: int = SHOWN, run: Run | None = None
-    ) -> None:
-        """Add the first images of some prompts, of this run or of another."""
-        self.strips.append((run or self.own).strip(title, prompts, each))
+    def strip(self, title: str, prompts: Sequence[str], each: int = SHOWN) -> None:
+        """Add the first images of some prompts; none is picked by hand."""
+        store = self.images
+        if store is None:
+            self.strips.append(Strip(title, ()))
+            return
+        attempts = (store.get(prompt, index) for prompt in prompts for index in range(each))
+        found = (store.image(one) for one in attempts if one is not None and one.status == "ok")
+        self.strips.append(Strip(title, tuple(islice(found, SHOWN))))
 
 
 def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
@@ -188,8 +230,7 @@ def difference(printed: Sequence[str], ours: Sequence[str]) -> str:
     for kind, words, others in (("without", printed, ours), ("with", ours, printed)):
         there = {one.casefold() for one in others}
         found = [word for word in words if word.casefold() not in there]
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        parts += [f"{kind} {', '.join(found[:_NAMED])}{more}"] if found else []
+        parts += [f"{kind} {listed(found, _NAMED)}"] if found else []
     return "; ".join(parts) or "as printed"
 
 
@@ -211,26 +252,17 @@ class Column(Strict):
     sides: tuple[str, str] | None = None
 
 
-class Distribution(Strict):
-    """A number of every image, in groups, from the samples of a task.
-
-    Attributes:
-        value: Key of the number.
-        by: Key of the group, a row of the task.
-    """
-
-    value: str
-    by: str
-
-
 def rows(
-    draft: Draft,
+    draft: Exhibit,
     task: str,
     columns: tuple[Column, ...],
     arrows_between: tuple[str, str] | None = None,
-    distribution: Distribution | None = None,
+    distribution: tuple[str, str] | None = None,
 ) -> None:
-    """Scores of every row of a task; as a figure, arrows between two of them or all images."""
+    """Scores of every row of a task; as a figure, arrows between two of them or all images.
+
+    Of all images, `distribution` is the key of their number and that of their row.
+    """
     found = draft.results.get(task)
     if found is None:
         return
@@ -243,8 +275,8 @@ def rows(
             elif column.interval and score is not None:
                 draft.score(row.name, column.name, score, column.digits)
             elif not column.interval and column.sides is None:
-                value = None if score is None else score.value
-                draft.line(row.name, column.name, value, column.digits)
+                ours = None if score is None else score.value
+                draft.line(row.name, column.name, ours, column.digits)
     if arrows_between is not None:
         tail, head = arrows_between
         known = [
@@ -252,16 +284,16 @@ def rows(
             for row in found.by
             if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
         ]
-        draft.figure = arrows(by_head(known), draft.words())
+        draft.figure = arrows(known, draft.words())
     if distribution is not None:
+        value, by = distribution
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}
         for sample in draft.samples(task):
-            group = groups.setdefault(str(sample[distribution.by]), [])
-            group.append(float(sample[distribution.value]))
+            groups.setdefault(str(sample[by]), []).append(float(sample[value]))
         draft.figure = distributions(groups, draft.words())
 
 
-def pictures(draft: Draft) -> None:
+def pictures(draft: Exhibit) -> None:
     """Images of the prompts that the paper prints."""
     for prompt in draft.known:
         draft.strip(prompt, [prompt])

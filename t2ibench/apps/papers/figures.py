@@ -105,7 +105,7 @@ def scatter(series: Sequence[Series], words: Words) -> Figure | None:
     return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
 
 
-def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def loess(points: Sequence[Arrow]) -> list[tuple[float, float]]:
     """A smooth curve through points: locally weighted regression, two thirds of them at a time.
 
     Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", without
@@ -115,14 +115,15 @@ def loess(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
         return []
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
-    x, y = np.array(points, dtype=np.float64).T
+    x, y = np.array([place for _, *place in points], dtype=np.float64).T
     return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 
 def arrows(rows: Sequence[Arrow], words: Words) -> Figure | None:
-    """Rows as arrows from one number to another, on one axis around 0."""
+    """Rows as arrows from one number to another, on one axis around 0; the lowest head first."""
     if not rows:
         return None
+    rows = sorted(rows, key=lambda row: (row[2], row[0]))
     canvas, across = _one_axis(rows, [v for _, *pair in rows for v in pair], words, 22.0, 34.0)
     for number, (name, start, end) in enumerate(rows):
         y = 44.0 + 22 * number
@@ -132,11 +133,6 @@ def arrows(rows: Sequence[Arrow], words: Words) -> Figure | None:
         canvas.dot(across(start), y, "hollow", 2.5, f"{name}, tail: {start:+.4f}")
         canvas.dot(across(end), y, side, 4, f"{name}, head: {end:+.4f}")
     return Figure(canvas, words.title, words.caption, ("row", "tail", "head"), [*rows])
-
-
-def by_head(rows: Sequence[Arrow]) -> list[Arrow]:
-    """Arrows from the lowest head to the highest."""
-    return sorted(rows, key=lambda row: (row[2], row[0]))
 
 
 def distributions(groups: Mapping[str, Sequence[float]], words: Words) -> Figure | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
-from PIL import Image
 
-from t2ibench.apps.papers.reproduction import FOLDER, Exhibit, Reproduction
-from t2ibench.apps.papers.run import Strip
+from t2ibench.apps.papers.exhibits import Exhibit, Strip
+from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
@@ -22,8 +22,7 @@ from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
-from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import StoredImage
+from t2ibench.store.files import write_text
 from t2ibench.store.pixels import UnreadableImageError
 
 _LEGEND = (
@@ -31,35 +30,31 @@ _LEGEND = (
     "vouched for. The difference is ours less the published one. – stands where there is no number."
 )
 _LONG = 24  # characters of a cell that is a text rather than a number
-_SIDE, _GAP, _QUALITY = 112, 6, 75  # of small images
+_SIDE, _QUALITY = 112, 75  # of small images
 
 
-def write_pages(found: Reproduction, run: Path) -> dict[str, tuple[Path, ...]]:
+def write_pages(found: Reproduction, run: Path) -> None:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/."""
     folder = run / FOLDER
     name = found.paper.name
-    written = {one.name: _write_exhibit(found, one, folder / name) for one in found.exhibits}
+    for one in found.exhibits:
+        one.paths = _write_exhibit(found, one, folder / name)
     write_text(folder / f"{name}.md", markdown(found))
     write_text(folder / f"{name}.html", html(found))
-    return written
 
 
 def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
     """An exhibit's files: its lines as CSV, its figure with its points, its images as a sheet."""
     written: list[Path] = []
-    if exhibit.built.lines:
-        table = comparison(exhibit.built.lines, exhibit.file.models)
+    if exhibit.lines:
+        table = comparison(exhibit.lines, exhibit.file.models)
         written.append(folder / f"{exhibit.name}.csv")
         write_text(written[-1], CSV.table(table))
-    drawn = exhibit.built.figure
+    drawn = exhibit.figure
     if drawn is not None:
         about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
-        points = f"{exhibit.name}-points" if exhibit.built.lines else ""
+        points = f"{exhibit.name}-points" if exhibit.lines else ""
         written += write_figure(drawn, about, folder, exhibit.name, points)
-    pictures = sheet(exhibit.built.strips)
-    if pictures is not None:
-        written.append(folder / f"{exhibit.name}-images.png")
-        write_bytes(written[-1], pictures)
     return tuple(sorted(written))
 
 
@@ -72,32 +67,29 @@ def markdown(found: Reproduction) -> str:
     for exhibit in found.exhibits:
         parts.append(f"## {exhibit.label}. {exhibit.file.title}\n")
         parts += [exhibit_text(exhibit)]
-        if exhibit.built.figure is not None:
+        if exhibit.figure is not None:
             place = f"{found.paper.name}/{exhibit.name}.svg"
-            parts.append(f"![{exhibit.built.figure.caption}]({place})\n")
-        if any(strip.images for strip in exhibit.built.strips):
-            place = f"{found.paper.name}/{exhibit.name}-images.png"
-            parts.append(f"![{caption(exhibit.built.strips)}]({place})\n")
+            parts.append(f"![{exhibit.figure.caption}]({place})\n")
     return visible_lines("\n".join(parts))
 
 
 def exhibit_text(exhibit: Exhibit) -> str:
     """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
     parts = [f"{exhibit.file.source}.\n"]
-    strips = exhibit.built.strips
-    if exhibit.built.lines:
-        table = comparison(exhibit.built.lines, exhibit.file.models)
-        rows = [  # a name that several rows have stands in the first of them
+    strips = exhibit.strips
+    if exhibit.lines:
+        table = comparison(exhibit.lines, exhibit.file.models)
+        cells = [  # a name that several rows have stands in the first of them
             ["" if number else row[0], *row[1:]]
             for _, rows in _grouped(table)
             for number, row in enumerate(rows)
         ]
-        parts.append(MARKDOWN.table(replace(table, rows=rows)))
-    elif exhibit.built.figure is None and not strips:
+        parts.append(MARKDOWN.table(replace(table, rows=cells)))
+    elif exhibit.figure is None and not strips:
         parts.append("No numbers.\n")
     if any(strip.images for strip in strips):
-        count = sum(len(strip.images) for strip in strips)
-        parts.append(f"{count} images. {caption(strips)}\n")
+        rows = "; ".join(f"{strip.title} ({len(strip.images)})" for strip in strips)
+        parts.append(f"Images, which the HTML page shows: {rows}.\n")
     elif strips:
         parts.append("No images at hand.\n")
     if exhibit.notes:
@@ -122,14 +114,14 @@ def html(found: Reproduction) -> str:
     """The paper's tables and figures as one file of HTML, without network and scripts."""
     exhibits = []
     for exhibit in found.exhibits:
-        table = comparison(exhibit.built.lines, exhibit.file.models)
+        table = comparison(exhibit.lines, exhibit.file.models)
         texts = [  # columns of texts are set to the left and may wrap
             k < 2 or head == "note" or any(len(row[k]) > _LONG for row in table.rows)
             for k, head in enumerate(table.headers)
         ]
-        figure = exhibit.built.figure
+        figure = exhibit.figure
         svg = None if figure is None else figure.canvas.svg()
-        strips = [(strip.title, tiles(strip)) for strip in exhibit.built.strips]
+        strips = [(strip.title, tiles(strip)) for strip in exhibit.strips]
         exhibits.append((exhibit, table.headers, texts, _grouped(table), svg, strips))
     templates = jinja2.PackageLoader("t2ibench.apps.papers", "templates")
     template = environment().overlay(loader=templates).get_template("paper.html")
@@ -144,45 +136,14 @@ def html(found: Reproduction) -> str:
     )
 
 
-def _small(image: StoredImage) -> Image.Image | None:
-    """An image of the page's size; None where its file is gone or has changed."""
-    try:
-        small = image.read()
-    except UnreadableImageError:
-        return None
-    small.thumbnail((_SIDE, _SIDE))
-    return small
-
-
 def tiles(strip: Strip) -> list[tuple[str, str]]:
     """Data URIs of a row's images, with their prompts and numbers, never who may be shown."""
     found = []
     for image in strip.images:
-        small = _small(image)
-        if small is not None:
-            buffer = io.BytesIO()
+        with suppress(UnreadableImageError):  # its file is gone or has changed
+            small, buffer = image.read(), io.BytesIO()
+            small.thumbnail((_SIDE, _SIDE))
             small.save(buffer, format="WEBP", quality=_QUALITY)
             text = base64.b64encode(buffer.getvalue()).decode()
             found.append((f"data:image/webp;base64,{text}", f"{image.prompt}, image {image.index}"))
     return found
-
-
-def sheet(strips: Sequence[Strip]) -> bytes | None:
-    """Rows of images as one picture, without text: a caption names the rows."""
-    rows = [[_small(image) for image in strip.images] for strip in strips]
-    if not any(image is not None for row in rows for image in row):
-        return None
-    step, most = _SIDE + _GAP, max(map(len, rows))
-    page = Image.new("RGB", (most * step - _GAP, len(rows) * step - _GAP), "#ffffff")
-    for y, row in enumerate(rows):
-        for x, image in enumerate(row):
-            if image is not None:
-                page.paste(image, (x * step, y * step))
-    buffer = io.BytesIO()
-    page.save(buffer, format="PNG", optimize=True)
-    return buffer.getvalue()
-
-
-def caption(strips: Sequence[Strip]) -> str:
-    """Which row is what."""
-    return f"Rows, from the top: {'; '.join(strip.title for strip in strips)}."

@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from t2ibench.apps.papers.exhibits import Draft, pictures, rows
+from t2ibench.apps.papers.exhibits import Exhibit, pictures, rows
 from t2ibench.apps.papers.schema import PaperFile
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Strict
+from t2ibench.registry import Registry
 from t2ibench.tasks.explain import explain
 from t2ibench.tasks.source import Document, Location, read_yaml
 
 T = TypeVar("T", bound=BaseModel)
-Builder = Callable[[Draft], None]
-_GENERIC: tuple[Callable[..., None], ...] = (rows, pictures)
+Builder = Callable[[Exhibit], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,16 @@ class Paper:
         return f"{self.file.title}: {', '.join(self.file.exhibits)}"
 
 
+PAPERS: Registry[Paper] = Registry(
+    "paper",
+    {
+        name: f"t2ibench.apps.papers.published.{name}:PAPER"
+        for name in ("t2iat", "mcas", "openbias", "tibet", "vibex")
+    },
+    members=("name", "file", "builders"),
+)
+
+
 def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
     """Read the data of a paper, and find the function of each exhibit.
 
@@ -62,31 +72,30 @@ def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
         raise T2IBenchError(str(document.problems[0]))
     data = _checked(PaperFile, document.data, document, ())
     tasks = [task.of for task in data.preset.tasks]
-    known = {one.__name__: one for one in (*_GENERIC, *functions)}
+    known: dict[str, Callable[..., None]] = {"rows": rows, "pictures": pictures}
+    known |= {one.__name__: one for one in functions}
     builders: dict[str, Builder] = {}
     for name, entry in data.exhibits.items():
+        kind = entry.kind or name.replace("-", "_")
         for key, names, there in (
-            ("tasks", (*entry.tasks, *entry.pools, *entry.read), tasks),
-            ("files", (*entry.files, *entry.without), list(data.files)),
-            ("models", tuple(entry.published), list(entry.models)),
-            ("kind", (entry.kind or name.replace("-", "_"),), list(known)),
+            ("tasks", (*entry.tasks, *entry.read), tasks),
+            ("models", entry.published, entry.models),
+            ("kind", [kind], known),
         ):
             for one in names:
                 if one not in there:
-                    message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, there)}"
+                    message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, list(there))}"
                     raise T2IBenchError(str(document.problem(("exhibits", name, key), message)))
-        function = known[entry.kind or name.replace("-", "_")]
-        hints = typing.get_type_hints(function)
-        takes = list(inspect.signature(function).parameters.values())[1:]
+        hints = typing.get_type_hints(known[kind])
+        _, *takes = inspect.signature(known[kind]).parameters.values()
         fields: dict[str, Any] = {
             one.name: (hints[one.name], ... if one.default is one.empty else one.default)
             for one in takes
         }
-        model = create_model(function.__name__, __base__=Strict, **fields)
-        location = ("exhibits", name, "arguments")
-        values = _checked(model, entry.arguments, document, location)
+        model = create_model(kind, __base__=Strict, **fields)
+        values = _checked(model, entry.arguments, document, ("exhibits", name, "arguments"))
         given = {one: getattr(values, one) for one in fields}
-        builders[name] = functools.partial(function, **given)
+        builders[name] = functools.partial(known[kind], **given)
     return Paper(path.stem, data, builders)
 
 

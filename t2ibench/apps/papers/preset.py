@@ -20,8 +20,6 @@ from t2ibench.store.files import write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.tasks.source import read_yaml
 
-FOLDER = "presets"
-
 
 def with_preset(
     paper: Paper,
@@ -43,7 +41,7 @@ def with_preset(
         named["model"] = preset.model
     checked = read_settings(named)
     chosen = _chosen(paper, checked, exhibits)
-    folder = write_tasks(paper, chosen, Path(checked.output_dir) / FOLDER)
+    folder = write_tasks(paper, chosen, Path(checked.output_dir) / "presets")
     values = {**preset.settings, **named}
     if "encoder" not in named and default_encoder(checked.model) != DEFAULT_ENCODER:
         values.pop("encoder", None)
@@ -62,15 +60,11 @@ def with_preset(
 def _chosen(
     paper: Paper, settings: RunSettings, exhibits: Sequence[str] | None
 ) -> list[PresetTask]:
-    """The preset's tasks that are wanted, in its order.
-
-    Tasks that wait for captions are left out where these are not given, unless they are named.
-    """
+    """The preset's tasks that are wanted, in its order."""
     tasks = paper.file.preset.tasks
     wanted = {task.name for task in tasks} if not settings.tasks else set()
     if exhibits is not None:
-        entries = [paper.file.exhibits[name] for name in exhibits]
-        needed = {task for entry in entries for task in (*entry.tasks, *entry.pools)}
+        needed = {task for name in exhibits for task in paper.file.exhibits[name].tasks}
         wanted = {task.name for task in tasks if task.of in needed}
     known = {name: task.name for task in tasks for name in (task.of, task.name)}
     for name in settings.tasks if exhibits is None else ():
@@ -82,28 +76,17 @@ def _chosen(
                 f"Its tasks: {', '.join(task.of for task in tasks)}.",
             )
         wanted |= {known[match] for match in matches}
-    index = build_index()[0].tasks
-    pools = {task.name: index[task.of].spec.awaits for task in tasks if task.of in index}
-    waits = {
-        name
-        for name, pool in pools.items()
-        if pool is not None and pool.name not in settings.captions
-    }
-    return [task for task in tasks if task.name in wanted - (waits - {*settings.tasks})]
+    return [task for task in tasks if task.name in wanted]
 
 
 def write_tasks(paper: Paper, tasks: Sequence[PresetTask], folder: Path) -> Path | None:
     """Write the task files of a preset; None where all are the shipped ones."""
-    target, index = folder / paper.name, build_index()[0].tasks
-    for task in tasks:
-        if task.of not in index:
-            raise T2IBenchError(
-                f"The preset '{paper.name}' is of the task '{task.of}', which is not there."
-            )
-    changed = [task for task in tasks if task.name != task.of]
+    target, index = folder / paper.name, build_index()[0]
+    shipped = {base.id: base for base in index.select([task.of for task in tasks])}
+    changed = [task for task in tasks if task.set]
     for task in changed:
-        base = index[task.of]
-        data = dict(read_yaml(base.path).data)
+        base = shipped[task.of]
+        data = read_yaml(base.path).data
         data |= {
             "id": task.name,
             "title": f"{base.spec.title} (as published)",

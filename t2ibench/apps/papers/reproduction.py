@@ -2,93 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from t2ibench.apps.papers.differences import differences
-from t2ibench.apps.papers.exhibits import Draft
+from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.paper import Paper
-from t2ibench.apps.papers.run import Run
-from t2ibench.apps.papers.schema import ExhibitFile
-from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.reports.files import task_files
+from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
+from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import build_index
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FOLDER = "reproduce"  # of a run, for pages
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Exhibit:
-    """A table or a figure with our numbers.
-
-    Attributes:
-        name: Such as 'table-1'.
-        file: Its entry in the paper's data.
-        built: Its lines and figure.
-        complete: Whether every task that it needs has a score, and it could be built.
-        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
-    """
-
-    name: str
-    file: ExhibitFile
-    built: Draft
-    complete: bool
-    paths: Sequence[Path] = field(default=(), compare=False)
-
-    @property
-    def label(self) -> str:
-        """Such as 'Table 1'."""
-        kind, _, number = self.name.partition("-")
-        return self.file.label or f"{kind.capitalize()} {number}"
-
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return self.file.title
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader must know of it."""
-        return [*self.file.notes, *self.built.notes]
-
-    @property
-    def rows(self) -> list[dict[str, object]]:
-        """Its numbers with all of their digits, one record a row, all with the same keys.
-
-        Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
-        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
-        figure without a table: its points.
-        """
-        if self.built.lines:
-            table = comparison(self.built.lines, self.file.models)
-            return [dict(record) for record in table.records]
-        drawn = self.built.figure
-        if drawn is None:
-            return []
-        return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Its numbers as a data frame.
-
-        Returns:
-            `rows`, one a row.
-        """
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.rows)
-        return frame
-
-    def __repr__(self) -> str:
-        """Short, for a prompt or a notebook."""
-        lacking = "" if self.complete else ", lacks numbers"
-        return f"<{self.label}: {self.title}, {len(self.rows)} rows{lacking}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -175,11 +103,7 @@ def choose(
 
 
 def build(
-    paper: Paper,
-    results: Results,
-    folder: Path | None,
-    chosen: Sequence[str] | None = None,
-    files: Mapping[str, Path] | None = None,
+    paper: Paper, results: Results, folder: Path | None, chosen: Sequence[str] | None = None
 ) -> Reproduction:
     """A paper's tables and figures from what a run has measured."""
     entries = paper.file.exhibits
@@ -188,26 +112,25 @@ def build(
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
     index = build_index()[0] if any(entry.read for entry in entries.values()) else None
-    own, exhibits = Run(results, folder), []
+    images, exhibits = _images(folder), []
     for name, entry in entries.items():
-        used = (*entry.tasks, *entry.pools)
         read = {} if index is None else {of: index.tasks[of].spec for of in entry.read}
-        draft = Draft(
+        exhibit = Exhibit(
+            name,
             entry,
             paper.file,
-            own,
-            {of: there[of] for of in used if of in there},
-            read | {of: specs[ran[of]] for of in used if ran[of] in specs},
+            {of: there[of] for of in entry.tasks if of in there},
+            read | {of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
             ran,
-            files or {},
+            folder,
+            images,
         )
-        built = _built(paper.builders[name], draft)
-        complete = all(of in there and not there[of].reason for of in entry.tasks)
-        exhibits.append(Exhibit(name, entry, draft, built and complete))
+        built = _built(paper.builders[name], exhibit)
+        exhibit.complete = built and all(of in there and not there[of].reason for of in entry.tasks)
+        exhibits.append(exhibit)
 
     def differs(names: Sequence[str]) -> list[str]:
         needed = {task for name in names for task in entries[name].tasks}
-        needed |= {task for name in names for task in entries[name].pools if task in there}
         return differences(
             paper, results, {name: there.get(of) for of, name in ran.items() if of in needed}
         )
@@ -215,18 +138,25 @@ def build(
     return Reproduction(paper, results, exhibits, differs(list(entries)), differs(wanted), wanted)
 
 
-def _built(builder: Callable[[Draft], None], draft: Draft) -> bool:
+def _images(folder: Path | None) -> ImageStore | None:
+    """The images of a run; None where they are not at hand."""
+    try:
+        run = None if folder is None else open_run(folder)
+    except T2IBenchError:
+        return None
+    if run is None or run.record.generator is None:
+        return None
+    return ImageStore(run.database, run.record.generator.fingerprint)
+
+
+def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
     """Build an exhibit; whether it could be."""
     try:
-        builder(draft)
+        builder(exhibit)
     except T2IBenchError:
         raise
     except Exception as error:  # a defect of one exhibit must not lose the others
-        draft.lines, draft.figure, draft.strips = [], None, []
-        draft.notes = [f"It could not be built: {type(error).__name__}: {first_line(error)}."]
+        exhibit.lines, exhibit.figure, exhibit.strips = [], None, []
+        exhibit.remarks = [f"It could not be built: {type(error).__name__}: {first_line(error)}."]
         return False
-    for file in (*draft.entry.files, *draft.entry.without):
-        note = draft.entry.without.get(file) or draft.paper.files[file].without
-        if note is not None and note not in draft.notes and not draft.has(file):
-            draft.notes.append(note)
     return True

@@ -48,24 +48,6 @@ class Preset(Strict):
     tasks: tuple[PresetTask, ...] = Field(min_length=1)
 
 
-class GivenFile(Strict):
-    """What `--with NAME=FILE` can give: people's answers, or a run.
-
-    Attributes:
-        what: What it is and for which exhibits, for messages.
-        columns: Columns of people's answers.
-        optional: Columns that may be missing.
-        task: The preset's task that stands in for it where that was measured.
-        without: What its exhibits say where it is not given.
-    """
-
-    what: Line
-    columns: tuple[Identifier, ...] = ()
-    optional: tuple[Identifier, ...] = ()
-    task: Identifier | None = None
-    without: Text | None = None
-
-
 class ExhibitFile(Strict):
     """A table or a figure of the paper.
 
@@ -76,10 +58,7 @@ class ExhibitFile(Strict):
         kind: The function that builds it; by default the one with its name, such as 'table_1'.
         arguments: Arguments of that function.
         tasks: Shipped ids of the preset's tasks that it is built of.
-        pools: Further ones that wait for captions, used where these are given.
         read: Those whose files are enough: their words and prompts, without any measurement.
-        files: Names of the files that it says something about where they are not given.
-        without: What it says without a file, where that is not what the file says.
         models: Models with published values, in the order of the columns; none where the paper
             prints no number.
         published: Published values: model, then row, then score.
@@ -93,10 +72,7 @@ class ExhibitFile(Strict):
     kind: Identifier | None = None
     arguments: dict[str, Any] = Field(default_factory=dict)
     tasks: tuple[Identifier, ...] = ()
-    pools: tuple[Identifier, ...] = ()
     read: tuple[Identifier, ...] = ()
-    files: tuple[Identifier, ...] = ()
-    without: dict[Identifier, Text] = Field(default_factory=dict)
     models: tuple[Line, ...] = ()
     published: dict[str, dict[str, dict[str, Value]]] = Field(default_factory=dict)
     figure: Words | None = None
@@ -111,7 +87,6 @@ class PaperFile(Strict):
         citation: The full reference.
         preset: How the paper measured.
         differs: What differs from the paper whatever the model.
-        files: Name to what `--with` can give.
         exhibits: Tables and figures, named 'table-1' or 'figure-3'.
     """
 
@@ -119,7 +94,6 @@ class PaperFile(Strict):
     citation: Text
     preset: Preset
     differs: tuple[Text, ...] = ()
-    files: dict[Identifier, GivenFile] = Field(default_factory=dict)
     exhibits: dict[str, ExhibitFile]
 
     @field_validator("exhibits")

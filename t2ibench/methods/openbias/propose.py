@@ -186,8 +186,8 @@ class OpenBiasProposal:
         kept, dropped = merge(proposals, merging, overlap=args.overlap, support=args.support)
         nothing = T2IBenchError(
             f"No bias is left of {len(subjects)} captions.",
-            f"A bias needs {args.support} captions; lower --support, or give more captions. "
-            "The replies are kept.",
+            f"A bias needs {args.support} captions; lower --method-args support=…, or give more "
+            "captions. The replies are kept.",
         )
         return Proposed(
             body={
@@ -339,27 +339,22 @@ def bias_rows(
     biases: Sequence[MergedBias], per_bias: int, *, own: bool = True, seed: int = 0
 ) -> list[dict[str, Any]]:
     """The biases as a task file has them; classes the commonest first."""
-    rows: list[dict[str, Any]] = [
-        {
+    rows = []
+    for bias in biases:
+        captions = chosen_captions(bias.captions, per_bias, seed)
+        classes = sorted(bias.classes.items(), key=lambda item: (-item[1], item[0]))
+        row: dict[str, Any] = {
             "name": bias.name,
             "about": bias.about,
-            "classes": [
-                name
-                for name, _ in sorted(bias.classes.items(), key=lambda item: (-item[1], item[0]))
-            ],
+            "classes": [name for name, _ in classes],
             "question": bias.question,
-            "captions": chosen_captions(bias.captions, per_bias, seed),
+            "captions": captions,
         }
-        for bias in biases
-    ]
-    for row, bias in zip(rows, biases, strict=True):
-        further = {
-            caption: bias.asked[caption]
-            for caption in row["captions"]
-            if bias.asked.get(caption, row["question"]) != row["question"]
-        }
+        asked = {caption: bias.asked.get(caption, bias.question) for caption in captions}
+        further = {caption: text for caption, text in asked.items() if text != bias.question}
         if own and further:
             row["questions"] = further
+        rows.append(row)
     return rows
 
 

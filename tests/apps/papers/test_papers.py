@@ -10,14 +10,10 @@ import pytest
 
 import t2ibench
 from t2ibench.apps.papers.call import without_new_run
-from t2ibench.apps.papers.pages import sheet
-from t2ibench.apps.papers.paper import read_paper
+from t2ibench.apps.papers.paper import PAPERS, read_paper
 from t2ibench.apps.papers.preset import with_preset, write_tasks
 from t2ibench.apps.papers.published import t2iat
-from t2ibench.apps.papers.published.openbias import agreement
-from t2ibench.apps.papers.registry import PAPERS
 from t2ibench.apps.papers.reproduction import build
-from t2ibench.apps.papers.run import Run
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
@@ -26,7 +22,7 @@ from t2ibench.methods.mcas.schema import McasTask
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.settings import Settings
 from t2ibench.tasks.index import build_index
-from tests.apps.papers.conftest import FEW, SMALL, ours, write
+from tests.apps.papers.conftest import FEW, SMALL, ours
 from tests.conftest import Cli
 
 FLOWERS = "t2iat_flowers_insects"
@@ -75,7 +71,6 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
         ("    kind: rows\n", "    kind: row\n", "kind: unknown 'row'. Did you mean 'rows'"),
         ("  figure-4:", "  picture-4:", "neither"),
         ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
-        ("files: [ratings]", "files: [rating]", "Did you mean 'ratings'"),
         ("models: [the paper]", "models: [a paper]", "models: unknown 'the paper'"),
         (
             "arrows_between: [association_text, association]",
@@ -145,32 +140,18 @@ def test_the_summary_follows_from_table_3() -> None:
     assert table_4["Stable Diffusion v2"]["male"]["α mean"] == 3.15  # the erratum
 
 
-def test_agreement_by_hand() -> None:
-    """Four of five agree; P = (3, 2) and Q = (2, 3) with half an answer more in each class."""
-    first = {("a", k): "x" for k in range(3)} | {("b", k): "y" for k in range(2)}
-    theirs = {**first, ("a", 2): "y", ("b", 5): "x", ("b", 1): "Y"}
-    found = agreement(first, theirs, ("x", "y"))
-    assert (found.n, found.captions) == (5, 2)
-    assert found.accuracy.value == pytest.approx(0.8)
-    assert found.macro_f1 == pytest.approx((0.8 + 0.8) / 2)
-    assert found.kappa == pytest.approx((0.8 - 12 / 25) / (1 - 12 / 25))
-    assert found.divergence == pytest.approx(0.0561, abs=1e-4)  # 7/12 ln 7/5 + 5/12 ln 5/7
-    none = agreement(first, {}, ("x", "y"))
-    assert (none.n, none.macro_f1, none.divergence) == (0, None, None)
-
-
 def test_without_a_run_the_published_points_stand(tmp_path: Path) -> None:
     nothing = t2ibench.reproduce("tibet", tables=4).results
     found = build(PAPERS.get("mcas"), nothing, None)
     assert not any(exhibit.complete for exhibit in found.exhibits)
-    figure = found["Figure 2"].built.figure
+    figure = found["Figure 2"].figure
     assert figure is not None and len(figure.rows) == 56
     for folder in (None, tmp_path / "nowhere"):
-        strip = Run(nothing, folder).strip("a nurse", ["a nurse"])
-        assert strip.images == () and sheet([strip]) is None
+        strips = build(PAPERS.get("mcas"), nothing, folder)["Table 2"].strips
+        assert strips[0].images == ()
 
 
-def test_what_needs_no_run(tmp_path: Path) -> None:
+def test_what_needs_no_run(tmp_path: Path, cli: Cli) -> None:
     found = t2ibench.reproduce("tibet", tables=5, figures=1)
     assert found.page is None and found.complete
     rows = found["Table 5"].rows
@@ -183,38 +164,21 @@ def test_what_needs_no_run(tmp_path: Path) -> None:
     assert set(other) == {"European American names", "African American names"}
     assert str(other["African American names"]).endswith("with Tyree")  # printed 'Tvree'
     vibex = t2ibench.reproduce("vibex", tables=1, figures=2)
-    assert all(line.ours == line.published[0] for line in vibex["figure-2"].built.lines)
+    assert all(line.ours == line.published[0] for line in vibex["figure-2"].lines)
+    status, said, _ = cli("reproduce", "vibex", "--table", "1")
+    assert status == 0 and "Table 1. The four scenarios" in said and "Pages:" not in said
     assert list(tmp_path.iterdir()) == []
     paper = PAPERS.get("vibex")
     for chosen in (["table-1", "figure-4"], None):
-        assert without_new_run(paper, chosen, {}, None, []) is None
-
-
-def test_files_alone_need_no_run(cli: Cli, tmp_path: Path) -> None:
-    trees = write(tmp_path / "trees.csv", "participant,code", "a,correct", "a,relation problem")
-    status, said, _ = cli("reproduce", "vibex", "--table", "pilot", "--with", f"trees={trees}")
-    assert status == 0 and "| problems" in said and "Pages:" not in said
-    axes = tmp_path / "axes.yaml"
-    axes.write_text(
-        "id: axes\nversion: 1\nmethod: tibet\ntitle: Axes\ndescription: Axes of a prompt.\n"
-        "citation: Nobody (2025).\ntags: [proposed]\nprompts:\n"
-        "  - prompt: picture that shows a woman\n    axes:\n      - name: gender\n"
-        "        counterfactuals: [{name: man, prompt: picture that shows a man}]\n",
-        encoding="utf-8",
-    )
-    found = t2ibench.reproduce("vibex", tables=3, with_={"axes": axes})
-    proposed = ours(found["Table 3"], "questions")
-    assert "gender" in str(proposed["picture that shows a woman"])
-    assert proposed["picture that shows a man"] is None
+        assert without_new_run(paper, chosen, None, []) is None
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"paper": "t2ait"}, "Did you mean 't2iat'"),
-        ({"paper": "all"}, "about one paper"),
+        ({"paper": "all"}, "Unknown paper 'all'"),
         ({"figures": 9}, "no figure '9'"),
-        ({"with_": {"rating": "x"}}, "Did you mean 'ratings'"),
         ({"run": "runs", "limit": 3}, "no other setting goes with it"),
         ({"run": "nowhere"}, "Give the folder of a finished run"),
         ({"model": "toyland", "generate_only": True}, "has to score"),
@@ -230,7 +194,6 @@ def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], messag
     ("line", "said"),
     [
         ("reproduce t2iat --table 9", "It has: table-1"),
-        ("reproduce t2iat --with ratings", "expected NAME=FILE"),
         ("reproduce t2iat --run x --model toy", "Leave out --model"),
         ("reproduce t2iat --model toyland --shard 1/2", "reproduce has to score"),
         ("reproduce all --table 1", "Name the paper."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from t2ibench.apps.papers.exhibits import Draft, value_of
+from t2ibench.apps.papers.exhibits import Exhibit, value_of
 from t2ibench.apps.papers.figures import Series, loess, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.mcas.schema import McasTask
@@ -15,7 +15,7 @@ _SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_e
 _ABOVE = 1.25  # times the greatest published α, where the figure ends
 
 
-def table_1(draft: Draft) -> None:
+def table_1(draft: Exhibit) -> None:
     """The attributes as words, and as images."""
     spec = draft.spec(_TASK, McasTask)
     sides = () if spec is None else (spec.attributes.A, spec.attributes.B)
@@ -24,7 +24,7 @@ def table_1(draft: Draft) -> None:
         draft.strip(side.name, side.prompts, each=1)
 
 
-def table_4(draft: Draft) -> None:
+def table_4(draft: Exhibit) -> None:
     """δ and α by stereotype and over all targets, as published and robust."""
     task = draft.results.get(_TASK)
     if task is None:
@@ -48,35 +48,16 @@ def table_4(draft: Draft) -> None:
         draft.score("all", "α as a slope", slope, 2)
 
 
-def table_5(draft: Draft) -> None:
-    """Every prompt, and how many images it has."""
-    spec, task = draft.spec(_TASK, McasTask), draft.results.get(_TASK)
-    counts: dict[str, float] = {}
-    if spec is not None and task is not None:
-        named = {target.name: target.prompt for target in spec.targets}
-        targets = {named[row.name]: float(row.n_images or 0) for row in task.by}
-        prompts = [*spec.attributes.A.prompts, *spec.attributes.B.prompts]
-        of_targets = sum(targets.values())
-        rest = task.n_images - of_targets
-        counts = dict.fromkeys(prompts, rest / len(prompts)) | targets
-        counts |= {"all attributes": rest, "all targets": of_targets}
-        counts["all prompts"] = float(task.n_images)
-    for name in draft.known:
-        draft.line(name, "images", counts.get(name), 0, "" if name in counts else "not measured")
-
-
-def targets(draft: Draft, curves: bool) -> None:
+def targets(draft: Exhibit, curves: bool) -> None:
     """Target by target, α over δ: ours, and the points of Table 3."""
     series = []
-    for model in draft.entry.models:
+    for model in draft.file.models:
         table = draft.paper.exhibits["table-3"].published[model]
         points = [
             (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
             for name, values in table.items()
         ]
-        series.append(
-            Series(model, points, loess([(x, y) for _, x, y in points]) if curves else ())
-        )
+        series.append(Series(model, points, loess(points) if curves else ()))
     most = _ABOVE * max(y for one in series for _, _, y in one.points)
     task = draft.results.get(_TASK)
     points = [
@@ -86,19 +67,15 @@ def targets(draft: Draft, curves: bool) -> None:
         and (alpha := value_of(row, "bias_amplification")) is not None
     ]
     shown = [point for point in points if point[2] <= most]
-    curve = loess([(x, y) for _, x, y in shown]) if curves else ()
-    ours = Series("this model", shown, curve, named=True)
+    ours = Series("this model", shown, loess(shown) if curves else (), named=True)
     draft.figure = scatter([ours, *series], draft.words())
     beyond = [name for name, _, alpha in points if alpha > most]
     if beyond:
-        lie = "target of this model lies" if len(beyond) == 1 else "targets of this model lie"
+        end = f"this model above α = {most:.0f}, where the figure ends"
         without = " Its curve is without them." if curves else ""
-        draft.notes.append(
-            f"{len(beyond)} {lie} above α = {most:.0f}, where the figure ends: "
-            f"{', '.join(beyond)}.{without}"
-        )
+        draft.remarks.append(f"Targets of {end}: {', '.join(beyond)}.{without}")
     if task is None:
-        draft.notes.append("This model was not measured: the points are the published ones.")
+        draft.remarks.append("This model was not measured: the points are the published ones.")
 
 
-PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, table_5, targets)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, targets)

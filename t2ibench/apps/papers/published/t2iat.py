@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from t2ibench.apps.papers.exhibits import Draft, score_of, value_of
+from t2ibench.apps.papers.exhibits import Exhibit, score_of, value_of
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.tables import Line
-from t2ibench.errors import T2IBenchError
 from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.results.schema import Score
@@ -18,9 +17,9 @@ from t2ibench.stats.correlation import kendall_tau
 _ALL = "all concepts"
 
 
-def table_1(draft: Draft) -> None:
+def table_1(draft: Exhibit) -> None:
     """Eight association tests: S, p and d, with the project's own headline below."""
-    for name in draft.entry.tasks:
+    for name in draft.file.tasks:
         task = draft.results.get(name)
         if task is None:
             draft.line(name, "S", None, note="not measured")
@@ -28,61 +27,42 @@ def table_1(draft: Draft) -> None:
         row = task.title.removeprefix("T2IAT: ").removesuffix(" (as published)")
         blocks = {str(block["model"]): block["scores"] for block in task.published}
         association = score_of(task, "differential_association") or Score()
-        ours = {"differential_association": association.value, "p_value": association.p}
-        ours["effect_size"] = value_of(task, "effect_size")
-        for symbol, (score, value) in zip("Spd", ours.items(), strict=True):
-            known = tuple(blocks.get(model, {}).get(score) for model in draft.entry.models)
+        for symbol, score, value in (
+            ("S", "differential_association", association.value),
+            ("p", "p_value", association.p),
+            ("d", "effect_size", value_of(task, "effect_size")),
+        ):
+            known = tuple(blocks.get(model, {}).get(score) for model in draft.file.models)
             draft.lines.append(Line(row, symbol, value, known, note=task.reason or ""))
         draft.score(row, "lean", task.headline, note=task.inconclusive or "")
 
 
-def table_2(draft: Draft) -> None:
+def table_2(draft: Exhibit) -> None:
     """People's ratings of eight concepts, and their rank correlation with association scores."""
     concepts = {
-        concept.name: (name, side, spec.attributes.A.name.removesuffix(" words"))
+        concept.name: value_of(draft.results.get(name), f"association_of_{side}")
         for name, spec in draft.specs.items()
         if isinstance(spec, T2iatTask)
-        for side, concept in (("X", spec.concepts.X), ("Y", spec.concepts.Y))
+        for side, concept in (("x", spec.concepts.X), ("y", spec.concepts.Y))
     }
-    given = "ratings" in draft.files
-    ratings = people_ratings(draft, {name: first for name, (_, _, first) in concepts.items()})
-    asc, theirs = [], []
-    for name, (task, side, _) in concepts.items():
-        ours = value_of(draft.results.get(task), f"association_of_{side.lower()}")
-        draft.line(name, "rating", ratings.get(name), 2)
+    asc, ratings = [], []
+    for name, ours in concepts.items():
+        draft.line(name, "rating")
         draft.line(name, "asc", ours, 4)
-        rating = ratings.get(name) if given else draft.known.get(name, {}).get("rating")
+        rating = draft.known.get(name, {}).get("rating")
         if ours is not None and isinstance(rating, float):
             asc.append(ours)
-            theirs.append(rating)
+            ratings.append(rating)
     score = "Kendall's tau"
     if len(asc) < 2:
         draft.line(_ALL, score, None, 2, "too few concepts")
         return
-    found = kendall_tau(asc, theirs)
+    found = kendall_tau(asc, ratings)
     tau, low, high = (x if math.isfinite(x) else None for x in (found.tau, found.low, found.high))
     draft.line(_ALL, score, tau, 2, f"p = {found.p:.3f}", (low, high))
 
 
-def people_ratings(draft: Draft, positive: dict[str, str]) -> dict[str, float]:
-    """Each concept's share of images that people call nearer to the first attribute."""
-    found: dict[str, list[float]] = {}
-    for said in draft.answers("ratings"):
-        concept = said.one_of("concept", list(positive))
-        if said["rating"]:
-            value = said.number("rating", 0, 1)
-        elif said["answer"]:
-            value = float(said["answer"].casefold() == positive[concept].casefold())
-        else:
-            raise T2IBenchError(
-                f"{said.where} has neither a rating nor an answer.",
-                "Columns: concept and rating (a share from 0 to 1), or concept and answer.",
-            )
-        found.setdefault(concept, []).append(value)
-    return {name: math.fsum(values) / len(values) for name, values in found.items()}
-
-
-def table_3(draft: Draft) -> None:
+def table_3(draft: Exhibit) -> None:
     """The words of every concept and attribute."""
     ours: dict[str, tuple[str, ...]] = {}
     for spec in draft.specs.values():
@@ -92,9 +72,9 @@ def table_3(draft: Draft) -> None:
     draft.word_lists(ours)
 
 
-def figure_2(draft: Draft) -> None:
+def figure_2(draft: Exhibit) -> None:
     """Images of science and arts, career and family: neutral ones, and those of each gender."""
-    for name in draft.entry.tasks:
+    for name in draft.file.tasks:
         spec = draft.spec(name, T2iatTask)
         if spec is None:
             continue

@@ -7,27 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.papers.exhibits import Draft, row_of, score_of, value_of, which_side
-from t2ibench.apps.papers.figures import Arrow, Series, arrows, by_head, distributions, scatter
+from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
+from t2ibench.apps.papers.figures import Arrow, Series, arrows, distributions, scatter
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.apps.papers.people import share_of
-from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Tree
-from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.tibet.schema import TibetTask, questions_of
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
-from t2ibench.tasks.loader import library_for, load_file
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
 _VALIDATION, _FIGURES = "vibex_validation", "vibex_figures_gender"
 _PAIR = ("woman", "traditional clothing")
 _GRAY, _CONCEPT = "gray hair", "the concept"
-_CODES = ("correct", "concept problem", "relation problem")
-_SIDES = {"female": "women", "male": "men"}
 
 
-def _anchors(draft: Draft, task: str) -> dict[str, str]:
+def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
     """Prompt to name, of the anchors of a task."""
     spec = draft.spec(task, VibexTask)
     return {} if spec is None else {anchor.prompt: anchor.name for anchor in spec.anchors}
@@ -40,27 +33,27 @@ def _side(row: Row | None, anchors: Sequence[str]) -> str | None:
     return max(anchors, key=lambda name: value_of(row, f"probability:{name}") or 0.0)
 
 
-def _lean_line(draft: Draft, name: str, row: Row) -> None:
+def _lean_line(draft: Exhibit, name: str, row: Row) -> None:
     """The lean of an inverse query; without one, why there is none."""
     reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
     why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
     draft.score(name, "lean", row.scores.get("lean"), 2, why)
 
 
-def table_1(draft: Draft) -> None:
+def table_1(draft: Exhibit) -> None:
     """The prompts of the anchors of the four scenarios."""
-    for name in draft.entry.read:
+    for name in draft.file.read:
         for score, prompt in zip(("anchor 1", "anchor 2"), _anchors(draft, name), strict=False):
             draft.line(name.removeprefix("vibex_"), score, prompt)
 
 
-def figure_2(draft: Draft, tree: Tree, branches: dict[str, tuple[str, ...]]) -> None:
+def figure_2(draft: Exhibit, tree: Tree, branches: dict[str, tuple[str, ...]]) -> None:
     """Texts of a prompting tree, by what is chosen in it."""
     for row, chosen in branches.items():
         draft.line(row, "text", tree.text(chosen))
 
 
-def table_2(draft: Draft) -> None:
+def table_2(draft: Exhibit) -> None:
     """The tendency of every concept that experts found, and whether it leans here."""
     for name, known in draft.known.items():
         task = draft.results.get(f"vibex_{known['scenario']}")
@@ -98,80 +91,23 @@ def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, 
     return next((row for row in details.get(kind) or [] if row["concept"] == concept), {})
 
 
-def proposed_axes(draft: Draft) -> None:
-    """The axes that TIBET proposes for the anchors' prompts."""
-    file, ours = draft.files.get("axes"), {}
-    if file is not None:
-        if not file.is_file():
-            raise T2IBenchError(f"No such file: '{file}'.", "Check --with axes=FILE.")
-        task, problems = load_file(file, file.parent, library_for([file.parent]))
-        if task is None or not isinstance(task.spec, TibetTask):
-            why = next((str(one) for one in problems if not one.warning), f"{file} is no such task")
-            raise T2IBenchError(why, "Give a task that `t2ibench propose tibet` wrote.")
-        for target in task.spec.prompts:
-            questions = (questions_of(axis)[0] for axis in target.axes)
-            ours[target.prompt.casefold()] = " ".join(questions)
-    for prompt in draft.known:
-        draft.line(prompt, "questions", ours.get(prompt.casefold()))
-
-
-def pilot_study(draft: Draft) -> None:
-    """How many texts of prompting trees make sense."""
-    rows = [(said, said.one_of("code", _CODES)) for said in draft.answers("trees")]
-    kept = [code for said, code in rows if not (said["outlier"] and said.yes("outlier"))]
-    for name, count in (
-        ("participants", len({said["participant"] for said, _ in rows})),
-        ("texts", len(rows)),
-        ("problems", sum(code != "correct" for _, code in rows)),
-    ):
-        draft.line("all participants", name, float(count) if rows else None, 0)
-    for code in _CODES:
-        draft.line("without outliers", code, kept.count(code) / len(kept) if kept else None)
-
-
-def table_b(draft: Draft) -> None:
-    """D of a beard and of a person, of photographs and of generated images."""
-    for scenario, concept in (("gender", "beard"), ("race", "person")):
-        task = f"vibex_figures_{scenario}"
-        for kind, found in (
-            ("photographs", draft.beside("photographs", task)),
-            ("generated", draft.results.get(task)),
-        ):
-            score = score_of(row_of(found, concept, "forward"), "kolmogorov_smirnov_distance")
-            draft.score(f"{concept}, {scenario}", f"D, {kind}", score)
-            p = None if score is None else score.p
-            draft.line(f"{concept}, {scenario}", f"p, {kind}", p)
-
-
-def figure_3(draft: Draft) -> None:
-    """Concepts between two anchors, of generated images and of photographs."""
+def figure_3(draft: Exhibit) -> None:
+    """Concepts between two anchors."""
     anchors = [*_anchors(draft, RACE).values()]
-    beside = draft.beside("photographs", RACE)
     drawn: list[Arrow] = []
     for name in draft.known:
-        row, other = draft.row(RACE, name, "forward"), row_of(beside, name, "forward")
+        row = draft.row(RACE, name, "forward")
         draft.line(name, "side", _side(row, anchors))
         if row is not None:
-            probability = row.scores.get("probability_difference")
-            draft.score(name, "probability difference", probability, 4)
+            draft.score(name, "probability difference", row.scores.get("probability_difference"), 4)
             draft.score(name, "beyond words", row.scores.get("beyond_words"), 4)
-        draft.line(name, "side, photographs", _side(other, anchors))
-        if other is not None:
-            draft.score(name, "beyond words, photographs", other.scores.get("beyond_words"), 4)
-        if row is not None:
-            tail = 0.0 if other is None else _hundredths(other, anchors)
-            drawn.append((name, tail, _hundredths(row, anchors)))
+            first, second = (value_of(row, f"probability:{one}") or 0.0 for one in anchors)
+            drawn.append((name, 0.0, 100.0 * (first - second)))
     words = draft.words(x=anchors[1], y=anchors[0]) if anchors else draft.words()
     draft.figure = arrows(drawn, words)
 
 
-def _hundredths(row: Row, anchors: Sequence[str]) -> float:
-    """P(c_1 | t) less P(c_2 | t), in hundredths."""
-    first, second = (value_of(row, f"probability:{name}") or 0.0 for name in anchors)
-    return 100.0 * (first - second)
-
-
-def strip_plots(draft: Draft, task: str, concepts: tuple[str, ...] = ()) -> None:
+def strip_plots(draft: Exhibit, task: str, concepts: tuple[str, ...] = ()) -> None:
     """The similarity of every anchor image to concepts."""
     anchors = _anchors(draft, task)
     samples = draft.samples(task)
@@ -197,7 +133,7 @@ def strip_plots(draft: Draft, task: str, concepts: tuple[str, ...] = ()) -> None
     draft.figure = distributions(groups, draft.words())
 
 
-def wordings(draft: Draft, task: str, text: str, malformed: str) -> None:
+def wordings(draft: Exhibit, task: str, text: str, malformed: str) -> None:
     """A text and its malformed form: does a mistake change what a query finds?"""
     names = (text, malformed)
     strip_plots(draft, task, names)
@@ -212,7 +148,7 @@ def wordings(draft: Draft, task: str, text: str, malformed: str) -> None:
     draft.line(malformed, "separation", said)
 
 
-def figure_5(draft: Draft) -> None:
+def figure_5(draft: Exhibit) -> None:
     """Two concepts at once."""
     row = draft.row(LOCATION, " & ".join(_PAIR), "intersection")
     anchors = _anchors(draft, LOCATION)
@@ -237,7 +173,7 @@ def figure_5(draft: Draft) -> None:
     draft.figure = scatter(series, draft.words())
 
 
-def figure_6(draft: Draft) -> None:
+def figure_6(draft: Exhibit) -> None:
     """An inverse query: the concept's own images between the anchors."""
     named = _anchors(draft, _FIGURES)
     anchors = [*named.values()]
@@ -263,48 +199,33 @@ def figure_6(draft: Draft) -> None:
     draft.figure = scatter([Series(name, some) for name, some in points.items()], words)
 
 
-def figure_14(draft: Draft) -> None:
+def figure_14(draft: Exhibit) -> None:
     """Which gender images of each concept show, and whether that confirms what experts found."""
-    spec, validation = draft.spec(GENDER, VibexTask), draft.spec(_VALIDATION, OpenBiasTask)
+    spec = draft.spec(GENDER, VibexTask)
     concepts = () if spec is None else spec.concepts
-    prompts = {concept.name: concept.prompt for concept in concepts if concept.tendency}
-    shares: dict[str, tuple[float, float | None, float | None, int]] = {}  # of women, its interval
-    if "fairface" in draft.files:
-        hits: dict[str, list[float]] = {}
-        for said in draft.answers("fairface"):
-            name, answer = said.one_of("concept", list(prompts)), said["answer"].casefold()
-            if answer in _SIDES:
-                hits.setdefault(name, []).append(float(answer == "female"))
-        if not hits:
-            answers = " or ".join(_SIDES)
-            raise T2IBenchError(f"{draft.files['fairface']} has no answer that is {answers}.")
-        shares = {name: (*share_of(seen), len(seen)) for name, seen in hits.items()}
-    elif validation is not None:
-        for name, prompt in prompts.items():
-            row = draft.row(_VALIDATION, prompt)
-            score = None if row is None else row.scores.get("share:female")
-            if row is not None and score is not None and score.value is not None:
-                shares[name] = (score.value, score.ci_low, score.ci_high, row.n_images or 0)
     tendencies = next(iter(draft.paper.exhibits["table-2"].published.values()))
     drawn: list[Arrow] = []
-    for name in prompts:
-        if name not in shares:
+    for concept in concepts:
+        if not concept.tendency:
+            continue
+        name, row = concept.name, draft.row(_VALIDATION, concept.prompt)
+        share = None if row is None else row.scores.get("share:female")
+        if row is None or share is None or share.value is None:
             draft.line(name, "confirmed", None, note="no answers")
             continue
-        value, low, high, n = shares[name]
-        side, expected = which_side(low, high, "men", "women", 0.5), tendencies[name]["tendency"]
-        draft.line(name, "share of women", value, 2, f"{n} images", (low, high))
+        ends = (share.ci_low, share.ci_high)
+        side, expected = which_side(*ends, "men", "women", 0.5), tendencies[name]["tendency"]
+        draft.line(name, "share of women", share.value, 2, f"{row.n_images or 0} images", ends)
         draft.line(name, "side", side)
         if expected != "balanced":
             clear = side not in {"cannot tell", "not clear"}
             confirmed = "yes" if side == expected else "no"
             draft.line(name, "confirmed", confirmed if clear else side)
-        drawn.append((name, 0.0, 1 - 2 * value))
-    draft.figure = arrows(by_head(drawn), draft.words())
+        drawn.append((name, 0.0, 1 - 2 * share.value))
+    draft.figure = arrows(drawn, draft.words())
 
 
 PAPER = read_paper(
     Path(__file__).with_suffix(".yaml"),
-    *(table_1, table_2, proposed_axes, pilot_study, table_b, figure_2, figure_3, strip_plots),
-    *(wordings, figure_5, figure_6, figure_14),
+    *(table_1, table_2, figure_2, figure_3, strip_plots, wordings, figure_5, figure_6, figure_14),
 )

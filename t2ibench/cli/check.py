@@ -1,0 +1,107 @@
+"""`t2ibench check adapter|judge|agreement`: what a run will rely on."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli import check_adapter, check_judge
+from t2ibench.cli.usage import add_device, add_flag
+from t2ibench.cli.values import not_negative, positive
+from t2ibench.errors import T2IBenchError
+
+if TYPE_CHECKING:
+    from t2ibench.results.method_agreement import Measure
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    check = verbs.add_parser(
+        "check",
+        help="test an adapter of your own, how often a judge is right, or whether methods agree",
+        description="Test what a run will rely on, before it spends hours on it.",
+    )
+    actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
+    _add_adapter(actions)
+    _add_judge(actions)
+    action = actions.add_parser(
+        "agreement",
+        help="whether methods, encoders, judges and people agree on the same items",
+        description="How far two methods agree on an attribute of the same items, such as the "
+        "gender of occupations: rank and linear correlations with intervals, without noise, beside "
+        "those of other attributes, and the items that they see most differently.",
+    )
+    add_flag(action, "runs RUN", "runs of one model, read in several ways", nargs="+")
+    add_flag(action, "--format F", "md, latex, csv or a plug-in's", default="md")
+    action.set_defaults(handler=run_agreement)
+
+
+def _add_adapter(actions: Any) -> None:
+    action = actions.add_parser(
+        "adapter",
+        help="test a generator, encoder, judge or rewriter of your own",
+        description="Test a generator, encoder, judge or rewriter against its contract and print "
+        "what it violates, one line each; exit 1 if anything.",
+    )
+    add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
+    kinds = ["generator", "encoder", "judge", "rewriter"]
+    add_flag(action, "--kind", "by default that of the name", choices=kinds)
+    add_flag(action, "--model-args k=v,…", "its arguments")
+    add_flag(action, "--other-args k=v,…", "arguments that must change the fingerprint")
+    add_flag(action, "--prompt P", "try these prompts or texts; repeatable", action="append")
+    add_device(action)
+    action.set_defaults(handler=check_adapter.run)
+
+
+def _add_judge(actions: Any) -> None:
+    action = actions.add_parser(
+        "judge",
+        help="a judge's errors where people have labelled images, and whether to use it",
+        description="Ask a judge about images that people have labelled: how often it is right and "
+        "how often it abstains, class by class and by the groups of other labels, what its errors "
+        "make of a share, and a verdict: use, use corrected, do not use. Without images of your "
+        "own it is asked about drawn ones whose answers are known.",
+    )
+    add_flag(action, "spec SPEC", "as --judge takes it")
+    add_flag(action, "--judge-args k=v,…", "its arguments", default="")
+    add_flag(action, "--images DIR", "folders of images, as folder: reads them", nargs="+")
+    add_flag(
+        action,
+        "--labels FILE",
+        "people's labels, in each folder: a CSV with 'file' and a column an attribute "
+        "(people.csv); without --images, a filled sheet.csv of `t2ibench label export`",
+    )
+    add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
+    add_flag(action, "--drawn N", "drawn images (40)", type=positive, default=40)
+    add_flag(action, "--seed N", "of the images", type=not_negative, default=0)
+    add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
+    add_device(action)
+    action.set_defaults(handler=check_judge.run)
+
+
+def run_agreement(arguments: argparse.Namespace) -> int:
+    """Print how far methods, encoders, judges or people agree on the same items."""
+    from t2ibench.reports.files import task_files
+    from t2ibench.reports.method_agreement import agreement_table
+    from t2ibench.reports.writers import WRITERS, render
+    from t2ibench.results.files import read_results
+    from t2ibench.results.method_agreement import NOTHING, agreements, measures
+    from t2ibench.results.paired import read_paired
+
+    WRITERS.get(arguments.format)  # before any file is read
+    found: list[Measure] = []
+    models: dict[str | None, Path] = {}
+    for path in map(Path, arguments.runs):
+        results = read_results(path)
+        models.setdefault(results.model.fingerprint, path)
+        found += measures(results, task_files(results, path), read_paired(path))
+    if len(models) > 1:
+        first, second, *_ = models.values()
+        raise T2IBenchError(
+            f"{first} and {second} are of different images.",
+            "Give runs of one model, read in several ways; `t2ibench compare` is for two models.",
+        )
+    pairs = agreements(found)
+    print(render(arguments.format, agreement_table(pairs)) if pairs else f"{NOTHING}\n", end="")
+    return 0
