@@ -13,7 +13,6 @@ from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
@@ -35,26 +34,17 @@ class Size:
         images: Images of the prompts that have most.
         prompts: Distinct prompts.
         total: Images in all.
-        concepts: Concepts that all images are asked about; 0 where only prompts can be added.
     """
 
     images: int
     prompts: int
     total: int
-    concepts: int = 0
-
-    @property
-    def units(self) -> int:
-        """What a larger design has more of beside images."""
-        return self.concepts or self.prompts
 
     @classmethod
-    def of(cls, task: BaseTask, needed: Needs) -> Size:
+    def of(cls, needed: Needs) -> Size:
         """The size of a task."""
         counts = needed.images_by_prompt
-        asked = task.concepts if isinstance(task, VibexTask) else []
-        concepts = sum(concept.query == "forward" for concept in asked)
-        return cls(max(counts.values(), default=0), len(counts), sum(counts.values()), concepts)
+        return cls(max(counts.values(), default=0), len(counts), sum(counts.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +105,7 @@ def pilot_of(
     needed = needs(task, Settings.of(result.settings))
     if not needed.prompts:
         return None
-    headline, size = stored_headline(result, parts), Size.of(task, needed)
+    headline, size = stored_headline(result, parts), Size.of(needed)
     strata, level = frozenset(needed.images_by_prompt), result.settings.level
     return Pilot(
         task.id,
@@ -169,18 +159,18 @@ def simulated_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
                     f"Nothing is known of the variance of '{task.spec.method}' tasks.",
                     "Give a run folder: t2ibench power RUN.",
                 )
-            found.append(_simulated_pilot(task.spec, known, needed, settings.level))
+            found.append(_simulated_pilot(task.id, known, needed, settings.level))
     if not found:
         raise T2IBenchError("These tasks need no images.")
     return found
 
 
-def _simulated_pilot(task: BaseTask, known: dict[str, Any], needed: Needs, level: float) -> Pilot:
+def _simulated_pilot(task: str, known: dict[str, Any], needed: Needs, level: float) -> Pilot:
     return Pilot(
-        task.id,
+        task,
         known["question"],
         lambda question: stored_forecaster(known["forecasters"][question], level),
         Size(**known["size"]),
-        Size.of(task, needed),
+        Size.of(needed),
         "toyland's drawings, not any model",
     )

@@ -30,7 +30,7 @@ _DATA_SETS = 5
 
 def pilot(task: BaseTask) -> dict[str, Any] | None:
     """What `t2ibench power` knows of a task; None where it has no images, or toyland no lean."""
-    settings = Settings(n_permutations=10_000, n_bootstrap=50)
+    settings = Settings(n_permutations=500, n_bootstrap=50)
     needed = needs(task, settings)
     headlines = []
     for seed in range(_DATA_SETS) if needed.prompts else ():
@@ -46,7 +46,7 @@ def pilot(task: BaseTask) -> dict[str, Any] | None:
     strata, level = needed.images_by_prompt, settings.level
     return {
         "method": task.method,
-        "size": asdict(Size.of(task, needed)),
+        "size": asdict(Size.of(needed)),
         "question": headline.question,
         "forecasters": {name: _forecaster(headline, name, strata, level) for name in QUESTIONS},
     }

@@ -23,7 +23,7 @@ from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import fieller
 
 _NOTHING = 1e-30  # of a mean square that is none
-HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
+_HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
 ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
 
 
@@ -229,7 +229,7 @@ def _prompt_population(
     beyond = n_draws - int(np.searchsorted(settled(ratios), settled(ratio), side="left"))
     p = (1 + beyond) / (n_draws + 1)
     upper = max(1, int((1 - level) * (n_draws + 1)))
-    lower = max(1, int((1 - level) / HIGH_END * (n_draws + 1)))
+    lower = max(1, int((1 - level) / _HIGH_END * (n_draws + 1)))
     least, most = float(ratios[lower - 1]), float(ratios[-upper])
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0
