@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 import struct
 import zlib
@@ -190,7 +191,7 @@ def test_every_file_is_read_or_named(run: tuple[Path, str]) -> None:
     assert counts in errors
     said = dict(line.partition(": ")[::2] for line in errors.splitlines() if "): " in line)
     for kind, files in REMARKS.items():
-        assert set(said[f"{kind} ({len(files)})"].rstrip(".").split(", ")) == files
+        assert set(re.split(", | and ", said[f"{kind} ({len(files)})"].rstrip("."))) == files
     # Names on disk are those of the contents, so that whatever opens a file by its name can.
     suffixes = {
         name: Path((images.get(f"picture {number}", 0) or attempt).file or "").suffix
