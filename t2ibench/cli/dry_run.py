@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,7 @@ from t2ibench.models.devices import choose_device
 from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.published import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
-from t2ibench.pipeline.budget import Budget, pilot_of
-from t2ibench.pipeline.plan import Plan, images_at
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration
 from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
@@ -30,13 +29,12 @@ if TYPE_CHECKING:
 _PNG_BYTES = 1.5  # of a pixel of a photograph
 _MANY = 20  # tasks, beyond which groups are shown
 _ROWS = 25
-_LIST = 60  # characters of a list of tasks that fit
 _NUMBERS = 47  # columns beside the name
 _COUNT = 9  # of them that count tasks
-_LONG = 7200.0  # seconds, from which a budget is proposed
+_LONG = 7200.0  # seconds, from which fewer images are proposed
 
 
-def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False) -> None:
+def show(prepared: Prepared, verbose: bool = False) -> None:
     """Print the plan and what is left to do, the totals last."""
     plan = prepared.plan
     waiting: dict[str, int] = {}
@@ -54,9 +52,8 @@ def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False
                 waiting[request.prompt] = waiting.get(request.prompt, 0) + 1
     if verbose:
         _prompts(prepared, waiting)
-    pilot = pilot_of(plan, budget) if budget else {}
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
-    _table(plan, left, pilot, width, verbose)
+    _table(plan, left, width, verbose)
     todo, texts = sum(waiting.values()), len(plan.texts_for(True))
     lines = [*_heading(prepared), *_asked(prepared, left), *_room(prepared, todo)]
     if removed:
@@ -70,7 +67,7 @@ def show(prepared: Prepared, budget: Budget | None = None, verbose: bool = False
         f"{todo:,} have to be generated; {texts:,} texts, {plan.n_questions:,} answers of each "
         "judge."
     )
-    lines += _estimate(prepared, todo, budget, pilot)
+    lines += _estimate(prepared, todo)
     for line in lines:
         print(textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False))
 
@@ -86,9 +83,7 @@ def _prompts(prepared: Prepared, waiting: Mapping[str, int]) -> None:
     print()
 
 
-def _table(
-    plan: Plan, left: Sequence[ImageRequest], pilot: Mapping[str, float], width: int, verbose: bool
-) -> None:
+def _table(plan: Plan, left: Sequence[ImageRequest], width: int, verbose: bool) -> None:
     """A row a task, or a group of tasks where there are many."""
     rows, every = [], parts(plan, verbose)
     by_task = len(every) == len(plan.tasks)
@@ -102,11 +97,11 @@ def _table(
         todo = sum(request.index < counts.get(request.prompt, 0) for request in left)
         asked = [need for one in needed for need in (*one.questions, *one.checks)]
         answers = sum(need.images for need in asked)
-        cells = [len(counts), sum(counts.values()), images_at(part, pilot) if pilot else todo]
+        cells = [len(counts), sum(counts.values()), todo]
         cut = name if len(name) <= longest else f"{name[: longest - 1]}."
         rows.append([cut, *([] if by_task else [len(part.tasks)]), *cells, answers])
     headers = ["Task"] if by_task else ["", "Tasks"]
-    headers += ["Prompts", "Images", "Pilot" if pilot else "To generate", "Answers"]
+    headers += ["Prompts", "Images", "To generate", "Answers"]
     shown = rows if verbose else rows[:_ROWS]
     print(tabulate(shown, headers=headers, tablefmt="simple", intfmt=","))
     if len(shown) < len(rows):
@@ -149,56 +144,16 @@ def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
     return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
-def _estimate(
-    prepared: Prepared, todo: int, budget: Budget | None, pilot: Mapping[str, float]
-) -> list[str]:
-    """Time that the missing images take, and what a budget makes of it."""
+def _estimate(prepared: Prepared, todo: int) -> list[str]:
+    """Time that the missing images take."""
     seconds, source, known = _speed(prepared)
-    lines = ["Nothing has to be generated."]
-    if todo:
-        lines = [f"Time: about {duration(todo * seconds)}, {source}"]
-    if budget is not None:
-        lines.append(" ".join(_within(prepared.plan, budget, pilot, seconds)))
-    elif known and todo * seconds > _LONG:
-        usual = Budget(seconds=_LONG)
-        found = _within(prepared.plan, usual, pilot_of(prepared.plan, usual), seconds)
-        lines.append(f"--budget 2h: {' '.join(found)}")
-    if todo:
-        lines.append("Leave --dry-run out to run it; --verbose lists every task and prompt.")
-    return lines
-
-
-def _within(
-    plan: Plan, budget: Budget, pilot: Mapping[str, float], seconds: float
-) -> Iterator[str]:
-    """What fits into a budget."""
-    first = images_at(plan, pilot)
-    allowed = budget.images or int((budget.seconds or 0.0) / seconds)
-    allows = f"{allowed:,} images"
-    if budget.seconds:
-        allows = f"{duration(budget.seconds)} allow {allows}"
-    if first <= allowed:
-        yield (
-            f"{allows}: {first:,} as a pilot of all tasks, the rest where the pilot's intervals "
-            "are widest."
-        )
-        return
-    yield (
-        f"{allows}. The smallest pilot of all these tasks is {first:,} images, about "
-        f"{duration(first * seconds)}, so it does not fit."
-    )
-    chosen: list[LoadedTask] = []
-    names: list[str] = []
-    sized = [(images_at(part, pilot), name, part) for name, part in parts(plan)]
-    for images, name, part in sorted(sized, key=lambda one: one[:2]):
-        union = replace(plan, tasks=(*chosen, *part.tasks))
-        fits = images_at(union, pilot) <= allowed and len(",".join([*names, name])) <= _LIST
-        if images and fits:
-            chosen += part.tasks
-            names.append(name)
-    if names:
-        whole = images_at(replace(plan, tasks=tuple(chosen)), pilot)
-        yield f"What fits: --tasks {','.join(names)} (a pilot of {whole:,} images)."
+    if not todo:
+        return ["Nothing has to be generated."]
+    lines = [f"Time: about {duration(todo * seconds)}, {source}"]
+    if known and todo * seconds > _LONG:
+        fits = f"{int(_LONG / seconds):,} images fit into 2 hours"
+        lines.append(f"{fits}: --times .5 halves their number, --tasks core is a short suite.")
+    return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
 
 
 def _speed(prepared: Prepared) -> tuple[float, str, bool]:

@@ -16,7 +16,7 @@ from t2ibench.cli.propose_parser import add_propose
 from t2ibench.cli.reproduce_parser import add_preset, add_reproduce
 from t2ibench.cli.skin_tone import add_skin_tone
 from t2ibench.cli.usage import Commands, Parser
-from t2ibench.cli.values import budget, not_negative, positive, share
+from t2ibench.cli.values import not_negative, positive, share
 from t2ibench.settings import REPEATED, Flag, flag_names, flags
 from t2ibench.version import __version__
 
@@ -45,7 +45,6 @@ _RUN_EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
       --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
-  t2ibench run --model sdxl --tasks all --budget 8000      what 8,000 images can tell best
   t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
@@ -187,10 +186,6 @@ def _add_run(verbs: Any) -> None:
     much.add_argument(
         "--max-images-per-prompt", metavar="N", type=positive,
         help="with --until-precise: at most (8 times those of the first round)",
-    )  # fmt: skip
-    much.add_argument(
-        "--budget", metavar="2h|4000", type=budget,
-        help="so many images (or so long), spread so that the widest intervals shrink most",
     )  # fmt: skip
     where = groups["where and how"]
     where.add_argument("--generate-only", action="store_true", help="generate, do not score")

@@ -40,14 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
         destinations = chosen_by(settings)
         prepared = _prepare(arguments, settings, reporter)
         if arguments.dry_run:
-            show(prepared, arguments.budget, arguments.verbose)
+            show(prepared, arguments.verbose)
             return 0
         with on_sigterm():
             closing = _Closing()
             if arguments.until_precise is not None:
                 outcome = _until_precise(arguments, prepared, reporter, closing)
-            elif arguments.budget is not None:
-                outcome = _within_budget(arguments, prepared, reporter, closing)
             else:
                 outcome = execute(prepared, reporter)
             return _close(arguments, prepared, reporter, outcome, closing, gates, destinations)
@@ -116,50 +114,19 @@ def send_results(destinations: list[Chosen], results: Results, folder: Path, rep
     return not failures
 
 
-def _scoring(arguments: argparse.Namespace, prepared: Prepared) -> None:
-    """Refuse what needs results where none are wanted, and two ways to choose sizes at once."""
-    given = [
-        flag
-        for flag, value in (
-            ("--until-precise", arguments.until_precise),
-            ("--budget", arguments.budget),
-        )
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise T2IBenchError("--until-precise and --budget exclude each other.", "Give one of them.")
-    settings = prepared.settings
-    without = [
-        flag
-        for flag, value in (
-            ("--generate-only", settings.generate_only),
-            (f"--shard {settings.shard}", settings.shard),
-            ("--no-score", settings.no_score),
-        )
-        if value
-    ]
-    if given and without:
-        raise T2IBenchError(f"{given[0]} has to score; leave {without[0]} out.")
-
-
-def _within_budget(
-    arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
-) -> Outcome:
-    from t2ibench.pipeline.budget import within_budget
-
-    _scoring(arguments, prepared)
-    found = within_budget(prepared, arguments.budget, reporter)
-    spent = f"{found.images} of the {found.budget} images that the budget allows."
-    closing.total, closing.lines = found.images, [*found.lines, spent]
-    return found.outcome
-
-
 def _until_precise(
     arguments: argparse.Namespace, prepared: Prepared, reporter: Any, closing: _Closing
 ) -> Outcome:
     from t2ibench.pipeline.rounds import until_precise
 
-    _scoring(arguments, prepared)
+    settings = prepared.settings
+    for flag, given in (
+        ("--generate-only", settings.generate_only),
+        (f"--shard {settings.shard}", settings.shard),
+        ("--no-score", settings.no_score),
+    ):
+        if given:
+            raise T2IBenchError(f"--until-precise has to score; leave {flag} out.")
     found = until_precise(
         prepared,
         arguments.until_precise,

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from t2ibench.errors import shown
-
-if TYPE_CHECKING:
-    from t2ibench.pipeline.budget import Budget
 
 _DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 
@@ -36,28 +32,6 @@ def day(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f"'{shown(text)}' is not a date such as 2026-05-01"
         ) from None
-
-
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-
-
-def budget(text: str) -> Budget:
-    """Read a number of images, or a time such as 2h, 90m or 1.5h."""
-    from t2ibench.pipeline.budget import Budget
-
-    number = text.rstrip("abcdefghijklmnopqrstuvwxyz")
-    unit = text[len(number) :]
-    try:
-        value = float(number)
-    except ValueError:
-        value = 0.0
-    if not unit and number.isdecimal() and len(number) <= _DIGITS and value > 0:
-        return Budget(images=int(number))
-    if unit in _SECONDS and 0 < value < 1e9:
-        return Budget(seconds=value * _SECONDS[unit])
-    raise argparse.ArgumentTypeError(
-        f"'{shown(text)}' is neither a number of images (4000) nor a time (2h, 90m, 30s)"
-    )
 
 
 def share(text: str) -> float:

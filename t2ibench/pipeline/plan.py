@@ -122,17 +122,12 @@ def part_of(plan: Plan, number: int, count: int) -> Plan:
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
     """Distinct images of all tasks, each at a size of its own."""
-    return sum(prompts_at(plan, times).values())
-
-
-def prompts_at(plan: Plan, times: Mapping[str, float]) -> dict[str, int]:
-    """The prompts of all tasks, each task at a size of its own."""
     most: dict[str, int] = {}
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
         for prompt, count in needs(task.spec, settings).images_by_prompt.items():
             most[prompt] = max(count, most.get(prompt, 0))
-    return most
+    return sum(most.values())
 
 
 def make_plan(

@@ -340,7 +340,7 @@ def test_values_of_the_command_line(count: int, number: int, here: Path, cli: Cl
     flags = [
         *("--model", "--tasks", "--model-args", "--encoder", "--judge", "--judge-args"),
         *("--include-path", "--control-encoder", "--batch-size", "--device", "--dtype", "--engine"),
-        *("--times", "--limit", "--seed", "--permutations", "--bootstrap", "--level", "--budget"),
+        *("--times", "--limit", "--seed", "--permutations", "--bootstrap", "--level"),
         *("--until-precise", "--max-images-per-prompt", "--config", "--fail-on"),
     ]
     numbers = st.sampled_from(

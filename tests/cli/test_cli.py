@@ -120,21 +120,7 @@ def test_a_plan_of_any_size_is_a_screen_with_its_totals_last(
         lines = out.splitlines()
         assert status == 0 and len(lines) <= 50 and max(map(len, lines)) <= 80
         assert "All tasks together" in "".join(lines[-14:])
-        assert "--budget 2h: 2 hours allow 1,213 images." in " ".join(out.split())
-
-
-@pytest.mark.slow
-def test_a_plan_within_a_budget(cli: Cli, tmp_path: Path) -> None:
-    flags = ("--model", "sdxl", "--output-dir", tmp_path, "--dry-run")
-    said = " ".join(cli(*flags, "--tasks", "all", "--budget", "2h")[1].split())
-    assert "2 hours allow 1,213 images." in said and "so it does not fit" in said
-    fitting = said.partition("What fits: --tasks ")[2].split()[0]
-    said = " ".join(cli(*flags, "--tasks", fitting, "--budget", "2h")[1].split())
-    assert "2 hours allow 1,213 images: " in said and "not fit" not in said
-    pilot = int(said.partition("1,213 images: ")[2].split()[0].replace(",", ""))
-    assert 0 < pilot <= 1213
-    said = " ".join(cli(*flags, "--tasks", "mcas", "--budget", "300")[1].split())
-    assert "Pilot" in said and "300 images: " in said
+        assert "1,213 images fit into 2 hours: --times .5" in " ".join(out.split())
 
 
 def test_dry_run_estimates_time_from_a_published_speed(
