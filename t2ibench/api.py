@@ -149,11 +149,12 @@ def score(run: str | Path) -> Results:
         T2IBenchError: it is not a run folder, or it holds no evidence.
     """
     reporter = SilentReporter()
-    rescored = rescore(Path(run), reporter)
-    write_reports(rescored.results, rescored.folder)
+    results, _ = rescore(Path(run), reporter)
+    assert results.folder is not None
+    write_reports(results, results.folder)
     for line in reporter.warnings:
         warnings.warn(line, stacklevel=2)
-    return rescored.results.in_folder(rescored.folder)
+    return results
 
 
 def _prepare(

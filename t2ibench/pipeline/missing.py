@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
-from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.stored_evidence import Images
 
 _REASONS = 3  # of each status are kept in results.json
 
 
-def lost(plan: Plan, task_id: str, images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
-    """A task's prompts without any image, and why images of it were excluded, by status.
+def lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """The prompts of a task without any image, and why images of it were excluded, by status.
 
     A prompt whose images the model refused, or a filter took, is not missing: that is what the
     model does with it.
     """
     missing: list[str] = []
     reasons: dict[str, Counter[str]] = {}
-    for prompt, count in plan.needs[task_id].images_by_prompt.items():
+    for prompt, count in counts.items():
         attempts = [images.get(prompt, index) for index in range(count)]
         if all(attempt is None or attempt.status == "failed" for attempt in attempts):
             missing.append(prompt)
         for attempt in attempts:
             if attempt is not None and attempt.status != "ok":
-                counts = reasons.setdefault(attempt.status, Counter())
-                counts[shortened(attempt.reason or "unknown")] += 1
+                of = reasons.setdefault(attempt.status, Counter())
+                of[shortened(attempt.reason or "unknown")] += 1
     because = {
-        status: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
-        for status, counts in sorted(reasons.items())
+        status: dict(sorted(of.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        for status, of in sorted(reasons.items())
     }
     return sorted(missing), because
 

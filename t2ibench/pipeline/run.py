@@ -24,10 +24,10 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
+from t2ibench.pipeline.scoring import TaskScored
 from t2ibench.pipeline.setup import open_job
 from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.builder import is_complete
-from t2ibench.results.paired import PairedTask
 from t2ibench.results.record import (
     ControlRecord,
     EncoderRecord,
@@ -35,7 +35,7 @@ from t2ibench.results.record import (
     HistoryEntry,
 )
 from t2ibench.results.run import mend_run, versions
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.database import BrokenDatabaseError
 
@@ -53,7 +53,6 @@ class Outcome:
         problems: What a judge did not answer, one line each.
         complete: False if evidence is missing.
         scored: Task id to what this call scored, whatever others have written since.
-        paired: Task id to how each image moves those scores.
         lost: Images that were tried now and not got, by status and reason.
         remarks: What a reader of a file may not expect, with the file's name.
     """
@@ -65,8 +64,7 @@ class Outcome:
     damaged: list[str]
     problems: list[str]
     complete: bool = False
-    scored: Mapping[str, TaskResult] = field(default_factory=dict)
-    paired: Mapping[str, PairedTask] = field(default_factory=dict)
+    scored: Mapping[str, TaskScored] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -204,13 +202,13 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
     for line in unused_checks(prepared.judge_checks, folder.record.judges):
         reporter.warn(line)
     cache = ScoreCache(folder.database)
-    found = score_stored(folder, plan, prepared.images, reporter, cache, prepared.together)
-    outcome.results = found.results
-    outcome.scored, outcome.paired = found.scored.results, found.scored.paired
+    outcome.results, outcome.scored, lost = score_stored(
+        folder, plan, prepared.images, reporter, cache, prepared.together
+    )
     failed = job.stopped or any(report.failed for report in job.reports.values())
-    lost = job.damaged or found.lost or failed or prepared.skipped
-    task_results = [found.results.tasks[task.id] for task in plan.tasks]
-    outcome.complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
+    task_results = [outcome.results.tasks[task.id] for task in plan.tasks]
+    complete = is_complete(task_results, prepared.settings.allow_missing)
+    outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)
 
 
 def _observers(job: Job) -> dict[str, object]:

@@ -20,9 +20,8 @@ from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
-from t2ibench.pipeline.scoring import EncoderEvidence
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import text_key
+from t2ibench.store.evidence import EvidenceStore, text_key
 
 # Cosines of an embedding made again: of an image that another processor drew, and of the very same
 # text or file.
@@ -98,7 +97,7 @@ def _embed_by_control(
 
 
 def _embed_texts(
-    encoder: Encoder, evidence: EncoderEvidence, texts: Sequence[str], found: Regeneration
+    encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str], found: Regeneration
 ) -> int:
     """How many texts embed as the submission says."""
     unlike: list[str] = []
@@ -109,7 +108,7 @@ def _embed_texts(
                 rows = encoder.encode_texts(part)
             rows = checked_rows(encoder, rows, len(part), None)
             for text, row in zip(part, rows, strict=True):
-                if not _alike(row, evidence.store.get("texts", text_key(text)), _SAME):
+                if not _alike(row, evidence.get("texts", text_key(text)), _SAME):
                     unlike.append(f"the text '{text}' embeds otherwise by {encoder.name}")
     except T2IBenchError as error:
         found.lacking.append(f"texts cannot be embedded here: {error}")
@@ -120,7 +119,7 @@ def _embed_texts(
 
 def _embed_images(
     encoder: Encoder,
-    evidence: EncoderEvidence,
+    evidence: EvidenceStore,
     images: Sequence[RegeneratedImage],
     embedded: Mapping[str, int],
     found: Regeneration,
@@ -138,7 +137,7 @@ def _embed_images(
         return 0
     unlike: list[str] = []
     for one, row in zip(wanted, rows, strict=True):
-        claimed = evidence.store.get("images", one.attempt.sha256 or "")
+        claimed = evidence.get("images", one.attempt.sha256 or "")
         if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
             found.compared.add(one.attempt.key)
         else:
@@ -187,7 +186,7 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
         elif judge_here.fingerprint != evidence.fingerprint:
             _report_another("judge", name, found)
         else:
-            _compare_answers(judge_here, queries, evidence.store, found)
+            _compare_answers(judge_here, queries, evidence, found)
 
 
 def _judge(spec: str, claims: Claims) -> Judge:

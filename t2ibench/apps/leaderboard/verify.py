@@ -304,11 +304,11 @@ def _recompute(claims: Claims, verdict: Verdict) -> None:
     if verdict.problems:
         return
     scored = score_plan(plan, claims.images, claims.stores, SilentReporter())
-    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
+    computed = adjusted_run({name: scored[name].result for name in results.tasks})
     verdict.problems += differences(results, computed)
     verdict.results = results.model_copy(update={"tasks": computed})
     verdict.paired = {
-        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
+        name: replace(one.paired, rows={}, agreement={}) for name, one in scored.items()
     }
 
 
