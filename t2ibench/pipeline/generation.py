@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import cast, get_args
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
@@ -83,18 +83,7 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)  # it may grow
                 batch = requests[start : start + size]
                 start += size
-                parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
-                if isinstance(generator, GeneratesInParts):
-                    parts = _in_parts(generator, batch)
-                else:
-                    try:
-                        drawn = _checked(batch, generator.generate(batch))
-                    except T2IBenchError:
-                        raise
-                    except (Exception, SystemExit) as error:
-                        drawn = _one_by_one(generator, batch, error)
-                    parts = [list(zip(batch, drawn, strict=True))]
-                for part in parts:
+                for part in _parts(generator, batch, at_once):
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
                     most = 0 if at_once or any(one.path for _, one in part) else _BATCHES
@@ -115,77 +104,60 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
-    try:
-        return _checked(batch, generator.generate(batch))
-    except T2IBenchError:
-        raise
-    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        return _one_by_one(generator, batch, error)
+    return [outcome for part in _parts(generator, batch, False) for _, outcome in part]
 
 
-def _one_by_one(
-    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
-) -> list[GeneratedImage]:
-    if len(batch) == 1:
-        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
-    return [generate_batch(generator, [request])[0] for request in batch]
-
-
-def _in_parts(
-    generator: GeneratesInParts, batch: Sequence[ImageRequest]
+def _parts(
+    generator: Generator, batch: Sequence[ImageRequest], in_parts: bool
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
+    parts: Iterable[Iterable[tuple[int, GeneratedImage]]]
     try:
-        for part in generator.generate_in_parts(batch):
+        if in_parts and isinstance(generator, GeneratesInParts):
+            parts = generator.generate_in_parts(batch)
+        else:
+            outcomes = generator.generate(batch)
+            if len(outcomes) != len(batch):
+                raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
+            parts = [enumerate(outcomes)]
+        for part in parts:
             new = [(number, outcome) for number, outcome in part if number in waiting]
-            yield [(waiting.pop(number), _checked_one(outcome)) for number, outcome in new]
+            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
-    except (Exception, SystemExit):  # no failure of a model may lose the other images
-        pass
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
+        if len(batch) == 1 and not in_parts:
+            reason = f"{type(error).__name__}: {first_line(error)}"
+            yield [(batch[0], GeneratedImage("failed", reason=reason))]
+            return
     for request in waiting.values():
-        yield [(request, generate_batch(cast(Generator, generator), [request])[0])]
+        yield from _parts(generator, [request], False)
 
 
-def _checked(
-    batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
-) -> list[GeneratedImage]:
-    if len(outcomes) != len(batch):
-        raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-    return [_checked_one(outcome) for outcome in outcomes]
-
-
-def _checked_one(outcome: GeneratedImage) -> GeneratedImage:
+def _checked(outcome: GeneratedImage) -> GeneratedImage:
     if not isinstance(outcome, GeneratedImage):
-        return GeneratedImage(
-            "failed", reason=f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
-        )
-    if outcome.status not in get_args(Status):
-        return GeneratedImage("failed", reason=f"the generator gave the status '{outcome.status}'")
-    if outcome.status != "ok":
-        return (
-            outcome
-            if outcome.reason
-            else GeneratedImage(outcome.status, reason="no reason was given")
-        )
-    if outcome.image is None and outcome.path is None:
-        return GeneratedImage("failed", reason="the generator gave no image")
-    if outcome.image is not None and is_black(outcome.image):
-        return GeneratedImage(
-            "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
-        )
-    return outcome
+        reason = f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
+    elif outcome.status not in get_args(Status):
+        reason = f"the generator gave the status '{outcome.status}'"
+    elif outcome.status != "ok":
+        return replace(outcome, reason=outcome.reason or "no reason was given")
+    elif outcome.image is None and outcome.path is None:
+        reason = "the generator gave no image"
+    else:
+        return outcome
+    return GeneratedImage("failed", reason=reason)
 
 
 def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
     revised = outcome.revised_prompt
+    name = outcome.file or (outcome.path.name if outcome.path else "the image")
     status, reason = "failed", ""
     try:
         if outcome.status != "ok":
             status, reason = outcome.status, redacted(str(outcome.reason))
-        elif outcome.image is not None:
+        elif outcome.image is not None and not is_black(outcome.image):
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)
             seen = None
@@ -196,16 +168,13 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             data = outcome.path.read_bytes()
             pixels = read_image(data)
             if not is_black(pixels):
-                name = outcome.file or outcome.path.name
                 suffix, remarks = file_remarks(data, name)
                 seen = look(pixels)
                 return ImageFile(request, "ok", data, suffix, "", revised, seen, name, remarks)
-            status = "filtered"
-            reason = (
-                f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
-            )
+            status, reason = "filtered", f"{name}: it is all black"
+        else:
+            status, reason = "filtered", "the image is all black"
     except UnreadableImageError as error:
-        name = outcome.file or (outcome.path.name if outcome.path else "the image")
         reason = f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image
         reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"

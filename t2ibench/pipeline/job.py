@@ -166,7 +166,7 @@ class Job:
                 self.embedded += len(part.texts)
             return len(part.texts)
         store_rows(part, stores)
-        self.embedded += part.images - len(part.damaged)
+        self.embedded += part.embedded
         self.damaged += part.damaged
         self.stopped |= part.failures
         return part.images

@@ -239,15 +239,9 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
     """Take from results.json what a lost record said of the settings that were in effect."""
     if known.fingerprint == generator.fingerprint:
-        record = GeneratorRecord(
-            name=generator.name,
-            model=generator.name,
-            fingerprint=generator.fingerprint,
-            effective_settings=known.effective_settings,
-            libraries=known.libraries,
-            other_libraries=known.other_libraries,
-        )
-        folder.record = folder.record.model_copy(update={"generator": record})
+        fields = {name: getattr(known, name) for name in GeneratorInfo.model_fields}
+        found = GeneratorRecord(**fields, model=generator.name)
+        folder.record = folder.record.model_copy(update={"generator": found})
 
 
 def _needs(

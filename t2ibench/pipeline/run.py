@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
@@ -273,19 +274,16 @@ def _generator_record(
             f"Another process has just begun a run of another generator in {prepared.folder.path}.",
             "Run the same command again; it will choose another folder.",
         )
-    return GeneratorRecord(
-        name=generator.name,
-        model=settings.model or generator.name,
-        model_args=settings.model_args,
-        revision=generator.revision,
-        fingerprint=generator.fingerprint,
-        settings=dict(generator.settings),
-        effective_settings=known.effective_settings if known else {},
-        libraries=known.libraries if known else {},
-        other_libraries=known.other_libraries if known else [],
-        cost=known.cost if known else None,
-        rewriter=info_of(generator),
-    )
+    asked: dict[str, Any] = {
+        "name": generator.name,
+        "model": settings.model or generator.name,
+        "model_args": settings.model_args,
+        "revision": generator.revision,
+        "fingerprint": generator.fingerprint,
+        "settings": dict(generator.settings),
+        "rewriter": info_of(generator),
+    }
+    return GeneratorRecord(**asked) if known is None else known.model_copy(update=asked)
 
 
 def _include_path(before: Sequence[str], now: Sequence[str]) -> list[str]:

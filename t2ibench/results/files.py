@@ -82,16 +82,7 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
     """The generator's entry in results.json."""
     if record is None:
         return GeneratorInfo(name=None)
-    return GeneratorInfo(
-        name=record.name,
-        revision=record.revision,
-        fingerprint=record.fingerprint,
-        settings=record.settings,
-        effective_settings=record.effective_settings,
-        libraries=record.libraries,
-        other_libraries=record.other_libraries,
-        rewriter=record.rewriter,
-    )
+    return GeneratorInfo(**{name: getattr(record, name) for name in GeneratorInfo.model_fields})
 
 
 def assemble(
