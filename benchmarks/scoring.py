@@ -39,10 +39,9 @@ from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.scoring import Stores, score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
-from t2ibench.store.attempts import Attempt, image_key
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore, image_key
 from t2ibench.tasks.index import load_tasks
 from t2ibench.worker_pool import cores
 
