@@ -169,14 +169,14 @@ def _prepare(
 ) -> Prepared:
     if settings.get("generate_only"):
         raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
-    given = given_by(model, encoder, judge, rewriter, settings)
-    values = {"tasks": tasks, **given.settings}
+    given, objects = given_by(model, encoder, judge, rewriter, settings)
+    values = {"tasks": tasks, **given}
     if preset is None:
         read = read_settings(values)
     else:
         from t2ibench.apps.papers.preset import with_preset
         from t2ibench.apps.papers.registry import PAPERS
 
-        named = given.objects.generator is None
+        named = objects.generator is None
         read = with_preset(PAPERS.get(preset), values, names_model=named)
-    return prepare(read, given.objects, call)
+    return prepare(read, objects, call)

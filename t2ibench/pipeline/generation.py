@@ -171,7 +171,8 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
                 suffix, remarks = file_remarks(data, name)
                 seen = look(pixels)
                 return ImageFile(request, "ok", data, suffix, "", revised, seen, name, remarks)
-            status, reason = "filtered", f"{name}: it is all black"
+            status, reason = "filtered", "the image is all black"
+            reason = f"{outcome.file}: it is all black" if outcome.file else reason
         else:
             status, reason = "filtered", "the image is all black"
     except UnreadableImageError as error:

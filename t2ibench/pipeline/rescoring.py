@@ -9,7 +9,6 @@ from pathlib import Path
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.describe import listed
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.pipeline.damage import warn_of
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache
@@ -86,7 +85,9 @@ def score_stored(
     record = folder.record
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
     stores = replace(stores, people=_people(folder.database), checks=record.judge_checks)
-    damaged = warn_of([*([images.damage] if images else []), *stores.damages()], reporter)
+    damages = [*([images.damage] if images else []), *stores.damages()]
+    for damage in filter(None, damages):
+        reporter.warn(damage.found())
     scored = score_plan(plan, images, stores, reporter, kept=cache)
     used = [one.result.settings.judges for one in scored.values()]
     judges = {name: one for name, one in record.judges.items() if not name.startswith(LABELS_BY)}
@@ -104,7 +105,7 @@ def score_stored(
     )
     if kept is not None:
         reporter.warn(kept)
-    return results, scored, bool(damaged or kept)
+    return results, scored, bool(any(damages) or kept)
 
 
 def _people(database: Database) -> dict[str, AnswerStore]:

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
-from t2ibench.pipeline.damage import mend
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
-from t2ibench.pipeline.judge_checks import unused_checks
 from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
@@ -27,7 +27,6 @@ from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import TaskScored
 from t2ibench.pipeline.setup import open_job
-from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import (
     ControlRecord,
@@ -38,7 +37,7 @@ from t2ibench.results.record import (
 from t2ibench.results.run import mend_run, versions
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.database import BrokenDatabaseError
+from t2ibench.store.database import BrokenDatabaseError, mend
 
 
 @dataclass(slots=True)
@@ -68,6 +67,60 @@ class Outcome:
     scored: Mapping[str, TaskScored] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+_TITLES: dict[Stage, tuple[str, str]] = {
+    "generate": ("Generating images", "images"),
+    "texts": ("Embedding texts", "texts"),
+    "embed": ("Embedding images", "images"),
+    "ask": ("Asking judges", "answers"),
+    "again": ("Generating damaged images", "images"),
+}
+
+
+def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:
+    """One stage, by an executor; nothing where nothing is missing.
+
+    Raises:
+        KeyboardInterrupt: the run was asked to stop; what was in hand is stored.
+    """
+    left = job.left(stage)
+    if not left:
+        return
+    title, unit = _TITLES[stage]
+    parts = executor.run(left, partial(job.piece, stage))
+    with reporter.stage(title, sum(left.values()), unit) as ticker, stop_request.between_batches():
+        try:
+            for part in parts:
+                with stop_request.held():
+                    stored = job.store(part)
+                ticker.advance(stored)
+        except KeyboardInterrupt:
+            with stop_request.asked_meanwhile():
+                for part in parts:
+                    job.store(part)
+            raise
+    stop_request.check()
+
+
+def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
+    """Generate damaged images again, once, and observe them; where that fails, go on without."""
+    damaged = job.take_damaged()
+    if not damaged:
+        return
+    how = "read from the folder" if from_folder else "generated"
+    for line in dict.fromkeys(map(str, damaged)):
+        reporter.warn(f"{line}. It is {how} again.")
+    job.make_again(damaged)
+    try:
+        run_stage(job, "again", executor, reporter)
+    except T2IBenchError as error:
+        reporter.warn(f"They could not be generated again: {error}")
+        job.damaged = damaged
+        return
+    run_stage(job, "embed", executor, reporter)
+    run_stage(job, "ask", executor, reporter)
+    job.damaged = job.take_damaged()
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -200,8 +253,12 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
 def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:
     """Score what is stored, and write it."""
     folder, plan = prepared.folder, prepared.plan
-    for line in unused_checks(prepared.judge_checks, folder.record.judges):
-        reporter.warn(line)
+    judges = folder.record.judges
+    for check in prepared.judge_checks:
+        if judges.get(check.judge) != check.fingerprint:
+            known = check.judge in judges
+            why = "with other settings or in another version" if known else "which did not answer"
+            reporter.warn(f"--judge-check is of {check.judge}, {why}: it corrects nothing.")
     cache = ScoreCache(folder.database)
     outcome.results, outcome.scored, lost = score_stored(
         folder, plan, prepared.images, reporter, cache, prepared.together

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +14,6 @@ from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
-from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
@@ -36,6 +36,8 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
+
+_REASONS = 3  # of each status are kept in results.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ def _written(
     needs, level = plan.needs[task.id], plan.settings.level
     if images is not None:
         counts = needs.images_by_prompt
-        missing, because = lost(counts, images)
+        missing, because = _lost(counts, images)
         treated = prompt_outcomes(counts, needs.groups, images.get, level)
         lines = [revised_line(treated), repeats_line(repeated, counts)]
         record = record.model_copy(
@@ -254,6 +256,30 @@ def _written(
         record = record.model_copy(update=update)
         paired = replace(paired, agreement=cosines)
     return TaskScored(record, _sample_rows(combined.samples, images), paired, lacking)
+
+
+def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """The prompts of a task without any image, and why images of it were excluded, by status.
+
+    A prompt whose images the model refused, or a filter took, is not missing: that is what the
+    model does with it.
+    """
+    missing: list[str] = []
+    reasons: dict[str, Counter[str]] = {}
+    for prompt, count in counts.items():
+        attempts = [images.get(prompt, index) for index in range(count)]
+        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
+            missing.append(prompt)
+        for attempt in attempts:
+            if attempt is not None and attempt.status != "ok":
+                of = reasons.setdefault(attempt.status, Counter())
+                line = " ".join((attempt.reason or "unknown").split())  # it may come from a server
+                of[line if len(line) <= 200 else f"{line[:199]}…"] += 1
+    because = {
+        status: dict(sorted(of.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        for status, of in sorted(reasons.items())
+    }
+    return sorted(missing), because
 
 
 def _evidence(

@@ -23,7 +23,8 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.files import temporary_beside
+from t2ibench.store.files import remove_abandoned, temporary_beside
+from t2ibench.store.locks import Notices
 from t2ibench.store.schema import (
     APPLICATION,
     TABLES,
@@ -495,3 +496,12 @@ class Mendable:
             self.database.remove(table, names)
         self._damaged = {}
         self.damage.pieces = 0
+
+
+def mend(folder: Path, stores: Iterable[Mendable | None], notices: Notices) -> None:
+    """Begin to work on a run folder: say what is damaged, and remove what killed writers left."""
+    remove_abandoned(folder)
+    for store in stores:
+        if store is not None and store.damage:
+            notices.warn(store.damage.mended())
+            store.mend()

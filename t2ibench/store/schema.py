@@ -58,7 +58,7 @@ TABLES = {
 
 
 @cache
-def _declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
+def declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
     """The columns of a table: name, type in SQL, whether it may be NULL, place in the key or 0."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(TABLES[table])
@@ -69,13 +69,13 @@ def _declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
 @cache
 def columns(table: str) -> tuple[str, ...]:
     """The names of a table's columns but the checksum's, in their order."""
-    return tuple(name for name, *_ in _declared(table) if name != "crc")
+    return tuple(name for name, *_ in declared(table) if name != "crc")
 
 
 @cache
 def key_columns(table: str) -> tuple[str, ...]:
     """The names of the columns that name a row."""
-    found = [(place, name) for name, _, _, place in _declared(table) if place]
+    found = [(place, name) for name, _, _, place in declared(table) if place]
     return tuple(name for _, name in sorted(found))
 
 
@@ -87,7 +87,7 @@ def is_typed(table: str) -> str:
     null = {True: ", 'null'", False: ""}
     return " AND ".join(
         f"typeof({name}) IN ({kinds[kind]}{null[nullable]})"
-        for name, kind, nullable, _ in _declared(table)
+        for name, kind, nullable, _ in declared(table)
         if name != "crc"
     )
 

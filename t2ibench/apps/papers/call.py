@@ -196,12 +196,12 @@ def reproduce(
     files = checked_files(source, with_ or {})
     if scale is not None:
         settings["times"] = scale
-    given = given_by(model, encoder, judge, rewriter, settings)
-    further = [*given.settings, *(["model"] if given.objects.generator else [])]
+    given, objects = given_by(model, encoder, judge, rewriter, settings)
+    further = [*given, *(["model"] if objects.generator else [])]
     alone = without_new_run(source, chosen, files, run, further)
     if alone is not None:
         return alone
-    prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
+    prepared = prepared_paper(source, given, chosen, "t2ibench.reproduce", objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
     found, outcome = measured(source, prepared, reporter, chosen, files)
     warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])
