@@ -117,7 +117,7 @@ def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     (headline, *_) = compare(without, behind, *map(read_paired, folders))
     assert (headline.verdict, headline.paired) == ("second", True)
     line = rewriting_line(without, behind)
-    assert line is not None and line.startswith("Only the rewriter differs: none in the first run")
+    assert line is not None and line.startswith("The rewriter differs: none in the first run")
     page = (folders[1] / "report.html").read_text(encoding="utf-8")
     assert "→ “A photo of a female" in page and "file:balanced.jsonl" in page
 
