@@ -83,7 +83,17 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)  # it may grow
                 batch = requests[start : start + size]
                 start += size
-                for part in _parts(generator, batch, at_once):
+                parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
+                if at_once:
+                    parts = _parts(generator, batch, True)
+                else:
+                    try:
+                        parts = [_pairs(batch, generator.generate(batch))]
+                    except T2IBenchError:
+                        raise
+                    except (Exception, SystemExit) as error:
+                        parts = _one_by_one(generator, batch, error)
+                for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
                     most = 0 if at_once or any(one.path for _, one in part) else _BATCHES
@@ -112,27 +122,40 @@ def _parts(
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
-    parts: Iterable[Iterable[tuple[int, GeneratedImage]]]
     try:
-        if in_parts and isinstance(generator, GeneratesInParts):
-            parts = generator.generate_in_parts(batch)
-        else:
-            outcomes = generator.generate(batch)
-            if len(outcomes) != len(batch):
-                raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-            parts = [enumerate(outcomes)]
-        for part in parts:
+        if not (in_parts and isinstance(generator, GeneratesInParts)):
+            yield _pairs(batch, generator.generate(batch))
+            return
+        for part in generator.generate_in_parts(batch):
             new = [(number, outcome) for number, outcome in part if number in waiting]
             yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
     except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        if len(batch) == 1 and not in_parts:
-            reason = f"{type(error).__name__}: {first_line(error)}"
-            yield [(batch[0], GeneratedImage("failed", reason=reason))]
+        if not in_parts:
+            yield from _one_by_one(generator, batch, error)
             return
     for request in waiting.values():
         yield from _parts(generator, [request], False)
+
+
+def _one_by_one(
+    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
+) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
+    if len(batch) == 1:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        yield [(batch[0], GeneratedImage("failed", reason=reason))]
+        return
+    for request in batch:
+        yield from _parts(generator, [request], False)
+
+
+def _pairs(
+    batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
+) -> list[tuple[ImageRequest, GeneratedImage]]:
+    if len(outcomes) != len(batch):
+        raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
+    return [(request, _checked(one)) for request, one in zip(batch, outcomes, strict=True)]
 
 
 def _checked(outcome: GeneratedImage) -> GeneratedImage:

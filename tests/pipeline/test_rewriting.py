@@ -420,8 +420,6 @@ def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     other.fingerprint = "d" * 64
     second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
     line = rewriting_line(first, second)
-    assert line == (
-        "The rewriter differs (counts and counts), and so do the generator and the seed."
-    )
+    assert line is not None and line.endswith("These differ, too: the generator and the seed.")
     plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
     assert rewriting_line(plain, plain) is None

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 
 import filelock
@@ -67,15 +68,17 @@ def enter(folder: Path) -> bool:
 
 
 def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
-    with locked(tmp_path, "results"):
-        with locked(tmp_path, "results") as held:
-            assert held
-        note = tmp_path / FOLDER / "results.owner"
-        assert f"process {os.getpid()} on" in str(owner_of(note))
-        with ThreadPoolExecutor(1) as other:  # another thread waits
-            began = other.submit(enter, tmp_path)
-            assert not began.done()
-    assert began.result(30) and owner_of(note) is None
+    note = tmp_path / FOLDER / "results.owner"
+    with ThreadPoolExecutor(1) as other:
+        with locked(tmp_path, "results"):
+            with locked(tmp_path, "results") as held:
+                assert held
+            assert f"process {os.getpid()} on" in str(owner_of(note))
+            waits = other.submit(enter, tmp_path)
+            with pytest.raises(FutureTimeout):
+                waits.result(0.3)
+        assert waits.result(30)
+    assert owner_of(note) is None
 
 
 def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
