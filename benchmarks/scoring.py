@@ -36,13 +36,12 @@ from tabulate import tabulate
 
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
-from t2ibench.pipeline.scoring import EncoderEvidence, Stores, score_plan
+from t2ibench.pipeline.scoring import Stores, score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
-from t2ibench.store.attempts import Attempt, image_key
 from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore, image_key
 from t2ibench.tasks.index import load_tasks
 from t2ibench.worker_pool import cores
 
@@ -131,16 +130,16 @@ def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[st
         return len(rows.missing("images", [one.sha256 for one in found if one and one.sha256]))
 
     check_s, missing = timed(lacking)
-    stores = Stores({"made-up": EncoderEvidence(rows, ENCODER)}, {})
+    stores = Stores({"made-up": rows}, {})
     before = processor()
     score_s, scored = timed(lambda: score_plan(plan, store, stores, Silent(), workers))
-    assert not missing and not scored.lacking and len(scored.results) == tasks
+    assert not missing and len(scored) == tasks and not any(one.lacking for one in scored.values())
     return {
         "images": len(plan.requests), "tasks": tasks, "workers": workers or cores(),
         "plan": plan_s, "open records": records_s, "open embeddings": parts_s,
         "look up": check_s, "score": score_s, "processor": processor() - before,
         "MiB": memory(),
-        "headlines": {name: one.headline.value for name, one in scored.results.items()},
+        "headlines": {name: one.result.headline.value for name, one in scored.items()},
     }  # fmt: skip
 
 

@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from t2ibench.store.attempts import Attempt, image_key
 from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore, image_seed
+from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
 
 GENERATOR = "f" * 64
 PER_PROMPT, BATCH = 20, 256

@@ -149,11 +149,12 @@ def score(run: str | Path) -> Results:
         T2IBenchError: it is not a run folder, or it holds no evidence.
     """
     reporter = SilentReporter()
-    rescored = rescore(Path(run), reporter)
-    write_reports(rescored.results, rescored.folder)
+    results, _ = rescore(Path(run), reporter)
+    assert results.folder is not None
+    write_reports(results, results.folder)
     for line in reporter.warnings:
         warnings.warn(line, stacklevel=2)
-    return rescored.results.in_folder(rescored.folder)
+    return results
 
 
 def _prepare(
@@ -168,14 +169,14 @@ def _prepare(
 ) -> Prepared:
     if settings.get("generate_only"):
         raise T2IBenchError("evaluate() always scores.", "t2ibench.generate() generates alone.")
-    given = given_by(model, encoder, judge, rewriter, settings)
-    values = {"tasks": tasks, **given.settings}
+    given, objects = given_by(model, encoder, judge, rewriter, settings)
+    values = {"tasks": tasks, **given}
     if preset is None:
         read = read_settings(values)
     else:
         from t2ibench.apps.papers.paper import PAPERS
         from t2ibench.apps.papers.preset import with_preset
 
-        named = given.objects.generator is None
+        named = objects.generator is None
         read = with_preset(PAPERS.get(preset), values, names_model=named)
-    return prepare(read, given.objects, call)
+    return prepare(read, objects, call)

@@ -72,7 +72,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     drawn = (plan, images, arguments.images, arguments.seed, wanted)
     if arguments.unknown:
         judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
-        items = draw_sample(*drawn, unknown_to([judge.store for judge in judges]))
+        items = draw_sample(*drawn, unknown_to([*judges]))
         if not items:
             raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
     else:
@@ -139,7 +139,7 @@ def run_agree(arguments: argparse.Namespace) -> int:
             f"{arguments.run} has no judge to compare people with.",
             f"t2ibench score {arguments.run} gives the numbers of people alone.",
         )
-    found = agreements(labels, {name: judge.store for name, judge in stores.judges.items()})
+    found = agreements(labels, stores.judges)
     headers = ["Question", "Judge", "Images", "Accuracy", "Macro-F1", "Kappa", "Alpha", "People"]
     rows = [
         [

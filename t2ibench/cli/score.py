@@ -37,8 +37,9 @@ def score_run(path: Path, reporter: Reporter, *, verbose: bool) -> int:
     from t2ibench.reports.files import task_files, write_reports
     from t2ibench.reports.terminal import print_results
 
-    rescored = rescore(path, reporter)
-    results, folder = rescored.results, rescored.folder
+    results, complete = rescore(path, reporter)
+    folder = results.folder
+    assert folder is not None
     write_reports(results, folder)
     print_results(results, task_files(results, folder), folder=folder, verbose=verbose)
-    return 0 if rescored.complete else 3
+    return 0 if complete else 3

@@ -16,7 +16,7 @@ from t2ibench.arrays import Float32Array
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from t2ibench.store.stored_image import StoredImage
+    from t2ibench.store.images import StoredImage
 
 Status = Literal["ok", "refused", "filtered", "failed"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +15,14 @@ from t2ibench.pipeline.preparation import Objects, Prepared
 from t2ibench.pipeline.progress import ConsoleReporter, SilentReporter
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What a caller gave.
-
-    Attributes:
-        settings: Settings by name, only those that were given.
-        objects: Adapters that were given as objects.
-    """
-
-    settings: dict[str, Any]
-    objects: Objects = field(default_factory=Objects)
-
-
 def given_by(
     model: str | Path | Generator | None,
     encoder: str | Encoder | Sequence[str | Encoder],
     judge: str | Judge | Sequence[str | Judge],
     rewriter: str | Rewriter | None,
     settings: Mapping[str, Any],
-) -> Given:
-    """Names as settings, and objects beside them."""
+) -> tuple[dict[str, Any], Objects]:
+    """Settings by name, only those that were given, and adapters that are objects."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
     named = model is None or isinstance(model, (str, Path))
@@ -51,7 +37,7 @@ def given_by(
     if rewriter is not None and not isinstance(rewriter, str):
         other = _object(rewriter, Rewriter, "rewriter")
     kept = {name: value for name, value in values.items() if value is not None}
-    return Given({**kept, **settings}, Objects(generator, encoders, judges, other))
+    return {**kept, **settings}, Objects(generator, encoders, judges, other)
 
 
 def warn_of(

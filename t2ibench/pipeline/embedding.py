@@ -47,6 +47,16 @@ class EmbeddedImages:
     damaged: list[Damaged] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def embedded(self) -> int:
+        """Images that could be read."""
+        return self.images - len(self.damaged)
+
+    def check(self) -> None:
+        """Raise if an encoder failed."""
+        for reason in self.failures.values():
+            raise T2IBenchError(reason)
+
 
 def embedded_images(
     wanted: Sequence[ImageToEmbed],

@@ -15,8 +15,8 @@ from t2ibench.pipeline.executors.pool import WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.setup import load_observers
-from t2ibench.pipeline.worker import Observers, Worker
+from t2ibench.pipeline.setup import make_worker
+from t2ibench.pipeline.worker import Worker
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
@@ -66,18 +66,15 @@ def executor_of(prepared: Prepared, reporter: Reporter, observing: bool) -> Iter
 
 def own_worker(prepared: Prepared, reporter: Reporter, observing: bool) -> Worker:
     """A worker in this process."""
-    settings, plan = prepared.settings, prepared.plan
-    observers = Observers()
-    if observing:
-        observers = load_observers(
-            settings,
-            prepared.objects,
-            reporter,
-            embeds=plan.needs_encoder,
-            asks=bool(plan.questions),
-        )
-    model = settings.model if prepared.objects.generator is None else None
-    return Worker(prepared.generator, observers, model, settings.batch_size, stop_request.asked)
+    return make_worker(
+        prepared.settings,
+        prepared.objects,
+        prepared.generator,
+        reporter,
+        stop_request.asked,
+        embeds=observing and prepared.plan.needs_encoder,
+        asks=observing and bool(prepared.plan.questions),
+    )
 
 
 def generating_executor(executor: Executor, prepared: Prepared, reporter: Reporter) -> Executor:

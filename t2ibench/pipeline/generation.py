@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import cast, get_args
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
@@ -84,16 +84,15 @@ def generated(
                 batch = requests[start : start + size]
                 start += size
                 parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
-                if isinstance(generator, GeneratesInParts):
-                    parts = _in_parts(generator, batch)
+                if at_once:
+                    parts = _parts(generator, batch, True)
                 else:
                     try:
-                        drawn = _checked(batch, generator.generate(batch))
+                        parts = [_pairs(batch, generator.generate(batch))]
                     except T2IBenchError:
                         raise
                     except (Exception, SystemExit) as error:
-                        drawn = _one_by_one(generator, batch, error)
-                    parts = [list(zip(batch, drawn, strict=True))]
+                        parts = _one_by_one(generator, batch, error)
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
@@ -115,77 +114,73 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
 
 def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
     """Generate a batch; if it fails as a whole, generate its images one by one."""
-    try:
-        return _checked(batch, generator.generate(batch))
-    except T2IBenchError:
-        raise
-    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
-        return _one_by_one(generator, batch, error)
+    return [outcome for part in _parts(generator, batch, False) for _, outcome in part]
 
 
-def _one_by_one(
-    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
-) -> list[GeneratedImage]:
-    if len(batch) == 1:
-        return [GeneratedImage("failed", reason=f"{type(error).__name__}: {first_line(error)}")]
-    return [generate_batch(generator, [request])[0] for request in batch]
-
-
-def _in_parts(
-    generator: GeneratesInParts, batch: Sequence[ImageRequest]
+def _parts(
+    generator: Generator, batch: Sequence[ImageRequest], in_parts: bool
 ) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
     try:
+        if not (in_parts and isinstance(generator, GeneratesInParts)):
+            yield _pairs(batch, generator.generate(batch))
+            return
         for part in generator.generate_in_parts(batch):
             new = [(number, outcome) for number, outcome in part if number in waiting]
-            yield [(waiting.pop(number), _checked_one(outcome)) for number, outcome in new]
+            yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
-    except (Exception, SystemExit):  # no failure of a model may lose the other images
-        pass
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
+        if not in_parts:
+            yield from _one_by_one(generator, batch, error)
+            return
     for request in waiting.values():
-        yield [(request, generate_batch(cast(Generator, generator), [request])[0])]
+        yield from _parts(generator, [request], False)
 
 
-def _checked(
+def _one_by_one(
+    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
+) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
+    if len(batch) == 1:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        yield [(batch[0], GeneratedImage("failed", reason=reason))]
+        return
+    for request in batch:
+        yield from _parts(generator, [request], False)
+
+
+def _pairs(
     batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
-) -> list[GeneratedImage]:
+) -> list[tuple[ImageRequest, GeneratedImage]]:
     if len(outcomes) != len(batch):
         raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
-    return [_checked_one(outcome) for outcome in outcomes]
+    return [(request, _checked(one)) for request, one in zip(batch, outcomes, strict=True)]
 
 
-def _checked_one(outcome: GeneratedImage) -> GeneratedImage:
+def _checked(outcome: GeneratedImage) -> GeneratedImage:
     if not isinstance(outcome, GeneratedImage):
-        return GeneratedImage(
-            "failed", reason=f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
-        )
-    if outcome.status not in get_args(Status):
-        return GeneratedImage("failed", reason=f"the generator gave the status '{outcome.status}'")
-    if outcome.status != "ok":
-        return (
-            outcome
-            if outcome.reason
-            else GeneratedImage(outcome.status, reason="no reason was given")
-        )
-    if outcome.image is None and outcome.path is None:
-        return GeneratedImage("failed", reason="the generator gave no image")
-    if outcome.image is not None and is_black(outcome.image):
-        return GeneratedImage(
-            "filtered", reason="the image is all black", revised_prompt=outcome.revised_prompt
-        )
-    return outcome
+        reason = f"the generator gave a {type(outcome).__name__}, not a GeneratedImage"
+    elif outcome.status not in get_args(Status):
+        reason = f"the generator gave the status '{outcome.status}'"
+    elif outcome.status != "ok":
+        return replace(outcome, reason=outcome.reason or "no reason was given")
+    elif outcome.image is None and outcome.path is None:
+        reason = "the generator gave no image"
+    else:
+        return outcome
+    return GeneratedImage("failed", reason=reason)
 
 
 def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
     """The file of an image: PNG, or what the generator wrote, byte for byte."""
     revised = outcome.revised_prompt
+    name = outcome.file or (outcome.path.name if outcome.path else "the image")
     status, reason = "failed", ""
     try:
         if outcome.status != "ok":
             status, reason = outcome.status, redacted(str(outcome.reason))
-        elif outcome.image is not None:
+        elif outcome.image is not None and not is_black(outcome.image):
             buffer = io.BytesIO()
             outcome.image.save(buffer, format="PNG", compress_level=4)
             seen = None
@@ -196,16 +191,14 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             data = outcome.path.read_bytes()
             pixels = read_image(data)
             if not is_black(pixels):
-                name = outcome.file or outcome.path.name
                 suffix, remarks = file_remarks(data, name)
                 seen = look(pixels)
                 return ImageFile(request, "ok", data, suffix, "", revised, seen, name, remarks)
-            status = "filtered"
-            reason = (
-                f"{outcome.file}: it is all black" if outcome.file else "the image is all black"
-            )
+            status, reason = "filtered", "the image is all black"
+            reason = f"{outcome.file}: it is all black" if outcome.file else reason
+        else:
+            status, reason = "filtered", "the image is all black"
     except UnreadableImageError as error:
-        name = outcome.file or (outcome.path.name if outcome.path else "the image")
         reason = f"{name}: {error}"
     except Exception as error:  # what goes wrong with one image is the failure of that image
         reason = f"it could not be stored: {type(error).__name__}: {first_line(error)}"

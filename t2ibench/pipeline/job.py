@@ -14,17 +14,16 @@ from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, LooksUp
+from t2ibench.models.rewritten_generator import NOT_REWRITTEN
 from t2ibench.pipeline.embedding import ImageToEmbed
 from t2ibench.pipeline.generator_record import record_generator
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.missing import all_failed
 from t2ibench.pipeline.observers import (
     AskReport,
     Damaged,
     EncoderRun,
     JudgeRun,
     Question,
-    problem_lines,
 )
 from t2ibench.pipeline.pieces import (
     Answers,
@@ -166,7 +165,7 @@ class Job:
                 self.embedded += len(part.texts)
             return len(part.texts)
         store_rows(part, stores)
-        self.embedded += part.images - len(part.damaged)
+        self.embedded += part.embedded
         self.damaged += part.damaged
         self.stopped |= part.failures
         return part.images
@@ -195,7 +194,7 @@ class Job:
                 self.remarks.update(file.remarks)
                 if first != file.file:
                     self.remarks[_REPEATS, f"{file.file} ({first})"] += 1
-        failed = all_failed(self.attempts, self.lost)
+        failed = _all_failed(self.attempts, self.lost)
         if failed >= ABORT_AFTER_FAILURES and self.gives_up and not self._again:
             reason = (batch[-1].reason or "unknown").rstrip(".")
             raise T2IBenchError(
@@ -334,7 +333,32 @@ class Job:
 
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""
-        return problem_lines(self.reports, self.stopped, self.changed)
+        lines = []
+        for name, report in self.reports.items():
+            reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
+            lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
+        lines += [
+            f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
+            "command to continue."
+            for name, reason in self.stopped.items()
+        ]
+        if self.changed:
+            lines.append(
+                f"{self.changed} images were generated again and differ from those before; they "
+                "count now, and everything is observed anew on them."
+            )
+        return lines
+
+
+def _all_failed(attempts: Counter[str], lost: Counter[tuple[str, str]]) -> int:
+    """How many images failed, where none of those that were tried did anything else."""
+    unasked = sum(
+        count
+        for (status, reason), count in lost.items()
+        if status == "failed" and reason.startswith(NOT_REWRITTEN)
+    )
+    failed = attempts["failed"] - unasked
+    return failed if failed == attempts.total() - unasked else 0
 
 
 def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from t2ibench.models.protocols import Encoder, Judge
@@ -92,24 +91,3 @@ def open_encoder(encoder: Encoder, database: Database) -> EncoderRun:
 def open_judge(judge: Judge, database: Database) -> JudgeRun:
     """A judge with its answers of a run."""
     return JudgeRun(judge, AnswerStore(database, judge.name, judge.fingerprint))
-
-
-def problem_lines(
-    reports: Mapping[str, AskReport], stopped: Mapping[str, str], changed: int
-) -> list[str]:
-    """What was not embedded or answered, one line each."""
-    lines = []
-    for name, report in reports.items():
-        reasons = sorted(report.reasons.items(), key=lambda item: -item[1])[:3]
-        lines += [f"{name}: {count} questions have no answer: {why}" for why, count in reasons]
-    lines += [
-        f"{name} was stopped: {reason.rstrip('.')}. Its work so far is kept; re-run the same "
-        "command to continue."
-        for name, reason in stopped.items()
-    ]
-    if changed:
-        lines.append(
-            f"{changed} images were generated again and differ from those before; they count now, "
-            "and everything is observed anew on them."
-        )
-    return lines

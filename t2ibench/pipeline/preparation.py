@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from t2ibench.errors import T2IBenchError, first_line
+from pydantic import ValidationError
+
+from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.methods import needs
+from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.models.devices import dtype_name
@@ -31,7 +34,6 @@ from t2ibench.pipeline.feasibility import (
     without_images,
 )
 from t2ibench.pipeline.generator_record import limit_cost
-from t2ibench.pipeline.judge_checks import read_check
 from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results
@@ -40,12 +42,14 @@ from t2ibench.results.run import RunFolder, mend_run, run_folder
 from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.database import BrokenDatabaseError
+from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import SILENT, Notices, locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
 _WORDS = 12  # in a warning
+_WRITTEN = "It is written by `t2ibench check judge JUDGE --images DIR --output FILE`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,10 +219,29 @@ def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
         objects,
         call,
         rewriter,
-        judge_checks=[read_check(Path(name).expanduser()) for name in settings.judge_check],
+        judge_checks=[_read_check(Path(name).expanduser()) for name in settings.judge_check],
     )
     check_rewriter(prepared)
     return prepared
+
+
+def _read_check(path: Path) -> JudgeCheck:
+    """A check of a judge.
+
+    Raises:
+        T2IBenchError: the file is missing, or holds something else.
+    """
+    with reading(path, _WRITTEN):
+        text = path.read_text(encoding="utf-8")
+    try:
+        return JudgeCheck.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise T2IBenchError(
+            f"{shown(path, 400)} is no check of a judge ({where}: {first['msg'].lower()}).",
+            _WRITTEN,
+        ) from None
 
 
 def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFolder, list[str]]:
@@ -239,15 +262,9 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
 def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
     """Take from results.json what a lost record said of the settings that were in effect."""
     if known.fingerprint == generator.fingerprint:
-        record = GeneratorRecord(
-            name=generator.name,
-            model=generator.name,
-            fingerprint=generator.fingerprint,
-            effective_settings=known.effective_settings,
-            libraries=known.libraries,
-            other_libraries=known.other_libraries,
-        )
-        folder.record = folder.record.model_copy(update={"generator": record})
+        fields = {name: getattr(known, name) for name in GeneratorInfo.model_fields}
+        found = GeneratorRecord(**fields, model=generator.name)
+        folder.record = folder.record.model_copy(update={"generator": found})
 
 
 def _needs(
@@ -327,6 +344,5 @@ def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:
     own = [task.id for task in plan.tasks if not task.path.resolve().is_relative_to(shipped)]
     prompts = {need.prompt for name in own for need in plan.needs[name].prompts}
     words = generator.unknown_words(prompts)
-    more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
-    shown = ", ".join(f"'{word}'" for word in words[:_WORDS])
-    return [f"{generator.name} cannot draw what these words mean: {shown}{more}."] if words else []
+    named = listed([f"'{word}'" for word in words], _WORDS)
+    return [f"{generator.name} cannot draw what these words mean: {named}."] if words else []

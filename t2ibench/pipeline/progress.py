@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column
-from rich.text import Text
 
 from t2ibench.errors import one_line
+from t2ibench.store.locks import Notices
 
-_WINDOW = 30.0  # seconds that the speed is measured over
-_LEAST = 3  # and reports of progress, where they come more slowly
+_WINDOW = 600.0  # seconds that the speed is measured over, without the wait for the first items
 _FIRST_LINE = 15.0  # seconds
 _LONGEST_SILENCE = 600.0
 _SILENCE = 2.0  # seconds, after which a command says that it has begun
@@ -39,19 +29,11 @@ class Ticker(Protocol):
         ...
 
 
-class Reporter(Protocol):
+class Reporter(Notices, Protocol):
     """Shows what a run is doing."""
 
     def stage(self, name: str, total: int, unit: str) -> AbstractContextManager[Ticker]:
         """Begin a stage."""
-        ...
-
-    def say(self, text: str) -> None:
-        """Write one line."""
-        ...
-
-    def warn(self, text: str) -> None:
-        """Write one line that the user must see."""
         ...
 
 
@@ -69,66 +51,26 @@ def duration(seconds: float) -> str:
     return f"{round(seconds / 3600, 1):g} hours"
 
 
-class _Pace:
-    """What is left of a stage, at the speed of its last half minute.
+class _Ticker:
+    """A bar on a terminal; for logs a line after fifteen seconds, and less and less often."""
 
-    The wait for the first items, in which models are loaded, says nothing of it.
-    """
-
-    def __init__(self, total: int, unit: str) -> None:
-        self.total, self.unit, self.done = total, unit, 0
-        self._seen: deque[tuple[float, int]] = deque()
-
-    def advance(self, count: int) -> None:
-        """Count items as done."""
-        now = time.monotonic()
-        self.done += count
-        self._seen.append((now, self.done))
-        while len(self._seen) > _LEAST and now - self._seen[1][0] > _WINDOW:
-            self._seen.popleft()
-
-    def __str__(self) -> str:
-        if len(self._seen) < 2:
-            return ""
-        (began, before), (now, done) = self._seen[0], self._seen[-1]
-        rate = (done - before) / max(now - began, 1e-9)
-        left = f", {duration((self.total - done) / rate)} left" if done < self.total else ""
-        return f"{rate:.1f} {self.unit}/s{left}"
-
-
-class _PaceColumn(ProgressColumn):
-    def __init__(self, pace: _Pace) -> None:
-        super().__init__(Column(no_wrap=True))  # the bar gives way
-        self._pace = pace
-
-    def render(self, task: Task) -> Text:
-        return Text(str(self._pace), no_wrap=True)
-
-
-class _Bar:
-    def __init__(self, progress: Progress, task_id: TaskID, pace: _Pace) -> None:
-        self._progress, self._task, self._pace = progress, task_id, pace
-
-    def advance(self, count: int) -> None:
-        self._pace.advance(count)
-        self._progress.advance(self._task, count)
-
-
-class _Lines:
-    """For logs: a line after fifteen seconds, and less and less often."""
-
-    def __init__(self, console: Console, name: str, pace: _Pace) -> None:
-        self._console, self._name, self._pace = console, name, pace
+    def __init__(self, console: Console, progress: Progress, name: str, total: int, unit: str):
+        self._console, self._progress, self._name, self._unit = console, progress, name, unit
+        self._task = progress.add_task(name, total=total, pace="")
         self._started = time.monotonic()
         self._next = self._started + _FIRST_LINE
 
     def advance(self, count: int) -> None:
-        self._pace.advance(count)
+        self._progress.update(self._task, advance=count)
+        (task,) = self._progress.tasks
+        pace = f"{task.speed:.1f} {self._unit}/s" if task.speed else ""
+        left = task.time_remaining
+        self._progress.update(self._task, pace=f"{pace}, {duration(left)} left" if left else pace)
         now = time.monotonic()
-        if now < self._next:
+        if self._console.is_terminal or now < self._next:
             return
         self._next = now + min(max(_FIRST_LINE, (now - self._started) / 3), _LONGEST_SILENCE)
-        words = [f"{self._pace.done:,} of {self._pace.total:,}", str(self._pace)]
+        words = [f"{task.completed:,.0f} of {task.total:,.0f}", task.fields["pace"]]
         _print(self._console, f"{self._name}: {', '.join(filter(None, words))}")
 
 
@@ -161,20 +103,21 @@ class ConsoleReporter:
     def stage(self, name: str, total: int, unit: str) -> Iterator[Ticker]:
         """Show a bar on a terminal, a line now and then elsewhere."""
         self._silence.cancel()
-        pace = _Pace(total, unit)
-        if not self.console.is_terminal:
-            one = unit.removesuffix("s") if total == 1 else unit
-            with self.opening(f"{name}: {total:,} {one}"):
-                yield _Lines(self.console, name, pace)
-            return
-        columns = (
+        progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            _PaceColumn(pace),
+            TextColumn("{task.fields[pace]}", table_column=Column(no_wrap=True)),
+            console=self.console,
+            expand=True,
+            disable=not self.console.is_terminal,
+            speed_estimate_period=_WINDOW,
+            get_time=time.monotonic,
         )
-        with Progress(*columns, console=self.console, expand=True) as progress:
-            yield _Bar(progress, progress.add_task(name, total=total), pace)
+        one = unit.removesuffix("s") if total == 1 else unit
+        silence = self.opening(f"{name}: {total:,} {one}") if progress.disable else nullcontext()
+        with progress, silence:
+            yield _Ticker(self.console, progress, name, total, unit)
 
     def say(self, text: str) -> None:
         """Write one line."""

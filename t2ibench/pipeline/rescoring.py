@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.damage import warn_of
-from t2ibench.pipeline.label_judge import label_judge, record_label_judge
+from t2ibench.methods.core.describe import listed
+from t2ibench.models.fingerprint import fingerprint
 from t2ibench.pipeline.plan import Plan, make_plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache
-from t2ibench.pipeline.scoring import Scored, open_stores, score_plan
+from t2ibench.pipeline.scoring import TaskScored, open_stores, score_plan
 from t2ibench.results.builder import is_complete
 from t2ibench.results.files import stored_results, write_results
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
+from t2ibench.store.answers import LABELS_BY, AnswerStore, StoredAnswer
+from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
@@ -25,69 +27,37 @@ from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.run_tasks import with_kept
 
 
-@dataclass(frozen=True, slots=True)
-class Rescored:
-    """A run that was scored again.
-
-    Attributes:
-        results: What results.json holds now.
-        folder: The run folder.
-        complete: False if evidence is missing or damaged.
-    """
-
-    results: Results
-    folder: Path
-    complete: bool
-
-
-def rescore(path: Path, reporter: Reporter) -> Rescored:
+def rescore(path: Path, reporter: Reporter) -> tuple[Results, bool]:
     """Score the latest run of a folder again and write its results.
 
     A task whose evidence is gone keeps the better result that results.json has.
+
+    Returns:
+        What results.json holds now, and whether no evidence is missing or damaged.
     """
     folder = open_run(path)
     with locked(folder.path, notices=reporter):
         folder.reread()
-        return _rescore(folder, reporter)
-
-
-def _rescore(folder: RunFolder, reporter: Reporter) -> Rescored:
-    record = folder.record
-    labels = LabelStore(folder.database)
-    if not record.encoders and not record.judges and not labels.all():
-        raise T2IBenchError(
-            f"{folder.path} holds images but no evidence yet.",
-            "Run the original command without --generate-only, or let people answer: "
-            f"t2ibench label export {folder.path}",
+        record = folder.record
+        if not record.encoders and not record.judges and not LabelStore(folder.database).all():
+            raise T2IBenchError(
+                f"{folder.path} holds images but no evidence yet.",
+                "Run the original command without --generate-only, or let people answer: "
+                f"t2ibench label export {folder.path}",
+            )
+        plan = stored_plan(folder)
+        old, lines = stored_results(folder)
+        for line in lines:
+            reporter.warn(line)
+        images = None
+        if record.generator:
+            images = ImageStore(folder.database, record.generator.fingerprint)
+        cache = ScoreCache(folder.database, reuse=False)
+        results, _, lost = score_stored(
+            folder, plan, images, reporter, cache, old.tasks if old else ()
         )
-    plan = stored_plan(folder)
-    old, lines = stored_results(folder)
-    for line in lines:
-        reporter.warn(line)
-    images = None
-    if record.generator:
-        images = ImageStore(folder.database, record.generator.fingerprint)
-    cache = ScoreCache(folder.database, reuse=False)
-    found = score_stored(folder, plan, images, reporter, cache, old.tasks if old else ())
-    results = found.results.in_folder(folder.path)
-    allow_missing = record.settings.allow_missing
-    complete = not found.lost and is_complete(results.tasks.values(), allow_missing)
-    return Rescored(results, folder.path, complete)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredRun:
-    """What the evidence of a run gives.
-
-    Attributes:
-        results: What results.json holds now.
-        scored: The scores of this time.
-        lost: Whether evidence is damaged, or an earlier result was better and is kept.
-    """
-
-    results: Results
-    scored: Scored
-    lost: bool
+    complete = is_complete(results.tasks.values(), record.settings.allow_missing)
+    return results.in_folder(folder.path), complete and not lost
 
 
 def score_stored(
@@ -97,7 +67,7 @@ def score_stored(
     reporter: Reporter,
     cache: ScoreCache,
     together: Collection[str],
-) -> ScoredRun:
+) -> tuple[Results, dict[str, TaskScored], bool]:
     """Score what a run folder holds, and write it.
 
     Args:
@@ -107,22 +77,48 @@ def score_stored(
         reporter: Where damages are told.
         cache: Scores of before.
         together: Tasks whose results belong to the same run.
+
+    Returns:
+        What results.json holds now, the scores of this time, and whether evidence is damaged or an
+        earlier result was better and is kept.
     """
     record = folder.record
     stores = open_stores(folder.database, record.encoders, record.judges, record.controls)
-    people = label_judge(folder.database, LabelStore(folder.database))
-    stores = replace(stores, people=people, checks=record.judge_checks)
-    damaged = warn_of([*([images.damage] if images else []), *stores.damages()], reporter)
+    stores = replace(stores, people=_people(folder.database), checks=record.judge_checks)
+    damages = [*([images.damage] if images else []), *stores.damages()]
+    for damage in filter(None, damages):
+        reporter.warn(damage.found())
     scored = score_plan(plan, images, stores, reporter, kept=cache)
-    record_label_judge(folder, scored)
-    repeatable = folder.record.repeatable()
-    written = write_results(
-        folder, repeatable, scored.results, scored.inputs, scored.lacking, together
+    used = [one.result.settings.judges for one in scored.values()]
+    judges = {name: one for name, one in record.judges.items() if not name.startswith(LABELS_BY)}
+    for found in used:  # whether people were the judge of a task
+        judges |= {name: one for name, one in found.items() if name.startswith(LABELS_BY)}
+    if record.judges != judges:
+        folder.update(judges=judges)
+    results, kept = write_results(
+        folder,
+        folder.record.repeatable(),
+        {name: one.result for name, one in scored.items()},
+        {name: one.inputs for name, one in scored.items()},
+        {name for name, one in scored.items() if one.lacking},
+        together,
     )
-    kept = written.warning()
     if kept is not None:
         reporter.warn(kept)
-    return ScoredRun(written.results, scored, bool(damaged or written.kept))
+    return results, scored, bool(any(damages) or kept)
+
+
+def _people(database: Database) -> dict[str, AnswerStore]:
+    """What most people answered about each image, stored as a judge's answers."""
+    labels = LabelStore(database)
+    every = labels.all()
+    if not every:
+        return {}
+    name = LABELS_BY + listed(sorted({label.labeller for label in every}))
+    store = AnswerStore(database, name, fingerprint({"labels": [asdict(one) for one in every]}))
+    asked = dict.fromkeys((label.image, label.question, label.classes) for label in every)
+    store.add(StoredAnswer(*about, labels.majority(*about) or "") for about in asked)
+    return {name: store}
 
 
 def stored_plan(folder: RunFolder) -> Plan:

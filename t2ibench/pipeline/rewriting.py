@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, failing, shown
+from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import (
     ChecksPrompts,
@@ -26,10 +27,11 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, describe, rewritten
 from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import between_batches, check
+from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, image_seed
@@ -275,9 +277,54 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
         after = generator.inner.unknown_words(one.rewritten for one in store if one.rewritten)
         words = [word for word in after if word not in before]
         if words:
-            more = f" and {len(words) - _WORDS} more" if len(words) > _WORDS else ""
-            named = ", ".join(f"'{shown(word)}'" for word in words[:_WORDS])
+            named = listed([f"'{shown(word)}'" for word in words], _WORDS)
             reporter.warn(
                 f"{generator.inner.name} cannot draw what these words of rewritten prompts mean: "
-                f"{named}{more}."
+                f"{named}."
             )
+
+
+def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
+    """The model of a stored run, for further prompts: they are rewritten as they come."""
+    recorded = run.record.generator
+    if recorded is None or recorded.rewriter is None:
+        return generator
+    settings = run.record.settings
+    rewriter = create_rewriter(
+        settings.rewriter or recorded.rewriter.name,
+        settings.rewriter_args,
+        device=device,
+        dtype=settings.dtype,
+        recorded=True,
+    )
+    model = rewritten(generator, describe(rewriter, generator))
+    assert isinstance(model, Rewritten)
+    model.rewritings = Asking(run.database, rewriter, run.record.measurement.seed)
+    return model
+
+
+class Asking:
+    """Rewritings of a run, and of further prompts as they come (see models.rewritten_generator).
+
+    Args:
+        database: The run's.
+        rewriter: Who is asked for what is not there.
+        seed: The run's seed.
+    """
+
+    def __init__(self, database: Database, rewriter: Rewriter, seed: int) -> None:
+        self._rewriter, self._seed = rewriter, seed
+        self._store = RewriteStore(database, rewriter.name, rewriter.fingerprint)
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from; asked for and stored where there is none."""
+        image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
+        (request,) = requests_of([image], self._rewriter.per, self._seed)
+        if not self._store.is_done(prompt, request.index):
+            # Nobody else asks for it meanwhile.
+            with locked(self._store.database.folder, "rewrites"):
+                self._store.refresh()
+                if not self._store.is_done(prompt, request.index):
+                    for part in parts_of([request], self._rewriter):
+                        self._store.add(row_of(request, one, self._rewriter) for _, one in part)
+        return self._store.find(prompt, index)

@@ -102,8 +102,7 @@ def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width:
     for name, one in tasks.items():
         if one.said is not None:
             continue
-        result = outcome.scored[name]
-        parts = outcome.paired[name].headline if name in outcome.paired else ()
+        result, parts = outcome.scored[name].result, outcome.scored[name].paired.headline
         shown = displayed(result.headline)
         reason = result.reason or result.inconclusive or result.headline.reason
         if reason is not None or shown.low is None or shown.high is None:
@@ -156,7 +155,6 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         problems=[*before.problems, *after.problems],
         complete=before.complete and after.complete,
         scored={**before.scored, **after.scored},
-        paired={**before.paired, **after.paired},
         lost=before.lost + after.lost,
         remarks=before.remarks + after.remarks,
     )

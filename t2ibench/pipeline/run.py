@@ -7,27 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Charges, ChecksAccess, ReportsWaits
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.captions import carried, keep
-from t2ibench.pipeline.damage import mend
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
 from t2ibench.pipeline.job import Job, Stage
-from t2ibench.pipeline.judge_checks import unused_checks
 from t2ibench.pipeline.preparation import Prepared, prepare
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
+from t2ibench.pipeline.scoring import TaskScored
 from t2ibench.pipeline.setup import open_job
-from t2ibench.pipeline.stages import repair, run_stage
 from t2ibench.results.builder import is_complete
-from t2ibench.results.paired import PairedTask
 from t2ibench.results.record import (
     ControlRecord,
     EncoderRecord,
@@ -35,9 +35,9 @@ from t2ibench.results.record import (
     HistoryEntry,
 )
 from t2ibench.results.run import mend_run, versions
-from t2ibench.results.schema import Results, TaskResult
+from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.database import BrokenDatabaseError
+from t2ibench.store.database import BrokenDatabaseError, mend
 
 
 @dataclass(slots=True)
@@ -53,7 +53,6 @@ class Outcome:
         problems: What a judge did not answer, one line each.
         complete: False if evidence is missing.
         scored: Task id to what this call scored, whatever others have written since.
-        paired: Task id to how each image moves those scores.
         lost: Images that were tried now and not got, by status and reason.
         remarks: What a reader of a file may not expect, with the file's name.
     """
@@ -65,10 +64,63 @@ class Outcome:
     damaged: list[str]
     problems: list[str]
     complete: bool = False
-    scored: Mapping[str, TaskResult] = field(default_factory=dict)
-    paired: Mapping[str, PairedTask] = field(default_factory=dict)
+    scored: Mapping[str, TaskScored] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+_TITLES: dict[Stage, tuple[str, str]] = {
+    "generate": ("Generating images", "images"),
+    "texts": ("Embedding texts", "texts"),
+    "embed": ("Embedding images", "images"),
+    "ask": ("Asking judges", "answers"),
+    "again": ("Generating damaged images", "images"),
+}
+
+
+def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) -> None:
+    """One stage, by an executor; nothing where nothing is missing.
+
+    Raises:
+        KeyboardInterrupt: the run was asked to stop; what was in hand is stored.
+    """
+    left = job.left(stage)
+    if not left:
+        return
+    title, unit = _TITLES[stage]
+    parts = executor.run(left, partial(job.piece, stage))
+    with reporter.stage(title, sum(left.values()), unit) as ticker, stop_request.between_batches():
+        try:
+            for part in parts:
+                with stop_request.held():
+                    stored = job.store(part)
+                ticker.advance(stored)
+        except KeyboardInterrupt:
+            with stop_request.asked_meanwhile():
+                for part in parts:
+                    job.store(part)
+            raise
+    stop_request.check()
+
+
+def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
+    """Generate damaged images again, once, and observe them; where that fails, go on without."""
+    damaged = job.take_damaged()
+    if not damaged:
+        return
+    how = "read from the folder" if from_folder else "generated"
+    for line in dict.fromkeys(map(str, damaged)):
+        reporter.warn(f"{line}. It is {how} again.")
+    job.make_again(damaged)
+    try:
+        run_stage(job, "again", executor, reporter)
+    except T2IBenchError as error:
+        reporter.warn(f"They could not be generated again: {error}")
+        job.damaged = damaged
+        return
+    run_stage(job, "embed", executor, reporter)
+    run_stage(job, "ask", executor, reporter)
+    job.damaged = job.take_damaged()
 
 
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
@@ -201,16 +253,20 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
 def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -> None:
     """Score what is stored, and write it."""
     folder, plan = prepared.folder, prepared.plan
-    for line in unused_checks(prepared.judge_checks, folder.record.judges):
-        reporter.warn(line)
+    judges = folder.record.judges
+    for check in prepared.judge_checks:
+        if judges.get(check.judge) != check.fingerprint:
+            known = check.judge in judges
+            why = "with other settings or in another version" if known else "which did not answer"
+            reporter.warn(f"--judge-check is of {check.judge}, {why}: it corrects nothing.")
     cache = ScoreCache(folder.database)
-    found = score_stored(folder, plan, prepared.images, reporter, cache, prepared.together)
-    outcome.results = found.results
-    outcome.scored, outcome.paired = found.scored.results, found.scored.paired
+    outcome.results, outcome.scored, lost = score_stored(
+        folder, plan, prepared.images, reporter, cache, prepared.together
+    )
     failed = job.stopped or any(report.failed for report in job.reports.values())
-    lost = job.damaged or found.lost or failed or prepared.skipped
-    task_results = [found.results.tasks[task.id] for task in plan.tasks]
-    outcome.complete = not lost and is_complete(task_results, prepared.settings.allow_missing)
+    task_results = [outcome.results.tasks[task.id] for task in plan.tasks]
+    complete = is_complete(task_results, prepared.settings.allow_missing)
+    outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)
 
 
 def _observers(job: Job) -> dict[str, object]:
@@ -275,19 +331,16 @@ def _generator_record(
             f"Another process has just begun a run of another generator in {prepared.folder.path}.",
             "Run the same command again; it will choose another folder.",
         )
-    return GeneratorRecord(
-        name=generator.name,
-        model=settings.model or generator.name,
-        model_args=settings.model_args,
-        revision=generator.revision,
-        fingerprint=generator.fingerprint,
-        settings=dict(generator.settings),
-        effective_settings=known.effective_settings if known else {},
-        libraries=known.libraries if known else {},
-        other_libraries=known.other_libraries if known else [],
-        cost=known.cost if known else None,
-        rewriter=info_of(generator),
-    )
+    asked: dict[str, Any] = {
+        "name": generator.name,
+        "model": settings.model or generator.name,
+        "model_args": settings.model_args,
+        "revision": generator.revision,
+        "fingerprint": generator.fingerprint,
+        "settings": dict(generator.settings),
+        "rewriter": info_of(generator),
+    }
+    return GeneratorRecord(**asked) if known is None else known.model_copy(update=asked)
 
 
 def _include_path(before: Sequence[str], now: Sequence[str]) -> list[str]:

@@ -57,13 +57,13 @@ def _code() -> str | None:
     return f"{digest.hexdigest()} {versions}"
 
 
-def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> str | None:
-    """A digest over all that decides what is stored of a task."""
+def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> str:
+    """A digest over all that decides what is stored of a task; '' where that cannot be told."""
     code = _code()
     # Of what another package computes, the source is not read.
     own = type(task.spec).__module__.startswith("t2ibench.methods.")
     if code is None or not own or METHODS.origin(task.spec.method) != "t2ibench":
-        return None
+        return ""
     digest = hashlib.sha256()
 
     def add(*values: object) -> None:
@@ -72,11 +72,11 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
     add(code, task.hash, task.spec.model_dump(mode="json"), plan.settings.model_dump(mode="json"))
     for kind, named in (("encoder", stores.encoders), ("control", stores.controls)):
         for name, encoder in named.items():
-            add(kind, name, encoder.fingerprint, getattr(encoder, "embeds_images", True))
+            add(kind, name, encoder.fingerprint, encoder.embeds_images)
             needs = plan.needs[task.id]
-            _add_texts(add, encoder.store, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
+            _add_texts(add, encoder, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
     for name, judge in (*stores.judges.items(), *stores.people.items()):
-        check = stores.check_of(name, judge)
+        check = stores.check_of(judge)
         add("judge", name, judge.fingerprint, check and check.model_dump(mode="json"))
     if any(not question.classes for question in plan.needs[task.id].questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed
@@ -98,7 +98,7 @@ def _add_images(
     asked: dict[str, list[QuestionNeed]] = {}
     for question in (*needs.questions, *needs.checks):
         asked.setdefault(question.prompt, []).append(question)
-    embeddings = [one.store for one in (*stores.encoders.values(), *stores.controls.values())]
+    embeddings = (*stores.encoders.values(), *stores.controls.values())
     for prompt, count in needs.images_by_prompt.items():
         known = [images.get(prompt, index) if images else None for index in range(count)]
         hashes = [(attempt.sha256 or "") if attempt else "" for attempt in known]
@@ -113,7 +113,7 @@ def _add_images(
 def _answers(question: QuestionNeed, image: str, stores: Stores) -> list[str | None]:
     """What each judge and people answered about an image."""
     about = (image, question.question, question.classes)
-    found = [judge.store.get(*about) for judge in stores.judges.values()]
+    found = [judge.get(*about) for judge in stores.judges.values()]
     people = stores.labels.majority(*about) if stores.labels is not None else None
     return [*(one.answer if one else None for one in found), people]
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.methods import combine, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
-from t2ibench.pipeline.missing import lost
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
 from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
-from t2ibench.pipeline.text_image_alignment import diversity, text_image_alignment
+from t2ibench.pipeline.text_image_alignment import text_image_alignment
 from t2ibench.pipeline.untrained_control import with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
@@ -27,7 +27,7 @@ from t2ibench.results.record import ControlRecord, EncoderRecord
 from t2ibench.results.repeats import RepeatedPrompt, repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
 from t2ibench.settings import Measurement, Settings
-from t2ibench.store.answers import LABELS_BY, AnswerStore
+from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database
 from t2ibench.store.distinct import DistinctImages
@@ -37,33 +37,7 @@ from t2ibench.store.labels import LabelStore
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.worker_pool import each_of
 
-
-@dataclass(frozen=True, slots=True)
-class EncoderEvidence:
-    """What one encoder has embedded.
-
-    Attributes:
-        store: Its embeddings.
-        fingerprint: Its fingerprint.
-        embeds_images: False for word vectors.
-    """
-
-    store: EvidenceStore
-    fingerprint: str
-    embeds_images: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeEvidence:
-    """What one judge has answered.
-
-    Attributes:
-        store: Its answers.
-        fingerprint: Its fingerprint.
-    """
-
-    store: AnswerStore
-    fingerprint: str
+_REASONS = 3  # of each status are kept in results.json
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,42 +54,22 @@ class Stores:
         checks: What checks by people said of judges.
     """
 
-    encoders: Mapping[str, EncoderEvidence]
-    judges: Mapping[str, JudgeEvidence]
-    controls: Mapping[str, EncoderEvidence] = field(default_factory=dict)
+    encoders: Mapping[str, EvidenceStore]
+    judges: Mapping[str, AnswerStore]
+    controls: Mapping[str, EvidenceStore] = field(default_factory=dict)
     labels: LabelStore | None = None
-    people: Mapping[str, JudgeEvidence] = field(default_factory=dict)
+    people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
 
-    def check_of(self, name: str, judge: JudgeEvidence) -> JudgeCheck | None:
+    def check_of(self, judge: AnswerStore) -> JudgeCheck | None:
         """The check of this very judge."""
-        by = (name, judge.fingerprint)
+        by = (judge.name, judge.fingerprint)
         return next((one for one in self.checks if (one.judge, one.fingerprint) == by), None)
 
     def damages(self) -> list[Damage]:
         """What is damaged of each store."""
-        embeddings = [
-            one.store.damage for one in (*self.encoders.values(), *self.controls.values())
-        ]
-        answers = [one.store.damage for one in self.judges.values()]
-        return [*embeddings, *answers, *([self.labels.damage] if self.labels else [])]
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """The scores of a plan.
-
-    Attributes:
-        results: Task id to result.
-        inputs: Task id to what its scores were computed from, where they were stored.
-        paired: Task id to how each image moves its scores.
-        lacking: Tasks of which some evidence is missing.
-    """
-
-    results: dict[str, TaskResult] = field(default_factory=dict)
-    inputs: dict[str, str] = field(default_factory=dict)
-    paired: dict[str, PairedTask] = field(default_factory=dict)
-    lacking: set[str] = field(default_factory=set)
+        stores = [*self.encoders.values(), *self.controls.values(), *self.judges.values()]
+        return [one.damage for one in stores] + ([self.labels.damage] if self.labels else [])
 
 
 def open_stores(
@@ -125,28 +79,19 @@ def open_stores(
     controls: Mapping[str, ControlRecord] | None = None,
 ) -> Stores:
     """What was observed, from its database."""
-    answers = {
-        name: JudgeEvidence(AnswerStore(database, name, fingerprint), fingerprint)
-        for name, fingerprint in judges.items()
-    }
+    answers = {name: AnswerStore(database, name, judges[name]) for name in judges}
     return Stores(
         {
-            name: EncoderEvidence(
-                EvidenceStore(database, name, encoder.fingerprint),
-                encoder.fingerprint,
-                encoder.embeds_images,
-            )
-            for name, encoder in encoders.items()
+            name: EvidenceStore(database, name, one.fingerprint, one.embeds_images)
+            for name, one in encoders.items()
         },
-        {name: one for name, one in answers.items() if not name.startswith(LABELS_BY)},
+        {name: one for name, one in answers.items() if not one.by_labels},
         {
-            name: EncoderEvidence(
-                EvidenceStore(database, control.name, control.fingerprint), control.fingerprint
-            )
-            for name, control in (controls or {}).items()
+            name: EvidenceStore(database, one.name, one.fingerprint)
+            for name, one in (controls or {}).items()
         },
         LabelStore(database),
-        {name: one for name, one in answers.items() if name.startswith(LABELS_BY)},
+        {name: one for name, one in answers.items() if one.by_labels},
     )
 
 
@@ -184,14 +129,14 @@ class TaskScored:
         samples: Its sample rows; None where they are stored already.
         paired: How each image moves its scores.
         lacking: Whether some of its evidence is missing.
-        inputs: What it was computed from; None where that cannot be told.
+        inputs: What it was computed from; '' where that cannot be told.
     """
 
     result: TaskResult
     samples: list[dict[str, Any]] | None
     paired: PairedTask
     lacking: bool
-    inputs: str | None = None
+    inputs: str = ""
 
 
 def score_plan(
@@ -201,49 +146,42 @@ def score_plan(
     reporter: Reporter,
     workers: int | None = None,
     kept: ScoreCache | None = None,
-) -> Scored:
+) -> dict[str, TaskScored]:
     """Score every task of a plan, several at a time; no number depends on how many."""
     known = None if images is None else DistinctImages(images)
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
     )
-    scored = Scored()
+    scored: dict[str, TaskScored] = {}
     with reporter.stage("Scoring", len(plan.tasks), "tasks") as ticker:
 
         def store(task: LoadedTask, one: TaskScored) -> None:
             if kept is not None:
                 # What cannot be told by its inputs, or lacks some, is never taken for other scores.
-                inputs = scored.inputs[task.id] = one.inputs or f"once {secrets.token_hex(16)}"
+                one = replace(one, inputs=one.inputs or f"once {secrets.token_hex(16)}")
                 if one.samples is not None:
-                    kept.write(task.id, inputs, one.result, one.samples, one.paired)
+                    kept.write(task.id, one.inputs, one.result, one.samples, one.paired)
+            scored[task.id] = one
             ticker.advance(1)
 
-        found = each_of(
-            largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store
-        )
-    by_task = {task.id: one for task, one in zip(largest, found, strict=True)}
-    for task in plan.tasks:
-        one = by_task[task.id]
-        scored.results[task.id], scored.paired[task.id] = one.result, one.paired
-        if one.lacking:
-            scored.lacking.add(task.id)
+        each_of(largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store)
     line = repeats_line(repeated_prompts(plan.prompts, known.get), plan.prompts) if known else None
     if line:
         reporter.warn(line)
-    return scored
+    return {task.id: scored[task.id] for task in plan.tasks}
 
 
 def _scored_or_kept(
     plan: Plan, images: Images | None, stores: Stores, kept: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
-    inputs = None if kept is None else inputs_of(plan, task, images, stores)
-    found = None if kept is None or inputs is None else kept.read(task.id, inputs)
+    inputs = "" if kept is None else inputs_of(plan, task, images, stores)
+    found = kept.read(task.id, inputs) if kept is not None and inputs else None
     if found is not None:
         return TaskScored(found[0], None, found[1], lacking=False, inputs=inputs)
     scored = _scored(plan, task, images, stores)
     whole = not scored.lacking and scored.result.reason is None
-    return replace(scored, inputs=inputs if whole else None)
+    return replace(scored, inputs=inputs if whole else "")
 
 
 def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
@@ -252,32 +190,30 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
     repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.get)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
-        combined, by_encoder = score_task(task, evidence, plan.settings)
+        found = score_task(task, evidence, plan.settings)
         if not needs.questions:
-            judged = _judged(needs, images, stores)[1]
+            judge = _judge(needs, images, stores)
             blind = {
-                name: StoredEvidence(images, stores.controls[name].store, **judged)
+                name: StoredEvidence(images, stores.controls[name], judge)
                 for name in evidence
                 if name in stores.controls
             }
-            combined, by_encoder = with_untrained_control(
-                task.spec, (combined, by_encoder), blind, plan.settings
-            )
+            combined, by_encoder = with_untrained_control(task.spec, found, blind, plan.settings)
             why = too_few(repeated, needs.groups)
             if why:
                 combined = _inconclusive(combined, why)
                 by_encoder = {name: _inconclusive(one, why) for name, one in by_encoder.items()}
+            found = combined, by_encoder
     elif needs.questions:
-        combined, by_encoder = _undefined("no judge was asked")
+        found = _undefined("no judge was asked")
     else:
-        combined, by_encoder = _undefined("no encoder of this run embeds images")
+        found = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
+    write = partial(_written, plan, task, settings, images, stores, repeated, lacking)
     try:
-        written = _written(plan, task, combined, by_encoder, settings, images, repeated, lacking)
+        return write(*found)
     except Exception as error:  # results that cannot be written down are a defect, too
-        undefined = _undefined(_defect(task, error))
-        written = _written(plan, task, *undefined, settings, images, repeated, lacking)
-    return _with_agreement(plan, task, written, images, stores)
+        return write(*_undefined(_defect(task, error)))
 
 
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
@@ -285,40 +221,26 @@ def _inconclusive(result: MethodResult, why: str) -> MethodResult:
     return replace(result, inconclusive="; ".join(reason for reason in reasons if reason))
 
 
-def _with_agreement(
-    plan: Plan, task: LoadedTask, scored: TaskScored, images: Images | None, stores: Stores
-) -> TaskScored:
-    """The same, with how well the images agree with their prompts and how much they differ."""
-    needs, level = plan.needs[task.id], plan.settings.level
-    records, cosines = text_image_alignment(needs, images, stores.encoders, level)
-    differing = diversity(needs, images, stores.encoders, level)
-    update = {"text_image_alignment": records, "diversity": differing}
-    return replace(
-        scored,
-        result=scored.result.model_copy(update=update),
-        paired=replace(scored.paired, agreement=cosines),
-    )
-
-
 def _written(
     plan: Plan,
     task: LoadedTask,
-    combined: MethodResult,
-    by_encoder: Mapping[str, MethodResult],
     settings: TaskSettings,
     images: Images | None,
+    stores: Stores,
     repeated: list[RepeatedPrompt],
     lacking: bool,
+    combined: MethodResult,
+    by_encoder: Mapping[str, MethodResult],
 ) -> TaskScored:
     """One task's scores as they are stored."""
     record = task_record(task, combined, by_encoder, settings)
+    paired = paired_task(combined, by_encoder)
+    needs, level = plan.needs[task.id], plan.settings.level
     if images is not None:
-        missing, because = lost(plan, task.id, images)
-        needs = plan.needs[task.id]
-        treated = prompt_outcomes(
-            needs.images_by_prompt, needs.groups, images.get, plan.settings.level
-        )
-        lines = [revised_line(treated), repeats_line(repeated, needs.images_by_prompt)]
+        counts = needs.images_by_prompt
+        missing, because = _lost(counts, images)
+        treated = prompt_outcomes(counts, needs.groups, images.get, level)
+        lines = [revised_line(treated), repeats_line(repeated, counts)]
         record = record.model_copy(
             update={
                 "missing_prompts": missing,
@@ -328,8 +250,36 @@ def _written(
                 "warnings": [*record.warnings, *filter(None, lines)],
             }
         )
-    rows = _sample_rows(combined.samples, images)
-    return TaskScored(record, rows, paired_task(combined, by_encoder), lacking)
+    if images is not None and needs.embeds:
+        alignment, cosines, differing = text_image_alignment(needs, images, stores.encoders, level)
+        update = {"text_image_alignment": alignment, "diversity": differing}
+        record = record.model_copy(update=update)
+        paired = replace(paired, agreement=cosines)
+    return TaskScored(record, _sample_rows(combined.samples, images), paired, lacking)
+
+
+def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
+    """The prompts of a task without any image, and why images of it were excluded, by status.
+
+    A prompt whose images the model refused, or a filter took, is not missing: that is what the
+    model does with it.
+    """
+    missing: list[str] = []
+    reasons: dict[str, Counter[str]] = {}
+    for prompt, count in counts.items():
+        attempts = [images.get(prompt, index) for index in range(count)]
+        if all(attempt is None or attempt.status == "failed" for attempt in attempts):
+            missing.append(prompt)
+        for attempt in attempts:
+            if attempt is not None and attempt.status != "ok":
+                of = reasons.setdefault(attempt.status, Counter())
+                line = " ".join((attempt.reason or "unknown").split())  # it may come from a server
+                of[line if len(line) <= 200 else f"{line[:199]}…"] += 1
+    because = {
+        status: dict(sorted(of.items(), key=lambda item: (-item[1], item[0]))[:_REASONS])
+        for status, of in sorted(reasons.items())
+    }
+    return sorted(missing), because
 
 
 def _evidence(
@@ -337,81 +287,52 @@ def _evidence(
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
     """What a task is scored from, by encoder or by judge."""
     needs = plan.needs[task.id]
-    image_encoders = {
-        name: encoder for name, encoder in stores.encoders.items() if encoder.embeds_images
-    }
+    encoders = {name: one for name, one in stores.encoders.items() if one.embeds_images}
+    judges: Mapping[str, AnswerStore]
     if not needs.questions:
-        usable = image_encoders if needs.prompts else dict(stores.encoders)
-        asked, judged = _judged(needs, images, stores)
-        by_encoder = {
-            name: StoredEvidence(images, encoder.store, **judged)
-            for name, encoder in usable.items()
+        encoders = encoders if needs.prompts else dict(stores.encoders)
+        judge = _judge(needs, images, stores)
+        judges = {} if judge is None else {judge.name: judge}
+        found = {name: StoredEvidence(images, one, judge) for name, one in encoders.items()}
+    else:
+        # Judges are compared; beside them the first encoder measures what needs embeddings.
+        encoders = dict(list(encoders.items())[:1]) if needs.embeds else {}
+        store = next(iter(encoders.values()), None)
+        judges, labels = stores.judges, stores.labels
+        if stores.people and not _classified(needs.questions, images, judges.values()):
+            judges, labels = stores.people, None
+        found = {
+            name: StoredEvidence(images, store, judge, labels, stores.check_of(judge))
+            for name, judge in judges.items()
         }
-        return by_encoder, _task_settings(plan.settings, usable, asked)
-    # Judges are compared; beside them the first encoder measures what needs embeddings.
-    beside = dict(list(image_encoders.items())[:1]) if needs.embeds else {}
-    store = next((encoder.store for encoder in beside.values()), None)
-    judges, labels = stores.judges, stores.labels
-    if stores.people and not _classified(needs.questions, images, judges):
-        judges, labels = stores.people, None
-    by_judge = {
-        name: StoredEvidence(
-            images,
-            store,
-            judge.store,
-            labels,
-            sampled=name.startswith(LABELS_BY),
-            judge=name,
-            check=stores.check_of(name, judge),
-        )
-        for name, judge in judges.items()
-    }
-    return by_judge, _task_settings(plan.settings, beside, judges)
+    return found, TaskSettings(
+        **Measurement.of(plan.settings).model_dump(),
+        encoders={name: one.fingerprint for name, one in encoders.items()},
+        judges={name: one.fingerprint for name, one in judges.items()},
+    )
 
 
-class _Answers(TypedDict, total=False):
-    judged: AnswerStore
-    sampled: bool
-
-
-def _judged(
-    needs: Needs, images: Images | None, stores: Stores
-) -> tuple[dict[str, JudgeEvidence], _Answers]:
+def _judge(needs: Needs, images: Images | None, stores: Stores) -> AnswerStore | None:
     """Who looked at the images that an encoder measures: the first judge, or people without one."""
-    for judges, sampled in ((stores.judges, False), (stores.people, True)):
-        for name, judge in judges.items():
-            if needs.checks and _classified(needs.checks, images, {name: judge}):
-                return {name: judge}, {"judged": judge.store, "sampled": sampled}
-    return {}, {}
+    for judge in (*stores.judges.values(), *stores.people.values()):
+        if needs.checks and _classified(needs.checks, images, [judge]):
+            return judge
+    return None
 
 
 def _classified(
-    questions: Sequence[QuestionNeed],
-    images: Images | None,
-    judges: Mapping[str, JudgeEvidence],
+    questions: Sequence[QuestionNeed], images: Images | None, judges: Iterable[AnswerStore]
 ) -> bool:
     """Whether a judge answered a question with more than 'unknown'."""
     for asked in questions:
         for index in range(asked.images):
             attempt = images.get(asked.prompt, index) if images else None
-            for judge in judges.values() if attempt else ():
+            for judge in judges if attempt else ():
                 sha256 = (attempt and attempt.sha256) or ""
-                found = judge.store.get(sha256, asked.question, asked.classes)
+                found = judge.get(sha256, asked.question, asked.classes)
                 if found and (not asked.classes or found.answer in asked.classes):
                     return True
     return False
-
-
-def _task_settings(
-    settings: Settings,
-    encoders: Mapping[str, EncoderEvidence],
-    judges: Mapping[str, JudgeEvidence],
-) -> TaskSettings:
-    return TaskSettings(
-        **Measurement.of(settings).model_dump(),
-        encoders={name: encoder.fingerprint for name, encoder in encoders.items()},
-        judges={name: judge.fingerprint for name, judge in judges.items()},
-    )
 
 
 def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[dict[str, Any]]:

@@ -10,16 +10,16 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.hub import NotDownloadedError
 from t2ibench.models.judges import create_judges
-from t2ibench.models.protocols import Encoder, HasUntrained, Judge, ReportsWaits
+from t2ibench.models.protocols import Encoder, Generator, HasUntrained, Judge, ReportsWaits
 from t2ibench.models.resolution import checked
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.job import Job
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.preparation import Objects, Prepared
-from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rewriting import open_rewritings
-from t2ibench.pipeline.worker import Observers
+from t2ibench.pipeline.worker import Observers, Worker
 from t2ibench.settings import RunSettings
+from t2ibench.store.locks import Notices
 
 _Model = TypeVar("_Model")
 _JUDGES = "Without a download: --judge answers:FILE (people's answers)."
@@ -30,7 +30,7 @@ _ENCODERS = (
 
 
 def load_observers(
-    settings: RunSettings, objects: Objects, reporter: Reporter, *, embeds: bool, asks: bool
+    settings: RunSettings, objects: Objects, reporter: Notices, *, embeds: bool, asks: bool
 ) -> Observers:
     """Load encoders and judges.
 
@@ -48,6 +48,22 @@ def load_observers(
             judge.report_waits(reporter.say)
     controls = {} if settings.control_encoder == "none" else _controls(encoders, reporter.warn)
     return Observers(encoders, controls, judges)
+
+
+def make_worker(
+    settings: RunSettings,
+    objects: Objects,
+    generator: Generator | None,
+    reporter: Notices,
+    stopping: Callable[[], bool],
+    *,
+    embeds: bool,
+    asks: bool,
+) -> Worker:
+    """A worker with its models."""
+    observers = load_observers(settings, objects, reporter, embeds=embeds, asks=asks)
+    model = settings.model if objects.generator is None else None
+    return Worker(generator, observers, model, settings.batch_size, stopping)
 
 
 def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:

@@ -35,8 +35,6 @@ class StoredEvidence:
         store: The encoder's embeddings; None if nothing is embedded.
         judged: The judge's answers, for methods that ask questions.
         labels: People's answers about some of the images.
-        sampled: Whether only some images were shown to the judge, so that no answer is missing.
-        judge: The judge's name.
         check: What a check by people said of the judge.
 
     Attributes:
@@ -49,16 +47,12 @@ class StoredEvidence:
         store: EvidenceStore | None,
         judged: AnswerStore | None = None,
         labels: LabelStore | None = None,
-        sampled: bool = False,
-        judge: str = "",
         check: JudgeCheck | None = None,
     ) -> None:
         self._images = images
         self._store = store
         self._judged = judged
         self._labels = labels
-        self._sampled = sampled
-        self._judge = judge
         self._check = check
         self.lacking = False
 
@@ -108,7 +102,7 @@ class StoredEvidence:
             answer = self._judged.get(sha256, question, classes) if self._judged else None
             if status != "ok":
                 excluded[status] += 1
-            elif answer is None and self._sampled:
+            elif answer is None and self._judged is not None and self._judged.by_labels:
                 excluded["not labelled"] += 1
             elif answer is None:
                 self.lacking = True
@@ -120,7 +114,7 @@ class StoredEvidence:
 
     def unreachable(self, classes: Sequence[str]) -> frozenset[str]:
         """The classes that the judge can never answer with (openbias.answers.Limited)."""
-        return unreachable_classes(self._judge, classes)
+        return unreachable_classes(self._judged.name if self._judged else "", classes)
 
     def judge_check(self) -> JudgeCheck | None:
         """What a check by people said of the judge (openbias.answers.Checked)."""

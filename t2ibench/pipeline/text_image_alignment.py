@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
 from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity, prompt_diversities
@@ -12,51 +12,40 @@ from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cos
 from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
 from t2ibench.results.rates import Diversity, TextImageAlignment, rounded
 from t2ibench.results.text_image_alignment import agreement_records
+from t2ibench.store.evidence import EvidenceStore
 
-if TYPE_CHECKING:
-    from t2ibench.pipeline.scoring import EncoderEvidence
-
-Found = tuple[dict[str, list[TextImageAlignment]], dict[str, tuple[PromptCosines, ...]]]
+Found = tuple[
+    dict[str, list[TextImageAlignment]],
+    dict[str, tuple[PromptCosines, ...]],
+    dict[str, list[Diversity]],
+]
 
 
 def text_image_alignment(
-    needs: Needs, images: Images | None, encoders: Mapping[str, EncoderEvidence], level: float
+    needs: Needs, images: Images, encoders: Mapping[str, EvidenceStore], level: float
 ) -> Found:
-    """Measure a task's images against their own prompts, by each encoder."""
+    """How well a task's images agree with their own prompts, and how much they differ.
+
+    By each encoder: records and cosines of the first, records of the second over the task and by
+    group.
+    """
     records: dict[str, list[TextImageAlignment]] = {}
     cosines: dict[str, tuple[PromptCosines, ...]] = {}
-    if images is None or not needs.embeds or not needs.prompts:
-        return records, cosines
+    differing: dict[str, list[Diversity]] = {}
     for name, encoder in encoders.items():
         if not encoder.embeds_images:
             continue
-        try:
-            found = prompt_cosines(needs, StoredEvidence(images, encoder.store))
-        except MissingEvidence:
-            continue
-        if found:
-            records[name], cosines[name] = agreement_records(found, level), tuple(found)
-    return records, cosines
-
-
-def diversity(
-    needs: Needs, images: Images | None, encoders: Mapping[str, EncoderEvidence], level: float
-) -> dict[str, list[Diversity]]:
-    """How much the images of a prompt differ, by each encoder: over the task, and by group."""
-    records: dict[str, list[Diversity]] = {}
-    if images is None or not needs.embeds:
-        return records
-    for name, encoder in encoders.items():
-        if not encoder.embeds_images:
-            continue
-        found = prompt_diversities(needs, StoredEvidence(images, encoder.store))
-        groups = dict.fromkeys(one.group for one in found)
-        if found:
-            records[name] = [_record(None, found, level)]
-        for group in groups if len(groups) > 1 else ():
-            own = [one for one in found if one.group == group]
-            records[name].append(_record(group, own, level))
-    return records
+        evidence = StoredEvidence(images, encoder)
+        with suppress(MissingEvidence):
+            if found := prompt_cosines(needs, evidence):
+                records[name], cosines[name] = agreement_records(found, level), tuple(found)
+        if prompts := prompt_diversities(needs, evidence):
+            groups = dict.fromkeys(one.group for one in prompts)
+            differing[name] = [_record(None, prompts, level)]
+            for group in groups if len(groups) > 1 else ():
+                own = [one for one in prompts if one.group == group]
+                differing[name].append(_record(group, own, level))
+    return records, cosines, differing
 
 
 def _record(group: str | None, prompts: Sequence[PromptDiversity], level: float) -> Diversity:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from t2ibench.arrays import Float32Array
@@ -17,29 +17,9 @@ from t2ibench.models.protocols import Generator, ImageRequest
 from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed, embedded_images
 from t2ibench.pipeline.generation import ImageFile, generated
 from t2ibench.pipeline.judging import ImageQuestions, answered, unanswered
-from t2ibench.pipeline.observers import AskReport, Damaged, EncoderRun, JudgeRun
+from t2ibench.pipeline.observers import AskReport, EncoderRun, JudgeRun
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
-
-
-@dataclass(slots=True)
-class EmbedReport:
-    """The outcome of embedding.
-
-    Attributes:
-        embedded: Images embedded now.
-        damaged: Image files that could not be read.
-        failures: Encoder to why it cannot go on; the other encoders did their part.
-    """
-
-    embedded: int = 0
-    damaged: list[Damaged] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-
-    def check(self) -> None:
-        """Raise if an encoder failed."""
-        for reason in self.failures.values():
-            raise T2IBenchError(reason)
 
 
 def _ignore(_: Any) -> None:
@@ -108,15 +88,15 @@ def embed(
     images: Iterable[StoredImage],
     runs: Sequence[EncoderRun],
     on_part: Callable[[int], None] = _ignore,
-) -> EmbedReport:
+) -> EmbeddedImages:
     """Embed the images that have no embedding yet."""
-    report = EmbedReport()
+    report = EmbeddedImages(0)
     stores = {run.encoder.name: run.store for run in runs}
     encoders = {run.encoder.name: run.encoder for run in runs}
     widths = {name: store.width for name, store in stores.items()}
     for part in embedded_images(missing_embeddings(images, runs), encoders, widths):
         store_rows(part, stores)
-        report.embedded += part.images - len(part.damaged)
+        report.images += part.images
         report.damaged += part.damaged
         report.failures |= part.failures
         on_part(part.images)

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.store.attempts import Attempt
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes, write_text
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import Attempt, ImageStore
 from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, read_image
 

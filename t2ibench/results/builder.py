@@ -31,6 +31,7 @@ from t2ibench.stats import (
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
+PartT = TypeVar("PartT", TaskResult, EncoderScores)
 RecordT = TypeVar("RecordT", core.Inference, Control)
 
 
@@ -59,20 +60,17 @@ def score_record(estimate: Estimate, level: float) -> Score:
     low, high = estimate.interval or (None, None)
     if estimate.value is not None and estimate.interval is None and estimate.boot is not None:
         low, high = percentile_interval(estimate.boot, level)
+    tested = estimate.p is not None
     return Score(
         value=rounded(estimate.value),
         ci_low=rounded(low),
         ci_high=rounded(high),
         p=rounded(estimate.p),
-        test=estimate.test if estimate.p is not None else None,
-        n_draws=_draws(estimate),
+        test=estimate.test if tested else None,
+        n_draws=len(estimate.null) if estimate.null is not None and tested else None,
         as_published=estimate.as_published,
         reason=estimate.reason if estimate.value is None else None,
     )
-
-
-def _draws(estimate: Estimate) -> int | None:
-    return len(estimate.null) if estimate.null is not None and estimate.p is not None else None
 
 
 def headline_record(headline: core.Headline) -> Headline:
@@ -154,30 +152,33 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
     }
 
 
-def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    names = list(tasks)
-    headlines = _adjusted_scores([tasks[name].headline for name in names])
-    scores = adjusted([tasks[name].scores for name in names])
-    by_encoder: dict[str, dict[str, EncoderScores]] = {name: {} for name in names}
-    for encoder in dict.fromkeys(key for name in names for key in tasks[name].by_encoder):
-        having = [name for name in names if encoder in tasks[name].by_encoder]
-        parts = [tasks[name].by_encoder[encoder] for name in having]
-        heads = _adjusted_scores([part.headline for part in parts])
-        sets = adjusted([part.scores for part in parts])
-        for name, part, head, corrected in zip(having, parts, heads, sets, strict=True):
-            by_encoder[name][encoder] = part.model_copy(
-                update={"headline": head, "scores": corrected}
-            )
+def _adjusted_parts(parts: Mapping[str, PartT]) -> dict[str, PartT]:
+    """Results of tasks, or of one encoder in them, as one family of tests."""
+    headlines = _adjusted_scores([part.headline for part in parts.values()])
+    scores = adjusted([part.scores for part in parts.values()])
     return {
-        name: tasks[name].model_copy(
-            update={
-                "headline": headline,
-                "scores": corrected,
-                # The order of the encoders is that of the task.
-                "by_encoder": {key: by_encoder[name][key] for key in tasks[name].by_encoder},
+        name: part.model_copy(update={"headline": headline, "scores": corrected})
+        for (name, part), headline, corrected in zip(parts.items(), headlines, scores, strict=True)
+    }
+
+
+def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
+    by_encoder = {
+        encoder: _adjusted_parts(
+            {
+                name: task.by_encoder[encoder]
+                for name, task in tasks.items()
+                if encoder in task.by_encoder
             }
         )
-        for name, headline, corrected in zip(names, headlines, scores, strict=True)
+        for encoder in dict.fromkeys(key for task in tasks.values() for key in task.by_encoder)
+    }
+    # The order of the encoders is that of the task.
+    return {
+        name: task.model_copy(
+            update={"by_encoder": {key: by_encoder[key][name] for key in task.by_encoder}}
+        )
+        for name, task in _adjusted_parts(tasks).items()
     }
 
 

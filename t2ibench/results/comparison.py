@@ -6,8 +6,8 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from t2ibench.methods.core.joint_variance import Spread, spread_of
 from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import rounded
-from t2ibench.results.schema import GeneratorInfo, Headline, Results, Row, Score, TaskResult
+from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.stats import holm
 from t2ibench.stats.root_difference import RootDifference, root_difference
 from t2ibench.stats.squares import SquareNoise
@@ -294,8 +294,7 @@ class Difference:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Remarks:
+class _Remarks(NamedTuple):
     """What stands between two results of a task.
 
     Attributes:
@@ -304,7 +303,7 @@ class _Remarks:
         decidable: Whether the difference may be called one of the models.
     """
 
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
     comparable: bool = True
     decidable: bool = True
 
@@ -608,26 +607,22 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     alike = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and alike:
         return _Remarks(["measures the text encoder, which both runs share"], False, False)
-    notes, decidable = [], True
     limits = {first.settings.limit, second.settings.limit}
-    for differs, note in (
+    undecidable = (
         (not alike and not text_only(first), "other encoders"),
         (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
         (bool(first.inconclusive), "the first is inconclusive"),
         (bool(second.inconclusive), "the second is inconclusive"),
-    ):
-        if differs:
-            notes.append(note)
-            decidable = False
-    if len(limits) == 1 and None not in limits:
-        notes.append("made with --limit")
-    if first.missing_prompts == second.missing_prompts != []:
-        notes.append("some prompts have no image")
-    if first.n_images != second.n_images:
-        notes.append("other numbers of images")
-    return _Remarks(notes, True, decidable)
+    )
+    further = (
+        (len(limits) == 1 and None not in limits, "made with --limit"),
+        (first.missing_prompts == second.missing_prompts != [], "some prompts have no image"),
+        (first.n_images != second.n_images, "other numbers of images"),
+    )
+    notes = [note for differs, note in (*undecidable, *further) if differs]
+    return _Remarks(notes, True, not any(differs for differs, _ in undecidable))
 
 
 def rewriting_line(first: Results, second: Results) -> str | None:
@@ -635,39 +630,26 @@ def rewriting_line(first: Results, second: Results) -> str | None:
     models = first.model, second.model
     if not any(model.rewriter for model in models):
         return None
-    mine, theirs = map(_name, models)
+    mine, theirs = (model.rewriter.name if model.rewriter else "none" for model in models)
     one, other = ((model.rewriter.fingerprint if model.rewriter else None) for model in models)
-    alone = [model.rewriter.generator if model.rewriter else model.fingerprint for model in models]
-    others = [] if alone[0] == alone[1] else ["the generator"]
+    alone = {model.rewriter.generator if model.rewriter else model.fingerprint for model in models}
     shared = first.tasks.keys() & second.tasks.keys()
     seeds = [{results.tasks[name].settings.seed for name in shared} for results in (first, second)]
-    if seeds[0] != seeds[1]:
-        others.append("the seed")
-    if _libraries(models[0]) != _libraries(models[1]):
-        others.append("the versions of the libraries that made the images")
-    what = listed(others)
+    made = [
+        sorted(sorted(one.items()) for one in (model.libraries, *model.other_libraries))
+        for model in models
+    ]
+    others = [
+        name
+        for name, differs in (
+            ("the generator", len(alone) > 1),
+            ("the seed", seeds[0] != seeds[1]),
+            ("versions of the libraries that made the images", made[0] != made[1]),
+        )
+        if differs
+    ]
+    rest = f" These differ, too: {listed(others)}." if others else ""
     if one == other:
-        same = f"Both runs have the same rewriter, {mine}"
-        return f"{same}; {what} {_verb(others)}." if others else f"{same}."
-    if others:
-        return f"The rewriter differs ({mine} and {theirs}), and so {_verb(others, 'do')} {what}."
-    return (
-        f"Only the rewriter differs: {mine} in the first run, {theirs} in the second. Generator, "
-        "settings and seeds are the same."
-    )
-
-
-def _name(model: GeneratorInfo) -> str:
-    return model.rewriter.name if model.rewriter else "none"
-
-
-def _libraries(model: GeneratorInfo) -> list[dict[str, str]]:
-    found = [model.libraries, *model.other_libraries]
-    return sorted(found, key=lambda one: sorted(one.items()))
-
-
-def _verb(words: list[str], verb: str = "differ") -> str:
-    plural = len(words) > 1 or (words and words[0].startswith("the versions"))
-    if verb == "do":
-        return "do" if plural else "does"
-    return "differ" if plural else "differs"
+        return f"Both runs have the same rewriter, {mine}.{rest}"
+    rest = rest or " Generator, settings and seeds are the same."
+    return f"The rewriter differs: {mine} in the first run, {theirs} in the second.{rest}"

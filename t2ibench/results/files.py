@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -83,16 +82,7 @@ def generator_info(record: GeneratorRecord | None) -> GeneratorInfo:
     """The generator's entry in results.json."""
     if record is None:
         return GeneratorInfo(name=None)
-    return GeneratorInfo(
-        name=record.name,
-        revision=record.revision,
-        fingerprint=record.fingerprint,
-        settings=record.settings,
-        effective_settings=record.effective_settings,
-        libraries=record.libraries,
-        other_libraries=record.other_libraries,
-        rewriter=record.rewriter,
-    )
+    return GeneratorInfo(**{name: getattr(record, name) for name in GeneratorInfo.model_fields})
 
 
 def assemble(
@@ -147,32 +137,6 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
             return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What was written.
-
-    Attributes:
-        results: What results.json holds now.
-        kept: Tasks whose earlier results stay, because evidence of them is gone.
-    """
-
-    results: Results
-    kept: list[str]
-
-    def warning(self) -> str | None:
-        """What to say of the tasks that were kept."""
-        if not self.kept:
-            return None
-        shown = ", ".join(self.kept[:3]) + (", …" if len(self.kept) > 3 else "")
-        result, verb, whose = (
-            ("results", "are", "their") if len(self.kept) > 1 else ("result", "is", "its")
-        )
-        return (
-            f"The earlier {result} of {shown} {verb} kept: some of {whose} evidence is missing "
-            "now. Run the original command again to make it anew."
-        )
-
-
 def _is_worse(new: TaskResult, old: TaskResult) -> bool:
     """Whether a result, measured in the same way, lacks what the earlier one had."""
     if new.task_hash != old.task_hash or new.settings != old.settings:
@@ -196,11 +160,14 @@ def write_results(
     inputs: Mapping[str, str],
     lacking: Collection[str] = (),
     together: Collection[str] = (),
-) -> Written:
+) -> tuple[Results, str | None]:
     """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
     of earlier commands. `inputs` names the scores of the new tasks.
+
+    Returns:
+        What results.json holds now, and what to say of earlier results that stay.
     """
     old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)
@@ -220,4 +187,11 @@ def write_results(
     write_text(folder.results, results.to_json(checked=True))
     written = {name: inputs[name] for name in new if name in inputs}
     ScoreStore(folder.database).publish(written, {*mine, *earlier})
-    return Written(results, kept)
+    if not kept:
+        return results, None
+    shown = ", ".join(kept[:3]) + (", …" if len(kept) > 3 else "")
+    words = ("results", "are", "their") if len(kept) > 1 else ("result", "is", "its")
+    return results, (
+        f"The earlier {words[0]} of {shown} {words[1]} kept: some of {words[2]} evidence is "
+        "missing now. Run the original command again to make it anew."
+    )

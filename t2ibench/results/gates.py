@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.results.comparison import Difference
+from t2ibench.results.comparison import Contrast, Difference
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, Score
 
@@ -121,41 +122,37 @@ def magnitude(headline: Headline) -> tuple[float | None, float | None, float | N
 
 def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked:
     """Try the gates on every task of a run."""
-    rows = (
+    return _check(
+        gates,
         (
-            name,
-            "inconclusive" if task.inconclusive else None,
-            {f"headline.{key}": number for key, number in _numbers(task.headline).items()},
-            "",
-        )
-        for name, task in results.tasks.items()
+            (
+                name,
+                "inconclusive" if task.inconclusive else None,
+                {f"headline.{key}": number for key, number in _numbers(task.headline).items()},
+                "",
+            )
+            for name, task in results.tasks.items()
+        ),
     )
-    return _check(gates, rows)
 
 
 def check_comparison(
     gates: Sequence[Sequence[Condition]], differences: Sequence[Difference]
 ) -> Checked:
     """Try the gates on the headlines of every task of two runs."""
-    return _check(gates, _comparisons(differences))
-
-
-def _comparisons(
-    differences: Sequence[Difference],
-) -> Iterator[_Row]:
+    rows: list[_Row] = []
     for one in differences:
         if one.row:
             continue
-        change = one.change if one.verdict is not None else None
-        numbers: dict[str, float | None] = {
-            "difference.value": change.value if change else None,
-            "difference.ci_low": change.low if change else None,
-            "difference.ci_high": change.high if change else None,
-            **{f"difference.{name}": getattr(one, name) for name in _TESTS},
-        }
+        change = one.change if one.verdict is not None and one.change else Contrast(math.nan)
+        ends = (None if math.isnan(change.value) else change.value, change.low, change.high)
+        numbers: dict[str, float | None] = dict(zip(_DIFFERENCE[:3], ends, strict=True))
+        numbers |= {name: getattr(one, name) for name in _TESTS}
+        told = {f"difference.{name}": number for name, number in numbers.items()}
         for run, score in (("old", one.first), ("new", one.second)):
-            numbers |= {f"{run}.{name}": number for name, number in _numbers(score).items()}
-        yield one.task, None, numbers, "; ".join(one.notes)
+            told |= {f"{run}.{name}": number for name, number in _numbers(score).items()}
+        rows.append((one.task, None, told, "; ".join(one.notes)))
+    return _check(gates, rows)
 
 
 def _numbers(score: Score) -> dict[str, float | None]:
@@ -173,7 +170,7 @@ def _numbers(score: Score) -> dict[str, float | None]:
     }
 
 
-def _check(gates: Sequence[Sequence[Condition]], rows: Iterator[_Row]) -> Checked:
+def _check(gates: Sequence[Sequence[Condition]], rows: Iterable[_Row]) -> Checked:
     failures, passed = [], 0
     unchecked: dict[str, list[str]] = {}
     for name, why, numbers, remark in rows:

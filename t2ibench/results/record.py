@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.models.rewritten_generator import RewriterInfo
 from t2ibench.results.rates import Record
+from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import Measurement, RunSettings
 from t2ibench.store.answers import LABELS_BY
 from t2ibench.version import __version__
@@ -19,35 +19,22 @@ _ENOUGH_IMAGES = 50  # of one call, to tell its speed
 Status = Literal["running", "complete", "incomplete"]
 
 
-class GeneratorRecord(Record):
+class GeneratorRecord(GeneratorInfo):
     """The generator of a run.
 
     Attributes:
         name: Its name for people.
+        fingerprint: SHA-256 over everything that decides an image besides prompt and index.
         model: As given to --model.
         model_args: As given to --model-args.
-        revision: Version of the weights.
-        fingerprint: SHA-256 over everything that decides an image besides prompt and index.
-        settings: Generation settings as asked for.
-        effective_settings: Settings as the model really used them, with its own defaults (steps,
-            guidance, scheduler, size); empty before the first image.
-        libraries: Versions of the libraries that decide pixels, when the images were generated.
-        other_libraries: Further versions that later images were generated with.
         cost: What its images have cost, in the currency of its prices; None where that is unknown.
-        rewriter: What rewrites prompts before it gets them; None for nothing.
     """
 
     name: str
+    fingerprint: str
     model: str
     model_args: dict[str, str] = Field(default_factory=dict)
-    revision: str | None = None
-    fingerprint: str
-    settings: dict[str, Any] = Field(default_factory=dict)
-    effective_settings: dict[str, Any] = Field(default_factory=dict)
-    libraries: dict[str, str] = Field(default_factory=dict)
-    other_libraries: list[dict[str, str]] = Field(default_factory=list)
     cost: float | None = None
-    rewriter: RewriterInfo | None = None
 
 
 class EncoderRecord(Record):

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from t2ibench.results.rates import Record
-from t2ibench.store.attempts import Attempt
 from t2ibench.store.distinct import REPEATED
+from t2ibench.store.images import Attempt
 
 _NAMED = 3  # prompts in a sentence
 _LEAST = 3  # distinct images that show how much images vary; intervals of two cover .87 to .92

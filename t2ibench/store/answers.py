@@ -103,6 +103,8 @@ class AnswerStore(Mendable):
 
     Attributes:
         name: The judge's name.
+        fingerprint: The judge's fingerprint.
+        by_labels: Whether people were the judge, and saw some images alone.
         damage: What is damaged, and so counts as missing.
     """
 
@@ -110,7 +112,8 @@ class AnswerStore(Mendable):
         super().__init__(
             database, Damage(f"line of answers by {name}", f"lines of answers by {name}")
         )
-        self.name = name
+        self.name, self.fingerprint = name, fingerprint
+        self.by_labels = name.startswith(LABELS_BY)
         self._model = ("judge", name, fingerprint)
         self._judge = content_id(*self._model)
         self._known: set[int] = set()  # questions that are stored

@@ -16,13 +16,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.store.checksums import Damage
 from t2ibench.store.file_errors import disk_errors
-from t2ibench.store.files import temporary_beside
+from t2ibench.store.files import remove_abandoned, temporary_beside
+from t2ibench.store.locks import Notices
 from t2ibench.store.schema import (
     APPLICATION,
     TABLES,
@@ -30,6 +32,7 @@ from t2ibench.store.schema import (
     columns,
     content_id,
     is_typed,
+    key_columns,
     of_text,
     row_checksum,
     to_text,
@@ -121,7 +124,7 @@ class Database:
         """
         names = columns(table)
         query = f"SELECT {', '.join(names)}, crc, {is_typed(table)} FROM {table} {where}"
-        places = [names.index(name) for name in TABLES[table][0]]
+        places = [names.index(name) for name in key_columns(table)]
         whole = []
         for row in self.read(query, *values):
             found = row[:-2]
@@ -183,7 +186,7 @@ class Database:
 
     def remove(self, table: str, names: Iterable[Sequence[Any]]) -> None:
         """Remove rows by the columns that name them."""
-        found = " AND ".join(f"{name} IS ?" for name in TABLES[table][0])
+        found = " AND ".join(f"{name} IS ?" for name in key_columns(table))
         with self.writing():
             assert self._connection is not None
             self._connection.executemany(f"DELETE FROM {table} WHERE {found}", names)
@@ -275,13 +278,18 @@ class Database:
             )
         if not self._trusted:
             connection.execute("PRAGMA query_only = ON")
-            connection.set_progress_handler(_Steps(_STEPS), 1_000_000)
+            left = count(_STEPS // 1_000_000, -1)
+
+            def steps() -> bool:  # ends questions that take too long
+                return next(left) <= 0
+
+            connection.set_progress_handler(steps, 1_000_000)
             if sys.version_info >= (3, 11):
                 connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
                 connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
                 connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
             connection.set_authorizer(_may)
-            known = [("table", name, name, sql) for name, (_, sql) in TABLES.items()]
+            known = [("table", name, name, sql) for name, sql in TABLES.items()]
             query = "SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT ?"
             found = connection.execute(query, (len(known) + 1,)).fetchall()
             if sorted(found, key=str) != sorted(known, key=str):
@@ -306,17 +314,6 @@ def _may(action: int, name: str | None, _: str | None, place: str | None, by: st
     plain = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA}
     reads = action == sqlite3.SQLITE_READ and known and place in {"main", None}
     return sqlite3.SQLITE_OK if (plain or reads) and by is None else sqlite3.SQLITE_DENY
-
-
-class _Steps:
-    """Ends questions to a stranger's database that take too long."""
-
-    def __init__(self, most: int) -> None:
-        self._left = most // 1_000_000
-
-    def __call__(self) -> bool:
-        self._left -= 1
-        return self._left < 0
 
 
 def _connection(path: Path, how: str) -> sqlite3.Connection:
@@ -345,7 +342,7 @@ def _create(path: Path) -> None:
                 connection.execute("PRAGMA journal_mode = MEMORY").fetchall()
                 connection.execute(f"PRAGMA page_size = {_PAGE}")
                 connection.execute("BEGIN")
-                for _, sql in TABLES.values():
+                for sql in TABLES.values():
                     connection.execute(sql)
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -447,7 +444,7 @@ def repair(path: Path, aside: Path) -> dict[str, int]:
 
 def _copy(path: Path, target: sqlite3.Connection, table: str, order: str) -> int:
     """Copy rows from one end on until a page cannot be read."""
-    names = ", ".join(f"{name} {order}" for name in TABLES[table][0])
+    names = ", ".join(f"{name} {order}" for name in key_columns(table))
     copied = 0
     damaged = (sqlite3.Error, OverflowError, UnicodeDecodeError)
     with suppress(*damaged), closing(_connection(path, "mode=rw")) as source:
@@ -499,3 +496,12 @@ class Mendable:
             self.database.remove(table, names)
         self._damaged = {}
         self.damage.pieces = 0
+
+
+def mend(folder: Path, stores: Iterable[Mendable | None], notices: Notices) -> None:
+    """Begin to work on a run folder: say what is damaged, and remove what killed writers left."""
+    remove_abandoned(folder)
+    for store in stores:
+        if store is not None and store.damage:
+            notices.warn(store.damage.mended())
+            store.mend()

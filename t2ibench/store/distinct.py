@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.attempts import Attempt
-from t2ibench.store.images import ImageStore
-from t2ibench.store.pixels import looks_like_one
+from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.pixels import brightness, looks_like_one
 
 REPEATED = "repeated"  # the status of an image that shows what an earlier one of its prompt shows
 _REASON = "the same picture as an earlier image of the prompt"
@@ -19,7 +18,7 @@ _REASON = "the same picture as an earlier image of the prompt"
 class _Prompt:
     attempts: list[Attempt | None] = field(default_factory=list)
     files: set[str] = field(default_factory=set)
-    looks: list[Float32Array] = field(default_factory=list)
+    looks: dict[int, list[Float32Array]] = field(default_factory=dict)  # by their brightness
 
 
 class DistinctImages:
@@ -54,8 +53,11 @@ class DistinctImages:
             return True
         looks = self._images.looks
         row = looks.get("images", sha256) if looks.has("images", sha256) else None
-        if row is not None and known.looks and looks_like_one(row, np.stack(known.looks)):
-            return True
+        if row is not None:
+            step = brightness(row)
+            alike = [one for k in (-1, 0, 1) for one in known.looks.get(step + k, ())]
+            if alike and looks_like_one(row, np.stack(alike)):
+                return True
+            known.looks.setdefault(step, []).append(row)
         known.files.add(sha256)
-        known.looks += [] if row is None else [row]
         return False

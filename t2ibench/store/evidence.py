@@ -90,13 +90,19 @@ class EvidenceStore(Mendable):
         database: The run's.
         name: The encoder's name.
         fingerprint: The encoder's fingerprint.
+        embeds_images: False for word vectors.
 
     Attributes:
+        fingerprint: The encoder's fingerprint.
+        embeds_images: False for word vectors.
         damage: What is damaged, and so counts as missing.
     """
 
-    def __init__(self, database: Database, name: str, fingerprint: str) -> None:
+    def __init__(
+        self, database: Database, name: str, fingerprint: str, embeds_images: bool = True
+    ) -> None:
         super().__init__(database, Damage(f"embedding by {name}", f"embeddings by {name}"))
+        self.fingerprint, self.embeds_images = fingerprint, embeds_images
         self._model = ("encoder", name, fingerprint)
         self._id = content_id(*self._model)
         self._places: dict[Kind, dict[str, int]] = {"images": {}, "texts": {}}

@@ -120,14 +120,14 @@ def remove_abandoned(folder: Path) -> int:
             continue
         path = Path(root, name)
         with suppress(OSError):  # its writer has finished it, or somebody else removed it
-            dead = found[1] == _HOST and not _runs(int(found[2]))
+            dead = found[1] == _HOST and not is_running(int(found[2]))
             if dead or time.time() - path.stat().st_mtime > _ABANDONED:
                 path.unlink()
                 removed += 1
     return removed
 
 
-def _runs(process: int) -> bool:
+def is_running(process: int) -> bool:
     """Whether a process of this host runs."""
     if os.name == "nt":  # there, signal 0 would end it
         return True

@@ -3,41 +3,136 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
-from t2ibench.store.attempts import (
-    RANK,
-    SUFFIXES,
-    Attempt,
-    absent_files,
-    image_key,
-    is_sound,
-)
 from t2ibench.store.checksums import Damage
 from t2ibench.store.database import Database, Mendable
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.files import write_bytes
+from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.schema import columns, content_id, of_text, to_text
-from t2ibench.store.stored_image import StoredImage
 
-__all__ = [
-    "LOOKS",
-    "SUFFIXES",
-    "Attempt",
-    "ImageStore",
-    "StoredImage",
-    "image_files",
-    "image_key",
-    "image_seed",
-    "is_image_file",
-]
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
+RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
+_FEW = 64  # files that are looked up one by one
+_NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at one image.
+
+    Attributes:
+        key: Which image.
+        prompt: Its prompt.
+        index: Which sample of the prompt.
+        seed: Its seed.
+        status: 'ok', 'refused', 'filtered' or 'failed'.
+        file: Path of the image below images/, for status 'ok'.
+        sha256: Hash of that file.
+        reason: Why the attempt gave no image.
+        tries: Attempts before this one.
+        revised_prompt: The prompt that the model says it used instead.
+    """
+
+    key: str
+    prompt: str
+    index: int
+    seed: int
+    status: str
+    file: str | None = None
+    sha256: str | None = None
+    reason: str | None = None
+    tries: int = 0
+    revised_prompt: str | None = None
+
+
+def image_key(fingerprint: str, prompt: str, index: int) -> str:
+    """SHA-256 hex of what decides an image."""
+    text = f"{fingerprint}\0{index}\0{prompt}"
+    # A row that somebody else wrote may hold half a surrogate pair.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
+    """Whether a row says of an image what this program would say.
+
+    It may come from somebody else's run: the path must be one that `ImageStore` writes. A
+    submission has the hashes of its images without their files.
+    """
+    if status not in RANK or (status == "ok" and not sha256):
+        return False
+    found = None if file is None else _NAME.fullmatch(file)
+    return file is None or (found is not None and found[2] in SUFFIXES)
+
+
+def absent_files(root: Path, files: Iterable[str]) -> set[str]:
+    """Which files are not there: one listing a folder, where a look at each would take minutes."""
+    by_folder: dict[str, list[str]] = {}
+    for file in files:
+        by_folder.setdefault(file[:2], []).append(file)
+    absent: set[str] = set()
+    for folder, wanted in by_folder.items():
+        if len(wanted) <= _FEW and sum(map(len, by_folder.values())) <= _FEW:
+            absent.update(file for file in wanted if not (root / file).is_file())
+            continue
+        try:
+            names = set(os.listdir(root / folder))  # noqa: PTH208  # names alone, no paths
+        except (OSError, ValueError):  # ValueError: a name that no folder can have
+            names = set()
+        absent.update(file for file in wanted if file[3:] not in names)
+    return absent
+
+
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """One image.
+
+    Attributes:
+        place: Its file. A million images are described in seconds because this is made a path only
+            when it is used.
+        sha256: Hash of the file as it was when it was stored.
+        prompt: What it was generated for.
+        index: Which sample of the prompt.
+        content: Its bytes, where the file is on another machine.
+    """
+
+    place: Path | str
+    sha256: str
+    prompt: str
+    index: int
+    content: bytes | None = field(default=None, kw_only=True)
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return Path(self.place)
+
+    def data(self) -> bytes:
+        """Its bytes, as they were stored."""
+        try:
+            data = self.path.read_bytes() if self.content is None else self.content
+        except OSError as error:
+            raise UnreadableImageError(error.strerror or type(error).__name__) from error
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise UnreadableImageError("it has changed since it was stored")
+        return data
+
+    def read(self) -> Image:
+        """Decode it, and check that it is the one that was stored."""
+        return read_image(self.data())
 
 
 def is_image_file(path: Path) -> bool:

@@ -7,6 +7,7 @@ nothing but itself. Every row has a checksum: SQLite's own checks look at struct
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 import zlib
 from collections.abc import Iterable
@@ -16,86 +17,66 @@ from typing import Any
 
 APPLICATION = 0x54324942
 VERSION = 1
-# A table to its columns that name a row, and its SQL.
-TABLES: dict[str, tuple[tuple[str, ...], str]] = {
-    "run": (
-        ("key",),
-        """CREATE TABLE run(  -- what the run was made with: a field and its value as JSON
-  key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID""",
-    ),
-    "texts": (
-        ("id",),
-        """CREATE TABLE texts(  -- id: the first 63 bits of the text's SHA-256
-  id INTEGER PRIMARY KEY, text TEXT NOT NULL, crc INTEGER NOT NULL)""",
-    ),
-    "models": (
-        ("id",),
-        """CREATE TABLE models(  -- role: generator, encoder, judge or rewriter
+# A database of a stranger has to have these tables, letter by letter.
+_SQL = """\
+CREATE TABLE run(  -- what the run was made with: a field and its value as JSON
+  key TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID
+CREATE TABLE texts(  -- id: the first 63 bits of the text's SHA-256
+  id INTEGER PRIMARY KEY, text TEXT NOT NULL, crc INTEGER NOT NULL)
+CREATE TABLE models(  -- role: generator, encoder, judge or rewriter
   id INTEGER PRIMARY KEY, role TEXT NOT NULL, name TEXT NOT NULL, fingerprint TEXT NOT NULL,
-  crc INTEGER NOT NULL)""",
-    ),
-    "questions": (
-        ("id",),
-        """CREATE TABLE questions(  -- classes: a JSON list; empty for free text
-  id INTEGER PRIMARY KEY, question TEXT NOT NULL, classes TEXT NOT NULL, crc INTEGER NOT NULL)""",
-    ),
-    "attempts": (
-        ("generator", "text", "number", "try"),
-        """CREATE TABLE attempts(  -- one row for every attempt at an image; number: of the prompt's
+  crc INTEGER NOT NULL)
+CREATE TABLE questions(  -- classes: a JSON list; empty for free text
+  id INTEGER PRIMARY KEY, question TEXT NOT NULL, classes TEXT NOT NULL, crc INTEGER NOT NULL)
+CREATE TABLE attempts(  -- one row for every attempt at an image; number: of the prompt's
   generator INTEGER NOT NULL, text INTEGER NOT NULL, number INTEGER NOT NULL, try INTEGER NOT NULL,
   seed INTEGER NOT NULL, status TEXT NOT NULL, sha256 TEXT, file TEXT, reason TEXT,
   revised_prompt TEXT, crc INTEGER NOT NULL,
-  PRIMARY KEY(generator, text, number, try)) WITHOUT ROWID""",
-    ),
-    "embeddings": (
-        ("part",),
-        """CREATE TABLE embeddings(  -- one row a batch; keys: n SHA-256, rows: n little-endian rows
+  PRIMARY KEY(generator, text, number, try)) WITHOUT ROWID
+CREATE TABLE embeddings(  -- one row a batch; keys: n SHA-256, rows: n little-endian rows
   part INTEGER PRIMARY KEY, model INTEGER NOT NULL, kind TEXT NOT NULL, width INTEGER NOT NULL,
   dtype TEXT NOT NULL, keys BLOB NOT NULL, rows BLOB NOT NULL, sums BLOB NOT NULL,
-  crc INTEGER NOT NULL)""",
-    ),
-    "answers": (
-        ("judge", "question", "image"),
-        """CREATE TABLE answers(  -- image: SHA-256 of its file
+  crc INTEGER NOT NULL)
+CREATE TABLE answers(  -- image: SHA-256 of its file
   judge INTEGER NOT NULL, question INTEGER NOT NULL, image TEXT NOT NULL, answer TEXT NOT NULL,
-  raw TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY(judge, question, image)) WITHOUT ROWID""",
-    ),
-    "labels": (
-        ("question", "image", "labeller"),
-        """CREATE TABLE labels(  -- what people answered
+  raw TEXT NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY(judge, question, image)) WITHOUT ROWID
+CREATE TABLE labels(  -- what people answered
   question INTEGER NOT NULL, image TEXT NOT NULL, labeller TEXT NOT NULL, answer TEXT NOT NULL,
-  crc INTEGER NOT NULL, PRIMARY KEY(question, image, labeller)) WITHOUT ROWID""",
-    ),
-    "rewrites": (
-        ("rewriter", "text", "number"),
-        """CREATE TABLE rewrites(  -- number: of the image it is for; -1 for all of the prompt
+  crc INTEGER NOT NULL, PRIMARY KEY(question, image, labeller)) WITHOUT ROWID
+CREATE TABLE rewrites(  -- number: of the image it is for; -1 for all of the prompt
   rewriter INTEGER NOT NULL, text INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL,
   rewritten TEXT, reason TEXT, crc INTEGER NOT NULL,
-  PRIMARY KEY(rewriter, text, number)) WITHOUT ROWID""",
-    ),
-    "scores": (
-        ("task", "inputs"),
-        """CREATE TABLE scores(  -- inputs: what they were computed from; current: in results.json
+  PRIMARY KEY(rewriter, text, number)) WITHOUT ROWID
+CREATE TABLE scores(  -- inputs: what they were computed from; current: in results.json
   task TEXT NOT NULL, inputs TEXT NOT NULL, current INTEGER NOT NULL, result TEXT NOT NULL,
   samples TEXT NOT NULL, influences BLOB NOT NULL, crc INTEGER NOT NULL,
-  PRIMARY KEY(task, inputs)) WITHOUT ROWID""",
-    ),
+  PRIMARY KEY(task, inputs)) WITHOUT ROWID"""
+TABLES = {
+    sql.partition("(")[0].removeprefix("CREATE TABLE "): sql
+    for sql in re.split(r"\n(?=CREATE)", _SQL)
 }
 
 
 @cache
-def declared(table: str) -> tuple[tuple[str, str, bool], ...]:
-    """The columns of a table in their order: name, type in SQL, and whether it may be NULL."""
+def declared(table: str) -> tuple[tuple[str, str, bool, int], ...]:
+    """The columns of a table: name, type in SQL, whether it may be NULL, place in the key or 0."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(TABLES[table][1])
+        connection.execute(TABLES[table])
         rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
-    return tuple((name, kind, not (needed or key)) for _, name, kind, needed, _, key in rows)
+    return tuple((name, kind, not (needed or key), key) for _, name, kind, needed, _, key in rows)
 
 
 @cache
 def columns(table: str) -> tuple[str, ...]:
     """The names of a table's columns but the checksum's, in their order."""
-    return tuple(name for name, _, _ in declared(table) if name != "crc")
+    return tuple(name for name, *_ in declared(table) if name != "crc")
+
+
+@cache
+def key_columns(table: str) -> tuple[str, ...]:
+    """The names of the columns that name a row."""
+    found = [(place, name) for name, _, _, place in declared(table) if place]
+    return tuple(name for _, name in sorted(found))
 
 
 @cache
@@ -106,7 +87,7 @@ def is_typed(table: str) -> str:
     null = {True: ", 'null'", False: ""}
     return " AND ".join(
         f"typeof({name}) IN ({kinds[kind]}{null[nullable]})"
-        for name, kind, nullable in declared(table)
+        for name, kind, nullable, _ in declared(table)
         if name != "crc"
     )
 

@@ -17,8 +17,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Judge, LooksUp, Query
+from t2ibench.store.images import StoredImage
 from t2ibench.store.labels import item_id
-from t2ibench.store.stored_image import StoredImage
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
 from tests.models.chat import posted_image, posted_text, serving

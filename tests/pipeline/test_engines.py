@@ -19,6 +19,7 @@ from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerPool
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
 from t2ibench.pipeline.progress import SilentReporter
+from t2ibench.pipeline.worker import Observers
 from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end
 from tests.pipeline.slow import Generator
 
@@ -147,7 +148,7 @@ class _Doomed:
 
     def start(self, number: int) -> None:
         self.starts += 1
-        self.said.append((number, WorkerModels(f"process {number}", None, (), {}, ())))
+        self.said.append((number, WorkerModels(f"process {number}", None, Observers())))
 
     def send(self, number: int, piece: Piece) -> None:
         self.said.append((number, WorkerDeath("was ended by SIGKILL")))

@@ -117,7 +117,7 @@ def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     (headline, *_) = compare(without, behind, *map(read_paired, folders))
     assert (headline.verdict, headline.paired) == ("second", True)
     line = rewriting_line(without, behind)
-    assert line is not None and line.startswith("Only the rewriter differs: none in the first run")
+    assert line is not None and line.startswith("The rewriter differs: none in the first run")
     page = (folders[1] / "report.html").read_text(encoding="utf-8")
     assert "→ “A photo of a female" in page and "file:balanced.jsonl" in page
 
@@ -421,8 +421,6 @@ def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     other.fingerprint = "d" * 64
     second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
     line = rewriting_line(first, second)
-    assert line == (
-        "The rewriter differs (counts and counts), and so do the generator and the seed."
-    )
+    assert line is not None and line.endswith("These differ, too: the generator and the seed.")
     plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
     assert rewriting_line(plain, plain) is None

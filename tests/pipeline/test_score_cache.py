@@ -66,7 +66,7 @@ def scored(run: Path, monkeypatch: pytest.MonkeyPatch | None = None, **how: Any)
     images = ImageStore(folder.database, record.generator.fingerprint)
     stores = scoring.open_stores(folder.database, record.encoders, record.judges, record.controls)
     found = scoring.score_plan(stored_plan(folder), images, stores, Silent(), **how)
-    text = json.dumps({name: one.model_dump(mode="json") for name, one in found.results.items()})
+    text = json.dumps({name: one.result.model_dump(mode="json") for name, one in found.items()})
     (run / "said.json").write_text(text)
     return sorted(computed)
 

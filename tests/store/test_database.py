@@ -25,7 +25,7 @@ from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import Label, LabelStore
 from t2ibench.store.locks import SILENT
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-from t2ibench.store.schema import TABLES
+from t2ibench.store.schema import TABLES, key_columns
 from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
 
@@ -66,7 +66,7 @@ def filled(folder: Path) -> Database:
 
 def content(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables."""
-    order = {table: ", ".join(names) for table, (names, _) in TABLES.items()}
+    order = {table: ", ".join(key_columns(table)) for table in TABLES}
     return {
         table: database.read(f"SELECT * FROM {table} ORDER BY {names}")
         for table, names in order.items()

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 
 import filelock
 import pytest
 
-from t2ibench.store.locks import FOLDER, FileLocked, locked
+from t2ibench.store.locks import FOLDER, locked, owner_of
 
 HOLD = (
     "import sys, time; from pathlib import Path; from t2ibench.store.locks import locked\n"
@@ -60,14 +62,23 @@ def test_a_wait_names_the_owner(tmp_path: Path, holder: subprocess.Popen[str]) -
     assert not lines.warned
 
 
+def enter(folder: Path) -> bool:
+    with locked(folder, "results") as held:
+        return held
+
+
 def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
-    with locked(tmp_path, "results"):
-        with locked(tmp_path, "results") as held:
-            assert held
-        assert not FileLocked(tmp_path / FOLDER / "results.lock").acquire(0)
-    free = FileLocked(tmp_path / FOLDER / "results.lock")
-    assert free.acquire(0)
-    free.release()
+    note = tmp_path / FOLDER / "results.owner"
+    with ThreadPoolExecutor(1) as other:
+        with locked(tmp_path, "results"):
+            with locked(tmp_path, "results") as held:
+                assert held
+            assert f"process {os.getpid()} on" in str(owner_of(note))
+            waits = other.submit(enter, tmp_path)
+            with pytest.raises(FutureTimeout):
+                waits.result(0.3)
+        assert waits.result(30)
+    assert owner_of(note) is None
 
 
 def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
@@ -80,7 +91,6 @@ def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
 def test_the_note_of_a_dead_process_names_nobody(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    lock = FileLocked(tmp_path / "a.lock")
     note = {"pid": gone.pid, "host": socket.gethostname(), "since": "2026"}
     for text, named in (
         (json.dumps(note), False),
@@ -91,7 +101,7 @@ def test_the_note_of_a_dead_process_names_nobody(tmp_path: Path) -> None:
         ("[" * 100_000, False),
     ):
         (tmp_path / "a.owner").write_text(text)
-        assert (lock.owner() is not None) is named, text[:80]
+        assert (owner_of(tmp_path / "a.owner") is not None) is named, text[:80]
 
 
 @pytest.mark.parametrize("kind", [OSError(37, "No locks available"), NotImplementedError("no")])

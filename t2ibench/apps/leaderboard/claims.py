@@ -18,12 +18,12 @@ from t2ibench.models.generators import ALIASES, GENERATORS, can_regenerate
 from t2ibench.models.protocols import Generator
 from t2ibench.models.rewriters import REWRITERS
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.scoring import EncoderEvidence, Stores
+from t2ibench.pipeline.scoring import Stores
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.database import Database
-from t2ibench.store.evidence import text_key
+from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import LOOKS, Attempt, ImageStore, image_seed
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask
@@ -239,8 +239,8 @@ def evidence_problems(plan: Plan, images: ImageStore, stores: Stores) -> Iterato
         yield from _text_problems(plan.controlled_texts, control, f"the control of {name}")
 
 
-def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) -> Iterator[str]:
-    absent = encoder.store.missing("texts", map(text_key, texts))
+def _text_problems(texts: Sequence[str], encoder: EvidenceStore, name: str) -> Iterator[str]:
+    absent = encoder.missing("texts", map(text_key, texts))
     if absent:
         yield f"{len(absent)} texts have no embedding by {name}"
 
@@ -248,19 +248,19 @@ def _text_problems(texts: Sequence[str], encoder: EncoderEvidence, name: str) ->
 def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
     where = f"image {attempt.index} of '{attempt.prompt}'"
     sha = attempt.sha256 or ""
-    readers: dict[str, EncoderEvidence] = {}
+    readers: dict[str, EvidenceStore] = {}
     if attempt.index < plan.embedded.get(attempt.prompt, 0):
         readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
     if attempt.index < plan.controlled.get(attempt.prompt, 0):
         readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
     for name, encoder in readers.items():
-        if not encoder.store.has("images", sha):
+        if not encoder.has("images", sha):
             yield f"{where} has no embedding by {name}"
     for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
         if attempt.index >= count:
             continue
         for name, judge in stores.judges.items():
-            answer = judge.store.get(sha, question, classes)
+            answer = judge.get(sha, question, classes)
             if answer is None:
                 yield f"{name} has no answer to '{question}' about {where}"
             elif classes and answer.answer not in {*classes, UNKNOWN}:

@@ -160,7 +160,7 @@ def _rows(database: Database, table: str) -> _Rows:
             *([bytes] if kind == "TEXT" and name in _WRITTEN else []),
             *([type(None)] if nullable else []),
         )
-        for name, kind, nullable in declared(table)
+        for name, kind, nullable, _ in declared(table)
     }
     found = []
     for row in database.read(f"SELECT * FROM {table}"):

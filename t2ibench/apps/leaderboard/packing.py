@@ -91,7 +91,9 @@ def pack(
     info = info.model_copy(update={"name": name or info.name})
     settings = record.repeatable()
     assert settings is not None  # _check refuses runs of Python objects
-    results = assemble(info, scored.results, _without_paths(settings, record))
+    results = assemble(
+        info, {name: one.result for name, one in scored.items()}, _without_paths(settings, record)
+    )
     write_text(target / "results.json", results.to_json())
     keep(plan.tasks, target)
     if why := _keep_rewritings(folder, target):

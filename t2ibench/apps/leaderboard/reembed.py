@@ -21,9 +21,8 @@ from t2ibench.models.judges import JUDGES, create_judges
 from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
 from t2ibench.models.resolution import find_registered
 from t2ibench.pipeline.embedding import checked_rows, encode, naming
-from t2ibench.pipeline.scoring import EncoderEvidence, JudgeEvidence
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import text_key
+from t2ibench.store.evidence import EvidenceStore, text_key
 
 # Cosines of an embedding made again: of an image that another processor drew, and of the very same
 # text or file.
@@ -33,7 +32,7 @@ _PART = 256
 
 
 _Part = TypeVar("_Part", Encoder, Judge)
-_Evidence = TypeVar("_Evidence", EncoderEvidence, JudgeEvidence)
+_Evidence = TypeVar("_Evidence", EvidenceStore, AnswerStore)
 
 
 def _parts(
@@ -113,7 +112,7 @@ def _control(encoder: Encoder, claims: Claims, found: Regeneration) -> Encoder |
 
 
 def _embed_texts(
-    encoder: Encoder, evidence: EncoderEvidence, texts: Sequence[str], found: Regeneration
+    encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str], found: Regeneration
 ) -> int:
     """How many texts embed as the submission says."""
     unlike: list[str] = []
@@ -123,7 +122,7 @@ def _embed_texts(
             with naming(encoder.name):
                 rows = encoder.encode_texts(part)
             for text, row in zip(part, checked_rows(encoder, rows, len(part), None), strict=True):
-                if not _alike(row, evidence.store.get("texts", text_key(text)), _SAME):
+                if not _alike(row, evidence.get("texts", text_key(text)), _SAME):
                     unlike.append(f"the text '{text}' embeds otherwise by {encoder.name}")
         return found.differ(unlike, "texts", len(texts))
     return 0
@@ -131,7 +130,7 @@ def _embed_texts(
 
 def _embed_images(
     encoder: Encoder,
-    evidence: EncoderEvidence,
+    evidence: EvidenceStore,
     images: Sequence[RegeneratedImage],
     embedded: Mapping[str, int],
     found: Regeneration,
@@ -144,7 +143,7 @@ def _embed_images(
             prepared = [encoder.prepare(one.image) for one in wanted]
         rows = encode(encoder, prepared) if prepared else ()
         for one, row in zip(wanted, rows, strict=True):
-            claimed = evidence.store.get("images", one.attempt.sha256 or "")
+            claimed = evidence.get("images", one.attempt.sha256 or "")
             if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
                 found.compared.add(one.attempt.key)
             else:
@@ -195,7 +194,7 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
     for judge, evidence in _parts(
         "judge", "was not asked again", command.judge, make, stores, found
     ):
-        _compare_answers(judge, queries, evidence.store, found)
+        _compare_answers(judge, queries, evidence, found)
 
 
 def _compare_answers(

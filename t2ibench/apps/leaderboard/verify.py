@@ -202,11 +202,11 @@ def _recompute(submission: Claims, verdict: Verdict) -> None:
     _require(claims.evidence_problems(plan, images, stores))
     scored = score_plan(plan, images, stores, SilentReporter())
     results = submission.results
-    computed = adjusted_run({name: scored.results[name] for name in results.tasks})
+    computed = adjusted_run({name: scored[name].result for name in results.tasks})
     _require(claims.differences(results, computed))
     verdict.results = results.model_copy(update={"tasks": computed})
     verdict.paired = {
-        name: replace(task, rows={}, agreement={}) for name, task in scored.paired.items()
+        name: replace(one.paired, rows={}, agreement={}) for name, one in scored.items()
     }
 
 

@@ -164,12 +164,12 @@ def reproduce(
     chosen = choose(source, *several)
     if scale is not None:
         settings["times"] = scale
-    given = given_by(model, encoder, judge, rewriter, settings)
-    further = [*given.settings, *(["model"] if given.objects.generator else [])]
+    given, objects = given_by(model, encoder, judge, rewriter, settings)
+    further = [*given, *(["model"] if objects.generator else [])]
     alone = without_new_run(source, chosen, run, further)
     if alone is not None:
         return alone
-    prepared = prepared_paper(source, given.settings, chosen, "t2ibench.reproduce", given.objects)
+    prepared = prepared_paper(source, given, chosen, "t2ibench.reproduce", objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
     found, outcome = measured(source, prepared, reporter, chosen)
     warn_of(prepared, reporter, [*outcome.damaged, *outcome.problems])

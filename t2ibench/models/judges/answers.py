@@ -21,9 +21,9 @@ from t2ibench.models.locations import is_file
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.store.answers import ANSWERS_BY
 from t2ibench.store.file_errors import reading
+from t2ibench.store.images import StoredImage
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.labels import item_id, labeller_name
-from t2ibench.store.stored_image import StoredImage
 from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import socket
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.models.protocols import Encoder, Judge
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, rewritten
 from t2ibench.pipeline.pieces import Part
-from t2ibench.pipeline.preparation import Objects, Prepared
+from t2ibench.pipeline.preparation import Objects, Prepared, create_model
+from t2ibench.pipeline.setup import make_worker
+from t2ibench.pipeline.worker import Observers, Worker
 from t2ibench.settings import RunSettings
 
 
@@ -38,6 +43,26 @@ class Order:
     cwd: str
     path: tuple[str, ...]
 
+    def worker(self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]) -> Worker:
+        """In the other process: a worker that makes its own models.
+
+        Args:
+            tell: Takes lines for the user.
+            stopping: Whether it shall stop after the batch in hand.
+
+        Raises:
+            T2IBenchError: a model cannot be loaded.
+        """
+        with contextlib.suppress(OSError):
+            os.chdir(self.cwd)
+        sys.path += [item for item in self.path if item not in sys.path]
+        generator = create_model(self.settings, self.objects)
+        if generator is not None and self.rewriter is not None:
+            generator = rewritten(generator, self.rewriter)
+        needed = {"embeds": self.embeds, "asks": self.asks}
+        lines = _Lines(tell)
+        return make_worker(self.settings, self.objects, generator, lines, stopping, **needed)
+
     @classmethod
     def of(cls, prepared: Prepared, observing: bool) -> Order:
         """What a prepared run is to its workers.
@@ -57,6 +82,19 @@ class Order:
             here,
             tuple(item or here for item in sys.path),
         )
+
+
+class _Lines:
+    """What a worker says goes to the leader."""
+
+    def __init__(self, tell: Callable[[UserLine], None]) -> None:
+        self._tell = tell
+
+    def say(self, text: str) -> None:
+        self._tell(UserLine(text))
+
+    def warn(self, text: str) -> None:
+        self._tell(UserLine(text, warning=True))
 
 
 def _check_sendable(objects: Objects) -> None:
@@ -94,10 +132,9 @@ class ModelInfo:
     embeds_images: bool = False
 
     @classmethod
-    def of(cls, model: Encoder | Judge) -> ModelInfo:
-        """What the stores have to know of a model."""
-        embeds = bool(getattr(model, "embeds_images", False))
-        return cls(model.name, model.fingerprint, embeds)
+    def of(cls, model: Any) -> Any:
+        """What stands for an encoder or a judge."""
+        return cls(model.name, model.fingerprint, bool(getattr(model, "embeds_images", False)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,16 +144,26 @@ class WorkerModels:
     Attributes:
         where: The process and its machine, in words.
         generator: The generator's fingerprint.
-        encoders: Encoders, in the order of the settings.
-        controls: Encoder to its control.
-        judges: Judges, in the order of the settings.
+        observers: What stands for its encoders, controls and judges.
     """
 
     where: str
     generator: str | None
-    encoders: tuple[ModelInfo, ...]
-    controls: dict[str, ModelInfo]
-    judges: tuple[ModelInfo, ...]
+    observers: Observers
+
+    @classmethod
+    def of(cls, worker: Worker) -> WorkerModels:
+        """What the leader has to know of a worker."""
+        known = worker.observers
+        return cls(
+            f"process {os.getpid()} on {socket.gethostname()}",
+            worker.generator.fingerprint if worker.generator else None,
+            Observers(
+                [ModelInfo.of(one) for one in known.encoders],
+                {name: ModelInfo.of(one) for name, one in known.controls.items()},
+                [ModelInfo.of(one) for one in known.judges],
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

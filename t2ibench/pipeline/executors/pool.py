@@ -11,10 +11,10 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from typing import Protocol
 
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Encoder, Generator, Judge
+from t2ibench.models.protocols import Generator
 from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
@@ -28,7 +28,6 @@ from t2ibench.pipeline.executors.messages import (
 )
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.worker import Observers
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a piece done in between
@@ -108,11 +107,7 @@ class WorkerPool:
         while self._models is None:
             for _ in self._hear():
                 pass
-        self.observers = Observers(
-            [cast(Encoder, model) for model in self._models.encoders],
-            {name: cast(Encoder, model) for name, model in self._models.controls.items()},
-            [cast(Judge, model) for model in self._models.judges],
-        )
+        self.observers = self._models.observers
 
     def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
         """Do pieces, in any order; on a request to stop, what workers have in hand still comes."""
@@ -198,15 +193,11 @@ class WorkerPool:
 
     def _agree(self, ready: WorkerModels) -> None:
         """All workers must make and see the same as the leader, or results would mix models."""
-        theirs = [(model.name, model.fingerprint) for model in (*ready.encoders, *ready.judges)]
         if self._models is None:
             self._models = ready
-        first = self._models
-        mine = [(model.name, model.fingerprint) for model in (*first.encoders, *first.judges)]
         expected = self._generator.fingerprint if self._generator else None
-        other = "generator" if ready.generator != expected else ""
-        other = other or ("encoder or judge" if theirs != mine else "")
-        if other:
+        other = "generator" if ready.generator != expected else "encoder or judge"
+        if ready.generator != expected or ready.observers != self._models.observers:
             raise T2IBenchError(
                 f"The {other} of the worker ({ready.where}) is not the one asked for: its "
                 "fingerprint is another.",

@@ -17,13 +17,19 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import shown
-from t2ibench.pipeline.executors.messages import Message, Order, PieceEnd, WorkerDeath, WorkerError
+from t2ibench.pipeline.executors.messages import (
+    Message,
+    Order,
+    PieceEnd,
+    WorkerDeath,
+    WorkerError,
+    WorkerModels,
+)
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.worker_pool import THREADS, end_with_parent, new_processes
 
@@ -170,9 +176,12 @@ def _main(line: Connection, order: bytes, errors: str) -> None:
             line.send(message)
 
     try:
-        from t2ibench.pipeline.executors.remote_worker import RemoteWorker
-
-        _work(RemoteWorker(pickle.loads(order), tell, line.poll), line, tell)
+        worker = pickle.loads(order).worker(tell, line.poll)
+        tell(WorkerModels.of(worker))
+        while (piece := line.recv()) is not None:
+            for part in worker.do(piece):
+                tell(part)
+            tell(PieceEnd())
     except (EOFError, BrokenPipeError):
         pass
     except BaseException as error:  # libraries written in Rust raise kinds of their own
@@ -180,11 +189,3 @@ def _main(line: Connection, order: bytes, errors: str) -> None:
             tell(WorkerError.because(error))
     # Not through the interpreter's own end: threads of libraries may hang in it.
     os._exit(0)
-
-
-def _work(worker: Any, line: Connection, tell: Callable[[Message], None]) -> None:
-    tell(worker.ready())
-    while (piece := line.recv()) is not None:
-        for part in worker.do(piece):
-            tell(part)
-        tell(PieceEnd())

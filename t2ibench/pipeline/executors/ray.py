@@ -27,6 +27,7 @@ from t2ibench.pipeline.executors.messages import (
     UserLine,
     WorkerDeath,
     WorkerError,
+    WorkerModels,
 )
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.pieces import Piece
@@ -116,13 +117,11 @@ class _Actor:
         self._lines: list[UserLine] = []
 
     def ready(self, order: Order) -> Iterator[Message]:
-        from t2ibench.pipeline.executors.remote_worker import RemoteWorker
-
         try:
             if self._worker is None:
-                self._worker = RemoteWorker(order, self._lines.append, lambda: self._stopping)
+                self._worker = order.worker(self._lines.append, lambda: self._stopping)
             yield from self._said()
-            yield self._worker.ready()
+            yield WorkerModels.of(self._worker)
         except Exception as error:
             yield WorkerError.because(error)
 
