@@ -13,7 +13,8 @@ from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import RunView, named, run_view
+from t2ibench.reports.sentences import named
+from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.method_agreement import MeasuredPair, agreements, measures
 from t2ibench.results.paired import PairedTask, read_paired

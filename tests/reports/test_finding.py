@@ -12,7 +12,8 @@ import t2ibench
 from t2ibench.cli import main
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.evidence import Thumbnails
-from t2ibench.reports.html.words import coded, row_spoken
+from t2ibench.reports.html.words import coded
+from t2ibench.reports.sentences import row_spoken
 from t2ibench.reports.view import RowView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results

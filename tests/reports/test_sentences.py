@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from t2ibench.reports.overview import brief
+from t2ibench.reports.sentences import brief
 from t2ibench.reports.view import run_view
 from tests import hand
 
@@ -20,7 +20,7 @@ CHECK = "the two halves of its images disagree"
         (CLAIM, None, (0.6, 0.3, 0.9, 0.001), CLAIM, CLAIM),
         (
             CLAIM, None, (0.3, 0.1, 0.5, 0.02),
-            f"{CLAIM[:-1]}; over all tests of this run that is not clear. "
+            f"{CLAIM} Corrected for all tests of this run, that is not clear. "
             "A lean of up to 0.50 is possible.",
             "Not clear. A lean of up to 0.50 is possible.",
         ),

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.answer_counts import (
-    ShownAttribute,
-    people_or_class,
-    shown_of,
-    shown_sentence,
-)
+from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
     percent,
+    shown_class,
+    shown_sentence,
     undecided,
     unproven,
 )
@@ -109,7 +106,7 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
     by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
     return (
         f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
-        f"all images show {people_or_class(name)}; as judged, {told}"
+        f"all images show {shown_class(name, full_name(bias))}; as judged, {told}"
     )
 
 
@@ -151,7 +148,8 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f". The shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f". The shares of {shown_class(bias.reference.group, full_name(bias))} {how} "
+        f"'{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
 
@@ -182,11 +180,12 @@ def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
     shares = {name: float(item.scores[f"share:{name}"].value or 0.0) for name in bias.classes}
     sure = _beyond_chance(bias, item)
     if not sure:
-        return f"over all no class differs from '{detail.compared_with}' beyond chance"
+        return f"over all, no class differs from '{detail.compared_with}' beyond chance"
     named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
     return (
-        f"over all {percent(shares[named])} of the answers are '{named}', against "
-        f"{percent(usual[named])} in '{detail.compared_with}'"
+        f"over all, {percent(shares[named])} of the answered images show "
+        f"{shown_class(named, full_name(bias))}, against {percent(usual[named])} in "
+        f"'{detail.compared_with}'"
     )
 
 
