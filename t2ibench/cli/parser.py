@@ -261,6 +261,12 @@ def _add_report(verbs: Any) -> None:
     report.add_argument("run", metavar="RUN", help="a run folder, such as runs/toy")
     report.add_argument("--baseline", metavar="RUN", help="another run, shown beside this one")
     report.add_argument(
+        "--figures",
+        metavar="DIR",
+        help="also every figure for a paper, as wide as a column (3.3 in) and as a page (6.9 in): "
+        "SVG and PDF",
+    )
+    report.add_argument(
         "--note",
         metavar="TASK=DECISION[: WHY]",
         action="append",

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:
     """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import task_files, write_page
+    from t2ibench.reports.files import task_files, write_page, write_paper_figures
     from t2ibench.reports.view import run_view
 
     folder = Path(arguments.run)
@@ -40,6 +40,9 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
         Path(given) if given else None for given in (arguments.output, arguments.baseline)
     )
     print(f"Report: {write_page(run, folder, target, baseline)}")
+    if arguments.figures:
+        written = write_paper_figures(run, folder, Path(arguments.figures))
+        print(f"Figures for a paper: {len(written)} files in {arguments.figures}")
 
 
 def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from t2ibench.methods.core.describe import listed, people
+from t2ibench.methods.core.describe import GROUP, listed, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.numbers import plain, signed
 from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
@@ -57,7 +57,7 @@ def possible(mark: IntervalMark, axis: Axis | None) -> str:
         'A lean of up to 0.35 to women is possible'
     """
     low, high = mark.low or 0.0, mark.high or 0.0
-    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low)}"
+    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
     return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
 
 
@@ -272,7 +272,7 @@ def clear_count_text(series: SeriesView) -> str:
     axis, total = series.series.axis, len(series.rows)
     if axis is None:
         return f"{low + high} of {total} clear after correction"
-    sides = f"{low} clearly to {people(axis.low)}, {high} to {people(axis.high)}"
+    sides = f"{low} clearly to {people(axis.low, GROUP)}, {high} to {people(axis.high, GROUP)}"
     return f"{sides}, {total - low - high} not clear"
 
 
@@ -313,7 +313,7 @@ def row_spoken(row: RowView, axis: Axis | None) -> str:
     interval = ends(row.mark, axis is None)
     told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
     if axis is not None and row.mark.side is not None and row.mark.state == "clear":
-        told += f" (to {axis.low if row.mark.side == 'low' else axis.high})"
+        told += f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
     return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
 
 

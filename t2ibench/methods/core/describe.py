@@ -80,7 +80,8 @@ def as_shown(concept: str, name: str) -> str:
         ('career as men', 'gay people with pleasant words')
     """
     noun = people(name, GROUP)
-    return f"{people(concept, GROUP)} {'as' if noun != name else 'with'} {noun}"
+    who = concept if concept.endswith("skin") else people(concept, GROUP)
+    return f"{who} {'as' if noun != name else 'with'} {noun}"
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:

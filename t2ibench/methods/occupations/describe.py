@@ -98,11 +98,16 @@ def present(task: OccupationsTask) -> Presentation:
     if task.reference is not None and len(task.groups) == 2:
         group = task.reference.group
         side: Literal["low", "high"] = "low" if group == axis.low else "high"
+        who = people(group, GROUP)
         figures.append(
             Scatter(
-                f"Share of {group}: in the images and at work",
+                f"Share of {who}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
+                Quantity(
+                    f"share of {who} in the images",
+                    f"lean{first.suffix}",
+                    share=side,
+                ),
                 "On the line the images mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 diagonal=True,
@@ -136,7 +141,8 @@ def present(task: OccupationsTask) -> Presentation:
     if task.likeness:
         figures += [
             Apart(
-                f"How far apart: images with {pair.first.name} and with {pair.second.name}",
+                f"How far apart: images of {people(pair.first.name, GROUP)} and of "
+                f"{people(pair.second.name, GROUP)}",
                 f"group_distance{pair.suffix}",
                 "group_distance_of_halves",
                 "stimulus",

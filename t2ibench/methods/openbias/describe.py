@@ -9,6 +9,7 @@ from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
+    people,
     percent,
     shown_class,
     shown_sentence,
@@ -266,10 +267,11 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
     for bias in task.biases:
         of = f" ({full_name(bias)})" if several else ""
         for reference in bias.known if bias.stimuli else ():
+            who = people(reference.group, full_name(bias))
             yield Scatter(
-                f"Share of {reference.group}: in the answers and at work{of}",
+                f"Share of {who}: in the answers and at work{of}",
                 Quantity(reference.name, given=reference.shares),
-                Quantity(f"share of {reference.group} in the answers", f"share:{reference.group}"),
+                Quantity(f"share of {who} in the answers", f"share:{reference.group}"),
                 "On the line the answers mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 groups=frozenset({full_name(bias)}),
