@@ -358,7 +358,7 @@ def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
     text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
     assert "lean clearly to men rather than women (" in text
-    assert "4 to men rather than nonbinary (" in text
+    assert "lean clearly to men rather than nonbinary people (" in text
     assert "to women rather than men" not in text
 
 
