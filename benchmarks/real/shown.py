@@ -14,7 +14,8 @@ from pathlib import Path
 import yaml
 
 import t2ibench
-from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
+from t2ibench.methods.core.answer_counts import sorted_rows
+from t2ibench.methods.core.describe import counts_text
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.results.display import shown_rows
 from t2ibench.results.prompt_changes import compare_prompts

@@ -168,8 +168,7 @@ def prompts_table(
     changes: Sequence[AttributeChange], names: Sequence[str], both: tuple[Results, Results]
 ) -> Table:
     """Who is shown as what in both runs, prompt by prompt, and what changed in words."""
-    from t2ibench.methods.core.answer_counts import counts_text
-    from t2ibench.methods.core.describe import people
+    from t2ibench.methods.core.describe import counts_text, people
     from t2ibench.reports.cells import format_p, level_of
     from t2ibench.reports.writers import Table
     from t2ibench.results.prompt_changes import request_of
@@ -184,7 +183,7 @@ def prompts_table(
                     prompt.short,
                     counts_text(prompt.first),
                     counts_text(prompt.second),
-                    f"{people(prompt.group)} {100 * prompt.change.value:+.0f}",
+                    f"{people(prompt.group, prompt.first.about)} {100 * prompt.change.value:+.0f}",
                     f"{low:+.0f} to {high:+.0f}",
                     format_p(prompt.p_holm),
                     _distances(prompt, 1 / len(one.classes)),

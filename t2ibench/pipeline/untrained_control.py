@@ -123,7 +123,8 @@ def control_of(seeing: Headline, blind: Headline, positive: bool = False) -> Con
     if abs(blind.value) < min(map(abs, reached)):
         return Control(f"{said}, which is less.", **values)
     too = f"it is not told from brightness and colour: {said[0].lower()}{said[1:]} too"
-    return Control(f"{said} too.", **values, contradicts=None if positive else too)
+    says = f"Warning: {said[0].lower()}{said[1:]} too, so brightness or colour may explain this."
+    return Control(says, **values, contradicts=None if positive else too)
 
 
 def _shown(headline: Headline) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from t2ibench.reports import overview
+from t2ibench.reports import sentences
 from t2ibench.reports.cells import level_of
 from t2ibench.reports.files import digest
 from t2ibench.reports.html.numbers import percent, plain, signed
-from t2ibench.reports.html.words import ends, limits, task_ends
 from t2ibench.reports.markdown import MarkdownTables, escape, github
+from t2ibench.reports.sentences import ends, limits, task_ends
 from t2ibench.reports.view import RowView, RunView, TaskView, run_view
 from t2ibench.results.display import WORDS
 from t2ibench.results.schema import Results
@@ -101,7 +101,7 @@ class CardWriter(MarkdownTables):
         told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
         parts = [
             "## Social bias",
-            escape(overview.sentence(run)),
+            escape(sentences.sentence(run)),
             f"Measured with {escape(_measured(run))}.",
             _tests(run),
             _METHOD,
@@ -126,7 +126,7 @@ class AuditWriter(MarkdownTables):
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]
         found = (
-            f"{overview.sentence(run)} {counts['clear']} clear, {counts['not_clear']} not clear, "
+            f"{sentences.sentence(run)} {counts['clear']} clear, {counts['not_clear']} not clear, "
             f"{counts['none_above']} {WORDS['none_above']}, {unsure} cannot tell. Tables 1 and 2 "
             "have the numbers."
         )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
-from datetime import datetime
+import json
+from datetime import date, datetime
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
@@ -13,7 +15,8 @@ from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.notes import FILE as NOTES
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import RunView, named, run_view
+from t2ibench.reports.sentences import named
+from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
 from t2ibench.results.method_agreement import MeasuredPair, agreements, measures
 from t2ibench.results.paired import PairedTask, read_paired
@@ -25,8 +28,9 @@ from t2ibench.store.locks import locked
 from t2ibench.tasks.index import specs_of
 from t2ibench.tasks.run_tasks import kept_specs
 
-PAGE = "report.html"
-_LIGHT = 330_000  # bytes of images, above which only tests that the summary names have more
+PAGE, TEXT = "report.html", "results.md"
+SUBMISSION = "submission.json"
+_LIGHT = 250_000  # bytes of images, above which only tests that the summary names have more
 
 
 def write_reports(results: Results, folder: Path) -> None:
@@ -37,7 +41,6 @@ def write_reports(results: Results, folder: Path) -> None:
         except T2IBenchError:
             latest = results
         run = run_view(latest, task_files(latest, folder))
-        write_text(folder / "results.md", results_markdown(latest, run, _agreements(run, folder)))
         write_page(run, folder)
 
 
@@ -65,7 +68,7 @@ def digest(results: Results) -> str:
 def write_page(
     run: RunView, folder: Path, target: Path | None = None, baseline: Path | None = None
 ) -> Path:
-    """Write report.html, and every figure as figures/NAME.svg and .png with its numbers as .csv.
+    """Write report.html, results.md, and every figure as figures/NAME.svg, .png and .csv.
 
     The forest plot is called `forest`, the figures of a task `<task>-<number>`.
 
@@ -100,7 +103,8 @@ def write_page(
         pictures[task.id] = of_prompts(task, samples, thumbnails)
         images[task.id] = None if pictures[task.id] else evidence(task, samples, thumbnails)
     leading = named(run)  # once every test has the images it must show
-    for task in [*leading, *(task for task in run.tasks if task not in leading)]:
+    grouped = [task for group in run.groups for task in group.tasks]  # controls last
+    for task in [*leading, *(task for task in grouped if task not in leading)]:
         if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
             break
         each[task.id] = each_stimulus(task, read_samples(folder, task.id), thumbnails)
@@ -132,6 +136,7 @@ def write_page(
     )
     write_text(target or folder / PAGE, page)
     if target is None:
+        write_text(folder / TEXT, results_markdown(run.results, run, pairs))
         drawn = [("forest", run.name, forest(run))]
         for task in run.tasks:
             for number, figure in enumerate(figures[task.id], start=1):
@@ -142,14 +147,34 @@ def write_page(
     return target or folder / PAGE
 
 
+def write_paper_figures(run: RunView, folder: Path, target: Path) -> list[Path]:
+    """Write the forest plot and every figure of a task in the widths of a paper, as SVG and PDF."""
+    from t2ibench.reports.figures.figure import draw
+    from t2ibench.reports.figures.files import write_for_paper
+    from t2ibench.reports.figures.forest import forest
+
+    written = write_for_paper(functools.partial(forest, run), target, "forest")
+    for task in run.tasks:
+        samples = read_samples(folder, task.id)
+        for number, spec in enumerate(task.shown.figures, start=1):
+            make = functools.partial(draw, spec, task, samples)
+            written += write_for_paper(make, target, f"{task.id}-{number}")
+    return written
+
+
 def _origin(results: Results, folder: Path) -> str:
     """Date, version and checksum of the results."""
-    parts = []
+    ended = "date not recorded"
     with contextlib.suppress(T2IBenchError, IndexError, ValueError):
-        ended = open_run(folder).record.history[-1].finished
-        parts.append(datetime.fromisoformat(ended).strftime("%Y-%m-%d %H:%M UTC"))
+        finished = datetime.fromisoformat(open_run(folder).record.history[-1].finished)
+        ended = finished.strftime("%Y-%m-%d %H:%M UTC")
+    submission = folder / SUBMISSION
+    if submission.is_file():
+        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+            when = json.loads(submission.read_text("utf-8"))["card"]["submitted"]
+            ended = f"submitted {date.fromisoformat(when).isoformat()}"
     return " · ".join(
-        [*parts, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
+        [ended, f"t2ibench {results.t2ibench}", f"SHA-256 of results.json {digest(results)}"]
     )
 
 

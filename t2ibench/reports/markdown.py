@@ -10,9 +10,9 @@ from tabulate import tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.answer_counts import counts_text, sorted_rows
-from t2ibench.methods.core.describe import people
-from t2ibench.reports import overview
+from t2ibench.methods.core.answer_counts import sorted_rows
+from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.reports import overview, sentences
 from t2ibench.reports.cells import (
     PUBLISHED,
     ends,
@@ -27,7 +27,7 @@ from t2ibench.reports.cells import (
     three_digits,
 )
 from t2ibench.reports.method_agreement import TITLE, agreement_table
-from t2ibench.reports.view import RunView, TaskView, controls_said, run_view
+from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import cut, in_two, shown_rows
@@ -170,7 +170,7 @@ def results_markdown(
         parts += [f"## {TITLE}", "", *found.notes, "", github(found.headers, found.rows), ""]
     parts += _wordings(results)
     parts += _diversity(results)
-    told = overview.earlier(run)
+    told = sentences.earlier(run)
     remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
         parts += ["## What to know about these results", "", *remarks, ""]
@@ -182,7 +182,7 @@ def results_markdown(
 
 def _opening(results: Results, run: RunView) -> list[str]:
     """The run in a sentence, as bars and in words."""
-    parts = [f"# {escape(results.title)}", "", escape(overview.sentence(run)), ""]
+    parts = [f"# {escape(results.title)}", "", escape(sentences.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
     if results.partial:
@@ -191,15 +191,15 @@ def _opening(results: Results, run: RunView) -> list[str]:
         parts += [
             overview.counts(run),
             "",
-            *([fine, ""] if (fine := controls_said(run)[1]) else []),
+            *([fine, ""] if (fine := sentences.controls_said(run)[1]) else []),
             "```",
             *(line for line, _ in overview.prompts(run, overview.PROMPTS)),
             *(line for line, _ in overview.bars(run)),
             "```",
             "",
         ]
-    told = [f"- `{name}`: {escape(text)}" for name, text in overview.findings(run)]
-    told += [f"- {escape(text)}" for text in overview.judged(run)]
+    told = [f"- `{name}`: {escape(text)}" for name, text in sentences.findings(run)]
+    told += [f"- {escape(text)}" for text in sentences.judged(run)]
     if told:
         parts += ["## In words", "", *told, ""]
     for task in run.tasks:
@@ -213,7 +213,7 @@ def _prompts(task: TaskView) -> list[str]:
     parts = []
     level = level_name([task.result.settings.level])
     for one in task.prompts:
-        classes = one.counted.classes
+        classes, about = one.counted.classes, one.counted.attribute
         if one.counted.estimated:
             brief = [[row.counted.name, counts_text(row), "clear" if row.clear else "not clear"]
                      for row in sorted_rows(one)]  # fmt: skip
@@ -221,26 +221,29 @@ def _prompts(task: TaskView) -> list[str]:
             title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
             parts += [title, "", github(heads, brief), "", escape(judges_said(task.result)), ""]
             continue
+        nouns = {name: people(name, about) for name in classes}
         known = sorted({name for row in one.rows for name in row.counted.known})
         labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
-        heads = [one.counted.noun.capitalize(), "Images", *map(people, classes), "No answer"]
+        heads = [one.counted.noun.capitalize(), "Images", *nouns.values(), "No answer"]
         heads += ["Most", level, "Clear", *labels]
-        heads += [f"{one.counted.references.get(name)}: {people(name)}" for name in known]
+        heads += [f"{one.counted.references.get(name)}: {people(name, about)}" for name in known]
         rows = []
         for row in sorted_rows(one):
-            counts = [row.counted.counts.get(name, 0) for name in classes]
-            share = "–" if row.most is None else people(row.most)
+            counts = [row.images, *(row.counted.counts.get(name, 0) for name in classes)]
             between = "–"
             if row.interval is not None:
                 between = " to ".join(f"{100 * end:.0f} %" for end in row.interval)
-            cells = [row.counted.name, *(f"{round(x, 1):g}" for x in (row.images, *counts))]
-            cells += [f"{round(row.counted.unanswered, 1):g}", share, between]
-            cells += ["clear" if row.clear else "not clear"]
-            if labels:
-                given = row.counted.labels.items()
-                cells.append(", ".join(f"{count} {people(name)}" for name, count in given if count))
-            cells += [f"{100 * row.counted.known[k]:.1f} %" if k in row.counted.known else "–"
-                      for k in known]  # fmt: skip
+            given = row.counted.labels.items()
+            cells = [
+                row.counted.name,
+                *(f"{round(count, 1):g}" for count in (*counts, row.counted.unanswered)),
+                nouns.get(row.most or "", "–"),
+                between,
+                "clear" if row.clear else "not clear",
+                *(", ".join(f"{n} {nouns[name]}" for name, n in given if n) for _ in labels),
+                *(f"{100 * share:.1f} %" if (share := row.counted.known.get(name)) is not None
+                  else "–" for name in known),
+            ]  # fmt: skip
             rows.append(cells)
         title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
         parts += [title, "", github(heads, rows), "", escape(judges_said(task.result)), ""]

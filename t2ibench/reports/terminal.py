@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.reports import overview
+from t2ibench.reports import overview, sentences
 from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.view import RunView, TaskView, controls_said, run_view, sorted_tasks
+from t2ibench.reports.sentences import controls_said
+from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
 from t2ibench.results.display import UNSURE, State
 from t2ibench.results.schema import Results
 
@@ -36,7 +37,7 @@ def screen(
 
     top: list[overview.Line] = []
     if run.families or not run.texts:
-        top = [(line, "clear") for line in wrap(visible(overview.sentence(run)), width)]
+        top = [(line, "clear") for line in wrap(visible(sentences.sentence(run)), width)]
     for marked, text in (
         (run.results.limited, "Made with --limit; not a result to report."),
         (run.results.partial, "Some prompts have no image; not a result to report."),
@@ -53,7 +54,7 @@ def screen(
         clear = sum(task.mark.state == "clear" for task in run.texts)
         text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
         below += [("", None), *((line, None) for line in wrap(text, width))]
-    told_apart = overview.earlier(run)
+    told_apart = sentences.earlier(run)
     if told_apart:
         below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
     below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
@@ -71,7 +72,7 @@ def screen(
         top += [(line, None) for line in wrap(fine, width)]
         counted = overview.prompts(run, overview.PROMPTS, width, signs)
         top += [("", None), *counted] if counted else []
-        told_judges = [line for text in overview.judged(run) for line in wrap(text, width)]
+        told_judges = [line for text in sentences.judged(run) for line in wrap(text, width)]
         top += [("", None), *((visible(line), None) for line in told_judges)] if told_judges else []
     room = LINES - len(top) - len(below) - 2
     groups, rest = _fitted(told, room)
@@ -102,7 +103,7 @@ def _next(run: RunView, folder: Path, width: int) -> list[str]:
     lines = [(f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")]
     if run.families:
         lines.append((f"Next: t2ibench explore {name}", "   (type a word, see its images)"))
-    if any(map(overview.too_wide, run.tasks)):
+    if any(map(sentences.too_wide, run.tasks)):
         lines.append((f"Next: t2ibench power {name}", "   (images that a narrow interval takes)"))
     return [line + more if len(line + more) <= width else line for line, more in lines]
 

@@ -12,14 +12,11 @@ from typing import get_args
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import ShownAttribute
-from t2ibench.methods.core.describe import people
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
+from t2ibench.reports.sentences import CONTROLS, task_sentence
 from t2ibench.results.display import (
-    ALPHA,
-    UNSURE,
-    WORDS,
     IntervalMark,
     State,
     displayed,
@@ -33,8 +30,6 @@ from t2ibench.results.display import (
 from t2ibench.results.schema import Results, Row, TaskResult
 
 _LONG = 120  # letters of a sentence, above which a summary has its first part alone
-CONTROLS = "controls"  # name of the group of positive controls
-UNTRAINED = "random_encoder"  # the control by a network of random weights
 _ORDER: dict[State, int] = {state: k for k, state in enumerate(get_args(State))}
 
 
@@ -248,41 +243,12 @@ def _task_view(name: str, task: TaskResult, spec: BaseTask | None) -> TaskView:
         shown.name,
         shown,
         mark,
-        _sentence(task, mark, shown.axis),
+        task_sentence(task, mark, shown.axis),
         tuple(one for one in series if one.rows),
         shown_rows(task),
         task,
         spec,
     )
-
-
-def _sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
-    """The result in words; a direction that correction takes away says so."""
-    told = task.headline.direction or task.reason or task.headline.reason or ""
-    p = task.headline.p
-    if mark.state in {"clear", "no_score"} or task.inconclusive:
-        return told
-    if p is not None and p < ALPHA:
-        told = f"{told.rstrip('.')}; over all tests of this run that is not clear."
-    elif told.startswith("Not clear") and mark.state == "cannot_tell":
-        told = f"Cannot tell{told.removeprefix('Not clear').rstrip('.')}: the interval is wide."
-    if mark.state == "cannot_tell":
-        return told
-    if mark.state == "none_above":
-        told = f"{WORDS['none_above'].capitalize()}."
-    return f"{told} {possible(mark, axis)}."
-
-
-def possible(mark: IntervalMark, axis: Axis | None) -> str:
-    """The largest lean that an interval leaves, as a clause.
-
-    Examples:
-        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
-        'A lean of up to 0.35 to women is possible'
-    """
-    low, high = mark.low or 0.0, mark.high or 0.0
-    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low)}"
-    return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
 
 
 def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
@@ -301,78 +267,6 @@ def series_view(series: RowSeries, rows: Sequence[Row]) -> SeriesView:
         )
     found.sort(key=lambda one: (one.mark.value or 0.0, one.name))
     return SeriesView(series, tuple(found))
-
-
-def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
-    """The run in a sentence, the finding first; before it, that a positive control failed."""
-    tests, counts = run.tests, run.counts()
-    failed, _ = controls_said(run)
-    parts = [(f"{failed} ", True)] if failed else []
-    if not tests:
-        what = "no task on images" if not run.tasks else "nothing but positive controls"
-        return [*parts, (f"{run.name}: {what} was scored.", False)]
-    plural = "tests" if len(tests) > 1 else "test"
-    if not counts["clear"]:
-        told = f"In {run.name}’s images, none of {len(tests)} {plural} shows a clear lean"
-        unsure = counts["cannot_tell"]
-        return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
-    parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
-    parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
-    parts.append((" ".join([".", *(task.finding for task in named(run, most))]), False))
-    return parts
-
-
-def named(run: RunView, most: int = 3) -> list[TaskView]:
-    """The clear tests that stand for a run."""
-    found: dict[str, TaskView] = {}
-    for task in _turns(run):
-        if task.sentence:
-            found.setdefault(task.sentence, task)
-    return list(found.values())[:most]
-
-
-def controls_said(run: RunView) -> tuple[str, str]:
-    """How the positive controls came out."""
-    passed = [t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"]
-    unsure = [t for t in run.controls if t.mark.state in UNSURE]
-    failed = [task for task in run.controls if task not in passed and task not in unsure]
-    who, warning = ", ".join(run.encoders), ""
-    if failed:
-        names = ", ".join(task.name for task in failed)
-        warning = f"A positive control failed ({names}): nothing else from {who} can be read."
-    elif unsure:
-        names = ", ".join(task.name for task in unsure)
-        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
-    several = len(passed) > 1
-    fine = (
-        f"{len(passed)} positive control{'s' if several else ''} passed and "
-        f"{'are' if several else 'is'} not counted."
-    )
-    reproduced = [
-        (blind.value, task.result.headline.ci_low)
-        for task in passed
-        if (blind := task.result.controls.get(UNTRAINED)) is not None
-    ]
-    if any(value is not None and low is not None and value >= low for value, low in reproduced):
-        fine += " An untrained network passes too, so this shows little."
-    return warning, fine if passed else ""
-
-
-def _turns(run: RunView) -> list[TaskView]:
-    """Clear tests, one of each family, then a second of each: those that count images first."""
-
-    def place(task: TaskView) -> tuple[bool, int]:
-        counted = any(not row.estimated for one in task.prompts for row in one.rows)
-        return not counted, -sum(sum(one.clear) for one in task.series if one.series.axis)
-
-    columns = [
-        sorted((task for task in group.tasks if task.mark.state == "clear"), key=place)
-        for group in run.groups
-        if group.name != CONTROLS
-    ]
-    columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
-    depth = max((len(column) for column in columns), default=0)
-    return [column[k] for k in range(depth) for column in columns if k < len(column)]
 
 
 def poles(task: TaskView) -> Axis:

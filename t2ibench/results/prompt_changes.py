@@ -13,12 +13,10 @@ from t2ibench.methods.core.answer_counts import (
     CountedAttribute,
     ShownAttribute,
     ShownRow,
-    count_text,
-    people_or_class,
     short_names,
     sorted_rows,
 )
-from t2ibench.methods.core.describe import listed
+from t2ibench.methods.core.describe import count_text, listed, shown_class
 from t2ibench.results.comparison import Contrast, difference_interval
 from t2ibench.results.display import root, shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
@@ -107,13 +105,13 @@ class DistanceChange:
     second: float
     change: Contrast
 
-    def sentence(self, names: Sequence[str]) -> str:
+    def sentence(self, names: Sequence[str], about: str) -> str:
         """Which run is nearer to the reference."""
         low, high = (100 * (end or 0.0) for end in (self.change.low, self.change.high))
         nearer = "neither is nearer beyond chance"
         if self.change.differs:
             nearer = f"{names[1] if high < 0 else names[0]} is nearer"
-        who = people_or_class(self.group)
+        who = shown_class(self.group, about)
         return (
             f"From {self.reference} the share of {who} is {100 * self.first:.0f} "
             f"points in {names[0]} and {100 * self.second:.0f} in {names[1]} (root mean square of "
@@ -149,7 +147,7 @@ class AttributeChange:
     def sentences(self, names: Sequence[str]) -> list[str]:
         """What changed, prompt by prompt, and which run is nearer to what."""
         told = [_told(self.prompts, "over-corrected" if self.asked else "turned")]
-        told += [one.sentence(names) for one in self.distances]
+        told += [one.sentence(names, self.attribute) for one in self.distances]
         if self.alone:
             told.append(f"{self.alone} prompts are in one run only.")
         if len(self.judged) > 1:
@@ -340,4 +338,4 @@ def _of(rows: Sequence[ShownRow]) -> str:
 
 
 def _who(row: ShownRow) -> str:
-    return people_or_class(row.most)
+    return shown_class(row.most, row.about)

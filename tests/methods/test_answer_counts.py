@@ -12,14 +12,12 @@ from t2ibench.methods.core.answer_counts import (
     CountedPrompt,
     RowShare,
     ShownRow,
-    count_text,
-    counts_text,
     mean_counts,
     short_names,
     shown_attributes,
-    shown_sentence,
     sorted_rows,
 )
+from t2ibench.methods.core.describe import count_text, counts_text, shown_sentence
 
 
 def row(name: str, clear: bool = True, unanswered: float = 0, **counts: float) -> ShownRow:
@@ -126,7 +124,7 @@ def test_rows_stand_by_side() -> None:
     one = CountedAttribute("g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN]))
     (found,) = shown_attributes({KEY: [asdict(one)]}, lambda *_: None)
     assert [row.short for row in sorted_rows(found)] == [
-        "nurse", "teacher", "CEO", "athlete", "engineer",
+        "CEO", "athlete", "engineer", "nurse", "teacher",
     ]  # fmt: skip
 
 

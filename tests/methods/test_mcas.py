@@ -586,10 +586,10 @@ def test_needs_follow_the_settings() -> None:
 
 
 def test_the_description_has_the_direction() -> None:
-    for lean, end in ((0.8, "follow"), (-0.8, "run against")):
+    for lean, who in ((0.8, "men"), (-0.8, "women")):
         task, evidence = planted(lean)
         said = describe(task, score(task, evidence, SETTINGS))
-        assert said.endswith(f". Together they {end} the stereotype.")
+        assert f"stereotyped as male look clearly like {who} (" in said
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:

@@ -357,8 +357,8 @@ def test_the_description_names_who_leans_where() -> None:
 def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
     text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
-    assert "4 to men rather than women (" in text
-    assert "4 to men rather than nonbinary (" in text
+    assert "lean clearly to men rather than women (" in text
+    assert "lean clearly to men rather than nonbinary people (" in text
     assert "to women rather than men" not in text
 
 
@@ -385,7 +385,8 @@ def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> Non
     for item in result.by:
         item.scores["lean"] = replace(item.scores["lean"], p=0.2)
     assert describe(task, result) == (
-        "Together jobs lean to one group or another; none is clear by itself."
+        "Together the jobs lean to men or women further than by chance; none of them is clear by "
+        "itself."
     )
 
 

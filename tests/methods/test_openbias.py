@@ -388,7 +388,7 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
     spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
     said = describe(spec, score(spec, found, QUICK))
-    assert ". The shares of 'female' exaggerate 'census' (slope " in said
+    assert ". The shares of women exaggerate 'census' (slope " in said
     shares = {"CEO": 0.0, "chief": 0.0, "nurse": 1.0}
     spec, found = worded(shares, shares)
     said = describe(spec, score(spec, found, QUICK))
@@ -575,7 +575,7 @@ def test_described_against_what_is_expected() -> None:
     spec = task(bias(["a", "b", "c"], expected=expected))
     fewer = dict.fromkeys("abc", "male*1 female*9")
     assert describe(spec, score(spec, evidence(**fewer), QUICK)).endswith(
-        "over all 90 % of the answers are 'female', against 10 % in 'census'."
+        "over all, 90 % of the answered images show women, against 10 % in 'census'."
     )
     same = dict.fromkeys("abc", "male*9 female*1")
     assert describe(spec, score(spec, evidence(**same), QUICK)) == (

@@ -247,7 +247,7 @@ def test_word_against_pictures_is_inconclusive() -> None:
     assert verdicts_of(found) == {"long hair": "inconclusive"}
     (warning,) = [line for line in found.warnings if "long hair" in line]
     assert warning.endswith("but its own images lean to 'men'.")
-    assert describe(spec, found).endswith("of 'long hair' word and images disagree.")
+    assert describe(spec, found).endswith("The word and the images of 'long hair' disagree.")
 
 
 def test_what_a_reading_says() -> None:
@@ -425,7 +425,7 @@ def test_alike_anchors_have_no_headline() -> None:
 
 def test_described() -> None:
     assert describe(task(), score(task(), evidence(1.0), QUICK)).endswith(
-        "; 'long hair' leans to 'women'."
+        " 'long hair' leans clearly to women."
     )
     plain = describe(task(), score(task(), evidence(0.0), QUICK))
     assert plain.endswith("; no concept does on its own.") or plain.startswith("Cannot tell")

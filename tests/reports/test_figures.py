@@ -31,9 +31,10 @@ from t2ibench.methods.core.presentation import (
     Scatter,
 )
 from t2ibench.methods.tibet.describe import concept_figures
+from t2ibench.reports.figures.axes import spanning
 from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.figure import Figure, draw
-from t2ibench.reports.figures.files import SCALE, png, write_figure
+from t2ibench.reports.figures.files import PAPER, SCALE, png, write_figure, write_for_paper
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.page import environment, fragment, style
@@ -62,7 +63,9 @@ def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None =
 
 def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
     canvas = drawn(Arrows("t", "words", "lean", AXIS, "c")).canvas
-    heads = {mark.tip.split(",")[0]: mark for mark in canvas.marks if isinstance(mark, Disc)}
+    heads = {
+        mark.tip.split(",")[0]: mark for mark in canvas.marks if isinstance(mark, Disc) and mark.tip
+    }
     middle = [mark.points[0][0] for mark in canvas.marks if getattr(mark, "name", "") == "zero"]
     assert heads["clerk"].x == middle[0]
     assert heads["nurse"].x < middle[0] < heads["chef"].x < heads["guard"].x
@@ -73,8 +76,8 @@ def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
 def test_a_point_lies_where_its_numbers_say() -> None:
     share = Quantity("share", "lean", share="high")
     canvas = drawn(Scatter("t", share, share, "c", diagonal=True)).canvas
-    points = [mark for mark in canvas.marks if isinstance(mark, Disc)]
-    (line,) = [mark for mark in canvas.marks if getattr(mark, "name", "") == "eq"]
+    points = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.tip]
+    *_, line = [mark for mark in canvas.marks if getattr(mark, "name", "") == "eq"]
     (x1, y1), (x2, y2) = line.points
     for point in points:  # equal numbers lie on the line
         assert (point.x - x1) / (x2 - x1) == pytest.approx((point.y - y1) / (y2 - y1))
@@ -86,8 +89,8 @@ def test_every_image_is_one_dot_and_none_covers_another() -> None:
     ]
     canvas = drawn(Distribution("t", "lean", "concept", AXIS, "c"), rows).canvas
     dots = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.name == "pt"]
-    assert len(dots) == len(rows)
-    assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(rows)
+    assert len(dots) == len(rows) + 1  # and one in the key
+    assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(dots)
 
 
 @given(
@@ -161,11 +164,39 @@ def test_the_font_of_files_has_what_figures_say(sign: str) -> None:
 
 def test_a_file_has_its_title_above_the_figure() -> None:
     figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
-    alone = figure.canvas.alone("A title, <b>")
+    alone = figure.canvas.framed(14, "A title, <b>")
     assert "A title, <b>" in {node.text for node in ET.fromstring(alone.svg(alone=True))}
     assert alone.width > figure.canvas.width and len(alone.marks) == len(figure.canvas.marks) + 1
     texts = [mark for mark in alone.marks if isinstance(mark, Text)]
     assert texts[0].y < min(mark.y for mark in texts[1:])
+
+
+def test_a_figure_for_a_paper_is_as_wide_as_a_column_and_a_page(tmp_path: Path) -> None:
+    long = "a name that is much longer than what a narrow column has room for in one line"
+    task = scored({long: {"lean": 0.5, "words": 0.1}, "nurse": {"lean": -0.5, "words": 0.0}})
+    spec = Arrows("t", "words", "lean", AXIS, "c")
+    written = write_for_paper(lambda width: draw(spec, task, [], width), tmp_path, "one")
+    assert sorted(path.name for path in written) == [
+        "one-column.pdf", "one-column.svg", "one-page.pdf", "one-page.svg",
+    ]  # fmt: skip
+    for size, inches in PAPER.items():
+        root = ET.fromstring((tmp_path / f"one-{size}.svg").read_text("utf-8"))
+        assert root.get("width") == f"{inches:g}in"
+        words = " ".join(node.text or "" for node in root.iter())
+        assert all(word in words for word in long.split()) and "…" not in words
+        data = (tmp_path / f"one-{size}.pdf").read_bytes()
+        (found,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", data)
+        assert float(found[0]) == pytest.approx(72 * inches, abs=0.1)
+        assert b"/FontFile2" in data  # the font is within
+    again = write_for_paper(lambda width: draw(spec, task, [], width), tmp_path / "b", "one")
+    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
+
+
+def test_ticks_reach_as_far_as_the_points() -> None:
+    for values in ([0.0, 2.05], [-0.31, 0.02], [3.0, 3.4], [-0.2, 1.0]):
+        scale = spanning(values, 0, 100)
+        assert scale.ticks()[0] == pytest.approx(scale.low) and scale.low <= min(values)
+        assert scale.ticks()[-1] == pytest.approx(scale.high) and scale.high >= max(values)
 
 
 def test_the_forest_shows_every_test_on_one_axis() -> None:
@@ -180,7 +211,7 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
     ticks = {
         m.text: m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.anchor == "middle"
     }
-    discs = [mark for mark in drawn_.canvas.marks if isinstance(mark, Disc)]
+    discs = [mark for mark in drawn_.canvas.marks if isinstance(mark, Disc) and mark.tip]
     shown = [task.mark.value for task in run.tasks]
     for disc, value in zip(discs, shown, strict=True):
         assert value is not None
@@ -264,9 +295,9 @@ def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
             cell("young x male", 0.21, 0.20)]  # fmt: skip
     drawn = shown(draw(CROSS, task_of(rows, crossing(0.001, 0.7)), []))
     assert [row[0] for row in drawn.rows] == ["old x male", "young x male", "old x female"]
-    kinds = [mark.name for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    kinds = [mark.name for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
     assert kinds == ["hollow", "high", "hollow", "plain", "hollow", "low"]
-    dots = [mark.x for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    dots = [mark.x for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
     assert dots[1] - dots[0] == pytest.approx(dots[4] - dots[5])
     # The interval of the difference begins where the parts alone are.
     (line,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line high")
@@ -279,10 +310,10 @@ def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> N
     rows = [cell(f"{HOSTILE} {k:02} x young", k / 100, 0.2, 0.001) for k in range(40)]
     drawn = shown(draw(CROSS, task_of(rows), []))
     assert (len(drawn.rows), len(drawn.tables[0].rows)) == (40, 40)
-    assert sum(isinstance(mark, Disc) for mark in drawn.canvas.marks) == 2 * 12
+    assert sum(isinstance(mark, Disc) and bool(mark.tip) for mark in drawn.canvas.marks) == 2 * 12
     drawn = shown(draw(CROSS, task_of([cell("a x b", None, 0.0)], crossing(0.001)), []))
     assert drawn.rows == [] and drawn.says.startswith("No combination has a number: too few.")
-    assert not any(isinstance(mark, Disc) for mark in drawn.canvas.marks)
+    assert not any(isinstance(mark, Disc) and bool(mark.tip) for mark in drawn.canvas.marks)
     assert draw(CROSS, task_of([]), []) is None
 
 
@@ -298,10 +329,10 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
     assert "makes 50 % (40 to 60 %)" in drawn.says and "it is −1 %" in drawn.says
     assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None
-    discs = [mark for mark in drawn.canvas.marks if isinstance(mark, Disc)]
+    discs = [mark for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
     assert [disc.name for disc in discs] == ["mean", "hollow", "plain", "hollow"]
     intervals = [m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line"]
-    assert len(intervals) == 2  # single rows have none
+    assert len(intervals) == 3  # with that of the key; single rows have none
     (zero,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "zero")
     per_unit = (discs[2].x - zero.points[0][0]) / 0.6
     assert discs[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
@@ -359,7 +390,7 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         assert len(drawn.rows) == 9 * count * count
         assert drawn.says.startswith("No thing sets the columns of")
         assert drawn.tables[0].further == max(count - 10, 0)
-        assert any("more in the table" in text for text in texts(drawn.canvas)) == (count == 40)
+        assert ("more in the table" in " ".join(texts(drawn.canvas))) == (count == 40)
 
 
 def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
@@ -378,7 +409,9 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
         intervals=True, difference="off",
     )  # fmt: skip
     drawn = shown(draw(figure, task_of(rows), []))
-    kinds = {m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc)}
+    kinds = {
+        m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc) and m.tip
+    }
     assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
     assert "1 of 3 rows above it, 1 below" in drawn.says
     assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"

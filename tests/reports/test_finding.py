@@ -12,7 +12,8 @@ import t2ibench
 from t2ibench.cli import main
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.html.evidence import Thumbnails
-from t2ibench.reports.html.words import coded, row_spoken
+from t2ibench.reports.html.words import coded
+from t2ibench.reports.sentences import row_spoken
 from t2ibench.reports.view import RowView
 from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
@@ -117,5 +118,5 @@ def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
         for state in ("clear", "not_clear")
     )
     axis = Axis("female", "male")
-    assert row_spoken(clear, axis).startswith("nurse: −0.50 (to female), interval −0.75 to −0.25")
-    assert "female" not in row_spoken(not_clear, axis) + row_spoken(clear, None)
+    assert row_spoken(clear, axis).startswith("nurse: −0.50 (to women), interval −0.75 to −0.25")
+    assert "women" not in row_spoken(not_clear, axis) + row_spoken(clear, None)

@@ -20,7 +20,8 @@ from t2ibench.cli import main
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.view import UNTRAINED, controls_said, run_view, verdict
+from t2ibench.reports.sentences import UNTRAINED, controls_said, verdict
+from t2ibench.reports.view import run_view
 from t2ibench.results.display import IntervalMark, displayed, within
 from t2ibench.results.files import read_results
 from t2ibench.results.schema import Control, Results, TaskResult
@@ -68,8 +69,9 @@ def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -
     assert "the 5 lowest of" in card and "drawn by the task" in card
     digest = hashlib.sha256((run / "results.json").read_bytes()).hexdigest()
     assert text.count(digest) == 3  # head, foot, and the foot of printed pages
+    (run / "results.md").unlink()
     main(["report", str(run)])
-    assert text_of(run) == text
+    assert text_of(run) == text and (run / "results.md").is_file()
 
 
 def test_text_of_others_is_text() -> None:
@@ -280,7 +282,7 @@ def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
         "toyland", "coffee_tea", include_path=tmp_path / "mytasks", output_dir=tmp_path / "runs",
         control_encoder="none", images_per_prompt=2, n_permutations=100, n_bootstrap=100,
     )  # fmt: skip
-    assert "coffees · pleasant words" in (results._repr_html_() or "")
+    assert "coffees with pleasant words" in (results._repr_html_() or "")
     assert t2ibench.read_results(tmp_path / "runs" / "toyland") == results
 
 

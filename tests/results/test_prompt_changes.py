@@ -106,16 +106,18 @@ def test_which_run_is_nearer_to_what() -> None:
     second = run(PLAIN, even_shares=0.36, women_at_work=0.81)
     even, work = compared(first, second).distances
     assert (even.first, even.second, even.change.value) == pytest.approx((0.5, 0.3, -0.2))
-    assert even.sentence(("plain", "asked")).startswith(
+    assert even.sentence(("plain", "asked"), "gender").startswith(
         "From even shares the share of women is 50 points in plain and 30 in asked (root mean "
         "square of 4 prompts; -20, "
     )
-    assert even.sentence(("plain", "asked")).endswith("): asked is nearer.")
-    assert work.sentence(("plain", "asked")).startswith("From 'women at work' the share of women")
-    assert work.sentence(("plain", "asked")).endswith("): plain is nearer.")
+    assert even.sentence(("plain", "asked"), "gender").endswith("): asked is nearer.")
+    assert work.sentence(("plain", "asked"), "gender").startswith(
+        "From 'women at work' the share of women"
+    )
+    assert work.sentence(("plain", "asked"), "gender").endswith("): plain is nearer.")
     (alike,) = compared(run(PLAIN, even_shares=0.36), run(PLAIN, even_shares=0.36)).distances
     assert alike.change.value == 0 and not alike.change.differs
-    assert alike.sentence(("a", "b")).endswith("neither is nearer beyond chance.")
+    assert alike.sentence(("a", "b"), "gender").endswith("neither is nearer beyond chance.")
 
 
 def test_prompts_of_one_run_and_other_tasks_are_not_compared() -> None:

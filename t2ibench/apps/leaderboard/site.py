@@ -40,7 +40,8 @@ from t2ibench.methods.core.presentation import Axis
 from t2ibench.methods.registry import needs
 from t2ibench.reports.cells import headline, score_words
 from t2ibench.reports.html import words
-from t2ibench.reports.view import TaskView, poles, verdict
+from t2ibench.reports.sentences import verdict
+from t2ibench.reports.view import TaskView, poles
 from t2ibench.results.comparison import compare
 from t2ibench.results.display import text_only
 from t2ibench.settings import Settings

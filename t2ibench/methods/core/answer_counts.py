@@ -1,7 +1,7 @@
-"""Who is shown as what: answers about images, counted prompt by prompt, and said in a sentence.
+"""Who is shown as what: answers about images, counted prompt by prompt.
 
 A family whose judge, or people, answer with classes puts its counts into the details of its result,
-as `KEY`; every page shows these rows and this sentence before any measure that combines them.
+as `KEY`; every page shows these rows before any measure that combines them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from t2ibench.methods.core.describe import listed, people, percent
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
 from t2ibench.stats.squares import SquareNoise
 
 KEY = "answers_by_prompt"  # of a result's details
 _ALPHA = 0.05
-_NAMED, _NAMED_UNCLEAR = 3, 4  # rows that are named of a side, and of those that are not clear
 _LONGEST = 60  # letters of a name
 _ARTICLE = re.compile(r"(an?|the) ", re.IGNORECASE)
+# Classes that many tasks have: the number of their colour.
+_COLOURS = {
+    **{"male": 0, "female": 1, "nonbinary": 2, "non-binary": 2},
+    **{"young": 0, "young or middle-aged": 0, "old": 1, "middle-aged": 2},
+    **{"light skin": 0, "light": 0, "dark skin": 1, "dark": 1},
+    **{"white": 0, "black": 1, "asian": 2, "latino": 3, "hispanic": 3, "middle eastern": 4},
+    **{"indian": 5},
+}
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -89,6 +95,19 @@ class CountedAttribute:
     distances: tuple[SquaredDistance, ...] = ()
 
 
+def class_colours(classes: Sequence[str]) -> dict[str, int]:
+    """Class to the number of its colour, in that order: the same in every task and run.
+
+    Examples:
+        >>> class_colours(("female", "other", "male"))
+        {'male': 0, 'female': 1, 'other': 2}
+    """
+    places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
+    free = (k for k in range(len(places)) if k not in places.values())
+    found = {name: next(free) if k < 0 else k for name, k in sorted(places.items())}
+    return dict(sorted(found.items(), key=lambda pair: pair[1]))
+
+
 def mean_counts(results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The entries of several judges' details as one: the mean of their counts."""
     tables = [
@@ -143,6 +162,7 @@ class ShownRow:
         interval: Of that class's share, with room for images without an answer; None if unknown.
         clear: Whether that class is more frequent than expected beyond chance, over all rows.
         estimated: See `CountedAttribute`.
+        about: The question, such as 'person race'.
     """
 
     counted: CountedPrompt
@@ -151,6 +171,7 @@ class ShownRow:
     interval: tuple[float, float] | None
     clear: bool
     estimated: bool = False
+    about: str = ""
 
     @property
     def images(self) -> float:
@@ -226,7 +247,8 @@ def _rows(one: CountedAttribute, tested: Lookup) -> tuple[ShownRow, ...]:
             interval = (max(share.low, 0.0), min(share.high, 1.0))
         clear = p is not None and p.p is not None and p.p < _ALPHA and most is not None
         clear = clear and counted.counts.get(most or "", 0) * len(one.classes) > total
-        rows.append(ShownRow(counted, short, most, interval, clear, one.estimated))
+        about = one.attribute
+        rows.append(ShownRow(counted, short, most, interval, clear, one.estimated, about))
     return tuple(rows)
 
 
@@ -259,106 +281,11 @@ def short_names(names: Sequence[str]) -> list[str]:
     return cut if len(set(cut)) == len(set(names)) else list(names)
 
 
-def shown_sentence(rows: Sequence[ShownRow]) -> str:
-    """Who is shown as what, side by side, with counts, as a clause; '' without an answer.
-
-    Rows that are clear by themselves come first, grouped by what most of their images show; then
-    the others. Where none is clear, all are grouped so, and the clause says that none is.
-
-    Examples:
-        >>> def row(name, clear, **counts):
-        ...     most = max(counts, key=counts.get)
-        ...     return ShownRow(CountedPrompt(name, counts), name, most, None, clear)
-        >>> print(shown_sentence([row("CEO", True, male=10), row("nurse", True, female=10),
-        ...                       row("athlete", True, male=10), row("chef", False, male=6, female=4)]))
-        CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: chef (men in 6 of 10)
-        >>> print(shown_sentence([row("CEO", False, male=6, female=4), row("chef", False, male=7, female=3)]))
-        13 of 20 images of chef and CEO show men; neither is clear by itself
-    """  # noqa: E501
-    answered = [row for row in rows if row.most is not None]
-    clear = [row for row in answered if row.clear]
-    told = [_side(side) for side in _sides(clear or answered)]
-    if answered and not clear:
-        none = {1: "it is not clear", 2: "neither is clear by itself"}
-        told.append(none.get(len(answered), "none of them is clear by itself"))
-    elif len(clear) < len(answered):
-        told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
-    silent = [row for row in rows if row.most is None]
-    if silent:
-        told.append(f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}")
-    return "; ".join(told)
-
-
-def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
-    """Rows by the class of most images: most rows first, the most one-sided first within."""
-    sides: dict[str, list[ShownRow]] = {}
-    for row in sorted(rows, key=lambda row: -round(row.hits / row.images, 9)):
-        sides.setdefault(str(row.most), []).append(row)
-    return sorted(sides.values(), key=lambda side: -len(side))
-
-
-def _side(rows: Sequence[ShownRow]) -> str:
-    hits, images = sum(row.hits for row in rows), sum(row.images for row in rows)
-    unknown, who = sum(row.counted.unanswered for row in rows), people_or_class(rows[0].most)
-    lost = f", {_number(unknown)} without an answer" if unknown else ""
-    count = f"{_number(hits)} of {_number(images)} images"
-    names = listed([row.short for row in rows], _NAMED)
-    if rows[0].estimated:
-        return f"about {percent(hits / images)} of the images of {names} look like {who}"
-    if hits + unknown == images:
-        return f"{names}: {count} show {who}{lost}"
-    return f"{count} of {names} show {who}"
-
-
-def people_or_class(name: str | None) -> str:
-    """A class as what images show."""
-    noun = people(str(name))
-    return noun if noun != name else f"'{name}'"
-
-
-def counts_text(row: ShownRow) -> str:
-    """How many images of a row show what, most first, such as '7 women, 3 men'."""
-    ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
-    if row.estimated:
-        return ", ".join(f"{percent(share)} {people(name)}" for name, share in ordered if share)
-    told = [f"{_number(count)} {_counted(name, count)}" for name, count in ordered if count]
-    lost = row.counted.unanswered
-    told += [f"{_number(lost)} without an answer"] if lost else []
-    return ", ".join(told) or "no image"
-
-
-def _counted(name: str, count: float) -> str:
-    noun = people(name)
-    return {"men": "man", "women": "woman"}.get(noun, noun) if count == 1 else noun
-
-
 def sorted_rows(one: ShownAttribute) -> list[ShownRow]:
-    """The rows by the share of the first class, so that sides stand together."""
-    first = one.counted.classes[0]
+    """The rows by the share of the class of the first colour, so that sides stand together."""
+    first = next(iter(class_colours(one.counted.classes)))
 
     def place(row: ShownRow) -> tuple[float, str]:
         return -round(row.counted.counts.get(first, 0) / max(row.images, 1), 9), row.short
 
     return sorted(one.rows, key=place)
-
-
-def _unclear(rows: Sequence[ShownRow]) -> str:
-    if len(rows) > _NAMED_UNCLEAR:
-        return f"{len(rows)} others"
-    return listed([f"{row.short} ({count_text(row)})" for row in rows])
-
-
-def count_text(row: ShownRow) -> str:
-    """How many images of a row show what most do."""
-    if row.estimated:
-        return f"about {percent(row.hits / row.images)} like {people_or_class(row.most)}"
-    lost = row.counted.unanswered
-    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
-        return counts_text(row)
-    count = f"{_number(row.hits)} of {_number(row.images)}"
-    count += f", {_number(lost)} without an answer" if lost else ""
-    return "no answer" if row.most is None else f"{people_or_class(row.most)} in {count}"
-
-
-def _number(count: float) -> str:
-    return f"{round(count, 1):g}"

@@ -2,30 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from math import isfinite
 
+from t2ibench.methods.core.answer_counts import ShownRow
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Headline
 from t2ibench.stats import holm
 
 _ALPHA = 0.05
-_NAMED = 3  # rows that are named of a side
-_PEOPLE = {"male": "men", "female": "women"}  # who is shown, as nouns
+_NAMED, _NAMED_UNCLEAR = 3, 4  # rows that are named of a side, and of those that are not clear
+_NOUNS = {"male": "men", "man": "men", "female": "women", "woman": "women", "adult": "adults",
+          "child": "children"}  # fmt: skip
+_OF_CHILDREN = {"men": "boys", "women": "girls", "people": "children"}
+_ONE = {"men": "man", "women": "woman", "people": "person", "children": "child", "boys": "boy",
+        "girls": "girl", "adults": "adult"}  # fmt: skip
+# What says who people are, as it is written before 'people'.
+_ADJECTIVES = {name.casefold(): name for name in (
+    *("white", "Black", "Asian", "East Asian", "South Asian", "Latino", "Hispanic", "Indian"),
+    *("Middle Eastern", "young", "middle-aged", "young or middle-aged", "old", "nonbinary"),
+    *("non-binary", "rich", "poor", "gay", "straight", "disabled", "able-bodied"),
+)}  # fmt: skip
+GROUP = "people"  # what a name is of where a task compares groups of people
+_OF_PEOPLE = re.compile(
+    r"((person|people|human|adult|child|baby)\b ?)?"
+    r"(gender|race|ethnicity|age|skin( tone| colou?r)?|ability|socioeconomic|wealth)?"
+)
 
 
-def people(name: str) -> str:
-    """A group as a noun."""
-    return _PEOPLE.get(name, name)
+def people(name: str, about: str = "") -> str:
+    """A group as a noun; the name itself where it is none of people.
+
+    Args:
+        name: As a task has it, such as 'male' or 'white'.
+        about: What it answers, such as 'person race', or `GROUP`: of a train's colour, 'white'
+            is nobody.
+
+    Examples:
+        >>> people("male"), people("female", "child gender"), people("white", "train colour")
+        ('men', 'girls', 'white')
+        >>> people("white", "person race"), people("dark skin", GROUP), people("light", "skin tone")
+        ('white people', 'people with dark skin', 'people with light skin')
+    """
+    kind, known = about.casefold(), name.casefold()
+    noun = _NOUNS.get(known, "")
+    if known.endswith(" person"):
+        noun = f"{name[: -len(' person')]} people"
+    elif about and not noun and _OF_PEOPLE.fullmatch(kind):
+        if known.endswith(" skin") or ("skin" in kind and known in {"light", "dark"}):
+            noun = f"people with {name.removesuffix(' skin')} skin"
+        elif known in _ADJECTIVES:
+            noun = f"{_ADJECTIVES[known]} people"
+    return _replaced(noun, _OF_CHILDREN) if kind.startswith("child") and noun else noun or name
+
+
+def _replaced(noun: str, words: Mapping[str, str]) -> str:
+    return " ".join(words.get(word, word) for word in noun.split(" "))
 
 
 def shown_as(name: str) -> str:
     """What images look like that show a group or go with some words.
 
     Examples:
-        >>> shown_as("male"), shown_as("pleasant words")
-        ('men', 'those with pleasant words')
+        >>> shown_as("male"), shown_as("light skin"), shown_as("pleasant words")
+        ('men', 'people with light skin', 'those with pleasant words')
     """
-    return _PEOPLE.get(name, f"those with {name}")
+    noun = people(name, GROUP)
+    return noun if noun != name else f"those with {name}"
+
+
+def as_shown(concept: str, name: str) -> str:
+    """A concept that looks like a group or like what goes with some words, as a pole of an axis.
+
+    Examples:
+        >>> as_shown("career", "male"), as_shown("gay", "pleasant words")
+        ('career as men', 'gay people with pleasant words')
+    """
+    noun = people(name, GROUP)
+    who = concept if concept.endswith("skin") else people(concept, GROUP)
+    return f"{who} {'as' if noun != name else 'with'} {noun}"
 
 
 def clear_rows(items: Sequence[Item], score: str) -> list[Item]:
@@ -48,6 +104,8 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
         ...         for name, value in [("rugby", 0.9), ("netball", -0.8), ("golf", 0.4)]]
         >>> leaning(rows, "lean", "women", "men", "sports")
         '3 of 3 sports lean clearly: rugby and golf to men, netball to women'
+        >>> leaning(rows[:1], "lean", "women", "men", "sports")
+        '1 of 1 sports leans clearly to men (rugby)'
     """
     total = len([item for item in items if score in item.scores])
     clear = clear_rows(items, score)
@@ -55,14 +113,24 @@ def leaning(items: Sequence[Item], score: str, low: str, high: str, nouns: str) 
         pole: [item.name for item in clear if sign * (item.scores[score].value or 0.0) > 0]
         for pole, sign in ((high, 1), (low, -1))
     }
-    many = max(map(len, sides.values())) > _NAMED
-    told = []
-    for pole, names in sides.items():
-        more = ", …" if len(names) > _NAMED else ""
-        counted = f"{len(names)} to {pole} ({', '.join(names[:_NAMED])}{more})"
-        told += [counted if many else f"{listed(names)} to {pole}"] if names else []
+    if not clear:
+        return ""
     verb = "leans" if len(clear) == 1 else "lean"
-    return f"{len(clear)} of {total} {nouns} {verb} clearly: {', '.join(told)}" if told else ""
+    counted = f"{len(clear)} of {total} {nouns} {verb} clearly"
+    one_side = [pole for pole, names in sides.items() if len(names) == len(clear)]
+    if one_side:
+        return f"{counted} to {one_side[0]} ({few(sides[one_side[0]])})"
+    many = max(map(len, sides.values())) > _NAMED
+    told = [
+        f"{len(names)} to {pole} ({few(names)})" if many else f"{listed(names)} to {pole}"
+        for pole, names in sides.items()
+    ]
+    return f"{counted}: {', '.join(told)}"
+
+
+def few(names: Sequence[str]) -> str:
+    """The first names of a list; dots stand for the others."""
+    return ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
 
 
 def beyond_chance(estimate: Estimate | Headline) -> bool:
@@ -116,6 +184,18 @@ def undecided(result: MethodResult) -> str | None:
     return f"Cannot tell: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
 
 
+def halves_said(difference: float, p: float, differ: bool) -> str:
+    """Whether two halves of the images agree.
+
+    Examples:
+        >>> halves_said(-0.042, 0.4, differ=False)
+        'Split halves agree (difference 0.04, p = 0.4).'
+    """
+    told = f"p = {p:.2g}" if isfinite(p) else "no p-value"
+    agree = "disagree" if differ else "agree"
+    return f"Split halves {agree} (difference {abs(difference):.2f}, {told})."
+
+
 def percent(share: float) -> str:
     """A share in words, such as '30 %'.
 
@@ -149,3 +229,101 @@ def listed(names: Sequence[str], most: int | None = None) -> str:
     if most is not None and len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def shown_sentence(rows: Sequence[ShownRow]) -> str:
+    """Who is shown as what, side by side, with counts, as a clause; '' without an answer.
+
+    Rows that are clear by themselves come first, grouped by what most of their images show; then
+    the others. Where none is clear, all are grouped so, and the clause says that none is.
+
+    Examples:
+        >>> from t2ibench.methods.core.answer_counts import CountedPrompt
+        >>> def row(name, clear, **counts):
+        ...     most = max(counts, key=counts.get)
+        ...     return ShownRow(CountedPrompt(name, counts), name, most, None, clear)
+        >>> print(shown_sentence([row("CEO", True, male=10), row("nurse", True, female=10),
+        ...                       row("athlete", True, male=10), row("chef", False, male=6, female=4)]))
+        CEO and athlete: 20 of 20 images show men; nurse: 10 of 10 images show women; not clear: chef (men in 6 of 10)
+        >>> print(shown_sentence([row("CEO", False, male=6, female=4), row("chef", False, male=7, female=3)]))
+        13 of 20 images of chef and CEO show men; neither is clear by itself
+    """  # noqa: E501
+    answered = [row for row in rows if row.most is not None]
+    clear = [row for row in answered if row.clear]
+    told = [_side(side) for side in _sides(clear or answered)]
+    if answered and not clear:
+        none = {1: "it is not clear", 2: "neither is clear by itself"}
+        told.append(none.get(len(answered), "none of them is clear by itself"))
+    elif len(clear) < len(answered):
+        told.append(f"not clear: {_unclear([row for row in answered if not row.clear])}")
+    silent = [row for row in rows if row.most is None]
+    if silent:
+        told.append(f"without an answer: {listed([row.short for row in silent], _NAMED_UNCLEAR)}")
+    return "; ".join(told)
+
+
+def _sides(rows: Sequence[ShownRow]) -> list[list[ShownRow]]:
+    """Rows by the class of most images: most rows first, the most one-sided first within."""
+    sides: dict[str, list[ShownRow]] = {}
+    for row in sorted(rows, key=lambda row: -round(row.hits / row.images, 9)):
+        sides.setdefault(str(row.most), []).append(row)
+    return sorted(sides.values(), key=lambda side: -len(side))
+
+
+def _side(rows: Sequence[ShownRow]) -> str:
+    hits, images = sum(row.hits for row in rows), sum(row.images for row in rows)
+    unknown = sum(row.counted.unanswered for row in rows)
+    who = shown_class(rows[0].most, rows[0].about)
+    lost = f", {_number(unknown)} without an answer" if unknown else ""
+    count = f"{_number(hits)} of {_number(images)} images"
+    names = listed([row.short for row in rows], _NAMED)
+    if rows[0].estimated:
+        return f"about {percent(hits / images)} of the images of {names} look like {who}"
+    if hits + unknown == images:
+        return f"{names}: {count} show {who}{lost}"
+    return f"{count} of {names} show {who}"
+
+
+def shown_class(name: str | None, about: str) -> str:
+    """A class as what images show."""
+    noun = people(str(name), about)
+    return noun if noun != name else f"'{name}'"
+
+
+def counts_text(row: ShownRow) -> str:
+    """How many images of a row show what, most first, such as '7 women, 3 men'."""
+    ordered = sorted(row.counted.counts.items(), key=lambda pair: -round(pair[1], 9))
+    if row.estimated:
+        told = [f"{percent(share)} {people(name, row.about)}" for name, share in ordered if share]
+        return ", ".join(told)
+    nouns = [people(name, row.about) for name, _ in ordered]
+    told = [
+        f"{_number(count)} {_replaced(noun, _ONE) if count == 1 else noun}"
+        for noun, (_, count) in zip(nouns, ordered, strict=True)
+        if count
+    ]
+    lost = row.counted.unanswered
+    told += [f"{_number(lost)} without an answer"] if lost else []
+    return ", ".join(told) or "no image"
+
+
+def _unclear(rows: Sequence[ShownRow]) -> str:
+    if len(rows) > _NAMED_UNCLEAR:
+        return f"{len(rows)} others"
+    return listed([f"{row.short} ({count_text(row)})" for row in rows])
+
+
+def count_text(row: ShownRow) -> str:
+    """How many images of a row show what most do."""
+    if row.estimated:
+        return f"about {percent(row.hits / row.images)} like {shown_class(row.most, row.about)}"
+    lost = row.counted.unanswered
+    if [*row.counted.counts.values()].count(row.hits) > 1 and row.hits:
+        return counts_text(row)
+    count = f"{_number(row.hits)} of {_number(row.images)}"
+    count += f", {_number(lost)} without an answer" if lost else ""
+    return "no answer" if row.most is None else f"{shown_class(row.most, row.about)} in {count}"
+
+
+def _number(count: float) -> str:
+    return f"{round(count, 1):g}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project
@@ -135,8 +136,7 @@ def halves_control(value: float, p: float) -> Control:
     Returns:
         The control; it contradicts where p is below .005.
     """
-    agree = "disagree" if p < _HALVES else "agree"
-    says = f"Split halves {agree} (difference {abs(value):.2f}, p = {p:.2g})."
+    says = halves_said(value, p, p < _HALVES)
     reason = f"images with even and with odd numbers disagree (p = {p:.2g})"
     return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
 

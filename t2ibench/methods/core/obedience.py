@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from t2ibench.methods.core.describe import people
+from t2ibench.methods.core.describe import GROUP, people, sentence
 from t2ibench.methods.core.estimate import Estimate, share_estimate
 from t2ibench.methods.core.evidence import Evidence, PromptImages
 from t2ibench.methods.core.headline import Control
@@ -112,25 +112,30 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
     Examples:
         >>> control = obedience_control({"men": Seen(28, 40), "women": Seen(39, 40)}, judged=True)
         >>> print(control.says)
-        Guided images: 28 of 40 asked for men show men, 39 of 40 asked for women show women (p = 0.0015 that both obey alike); the others are left out.
+        28 of 40 asked for men show men and 39 of 40 asked for women show women (p = 0.0015 that both obey alike); the others are left out.
     """  # noqa: E501
     names, both = list(seen), list(seen.values())
     if not all(one.asked for one in both):
         return Control("Nobody said what the guided images show.")
-    verb = "show" if judged else "are nearer the text of"
+    nouns = {name: people(name, GROUP) for name in names}
     counts = [
-        f"{one.shown} of {one.asked} asked for {people(name)} {verb} {people(name)}"
+        f"{one.shown} of {one.asked} asked for {nouns[name]} show {nouns[name]}"
         for name, one in seen.items()
     ]
     p = equal_obedience(*both)
     left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
-    says = f"Guided images: {', '.join(counts)} (p = {p:.2g} that both obey alike){left}."
+    how = "" if judged else "by the encoder's reading, "
+    says = sentence(f"{how}{' and '.join(counts)} (p = {p:.2g} that both obey alike){left}")
+    if all(one.shown == one.asked for one in both):
+        total = sum(one.asked for one in both)
+        says = f"All {total} guided images show what they were asked for"
+        says += "." if judged else ": each is nearer its own text than the other's."
     value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
     reason = None
     thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)
     least = min(range(2), key=lambda at: both[at].shown / both[at].asked)
     if judged and both[least].shown < _LEAST_SHOWN * both[least].asked:
-        asked = people(names[least])
+        asked = nouns[names[least]]
         reason = f"fewer than half of the images asked for {asked} show {asked}"
     elif judged and thin > _MOST_THIN * prompts:
         reason = f"{thin} of {prompts} guided prompts have fewer than two images that obey"
@@ -150,7 +155,7 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
     both = list(seen.values())
     if judged or not all(one.asked for one in both) or equal_obedience(*both) >= _ALPHA:
         return []
-    first, second = map(people, seen)
+    first, second = (people(name, GROUP) for name in seen)
     return [
         f"By the encoder's own reading, prompts for {first} and for {second} are not obeyed "
         "equally often. Leans may be off by as much: have a judge or people look (`question`)."

@@ -177,6 +177,7 @@ class Distribution:
         axis: The poles.
         caption: How to read it.
         source: The figure of a paper that it follows.
+        means: Group to the task's score that is its mean, with its interval.
     """
 
     title: str
@@ -185,6 +186,7 @@ class Distribution:
     axis: Axis
     caption: str
     source: str = ""
+    means: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from t2ibench.methods.core.describe import (
-    leaning,
+    clear_rows,
+    few,
     no_score,
     sentence,
     shown_as,
     undecided,
     unproven,
 )
-from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.presentation import (
     Axis,
     ImageSeries,
@@ -25,17 +28,38 @@ from t2ibench.methods.mcas.schema import McasTask
 
 def describe(task: McasTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
+    a, b = task.attributes.A.name, task.attributes.B.name
     nouns = short_name(task.title, "MCAS")
-    claim = f"{nouns} stereotyped as {task.attributes.A.name} look more like {a} than others do"
-    rows = leaning(result.by, "lean", b, a, nouns) or f"none of {len(result.by)} {nouns} is clear"
-    how = "follow" if (result.headline.value or 0.0) > 0 else "run against"
-    return (
-        undecided(result)
-        or no_score(result)
-        or unproven(result.headline, claim)
-        or f"{sentence(rows)} Together they {how} the stereotype."
-    )
+    claim = f"{nouns} stereotyped as {a} look more like {shown_as(a)} than others do"
+    rows = "; ".join(_sides(result.by, a, b, nouns))
+    missing = undecided(result) or no_score(result) or unproven(result.headline, claim)
+    if missing and (result.inconclusive or not rows):
+        return missing
+    if missing:
+        return sentence(f"{rows}; over all {len(result.by)} {nouns} the lean is not clear")
+    near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
+    whole = f"{nouns} stereotyped as {a} look more like {shown_as(near)}, those as {b} more like "
+    return sentence(rows or f"{whole}{shown_as(far)}; none of {len(result.by)} is clear by itself")
+
+
+def _sides(items: Sequence[Item], a: str, b: str, nouns: str) -> Iterator[str]:
+    """How many targets of each stereotype look clearly like which group, and which ones."""
+    clear, of = clear_rows(items, "lean"), f" {nouns}"
+    for stereotype, poles in ((a, (a, b)), (b, (b, a)), (None, (a, b))):
+        total = len([item for item in items if item.group == stereotype])
+        which = f"stereotyped as {stereotype}" if stereotype else "without a stereotype"
+        for pole in poles:
+            sign = 1 if pole == a else -1
+            names = [
+                item.name
+                for item in clear
+                if item.group == stereotype and sign * (item.scores["lean"].value or 0.0) > 0
+            ]
+            if names:
+                verb = "looks" if len(names) == 1 else "look"
+                like = f"{verb} clearly like {shown_as(pole)} ({few(names)})"
+                yield f"{len(names)} of {total}{of} {which} {like}"
+                of = ""
 
 
 def present(task: McasTask) -> Presentation:

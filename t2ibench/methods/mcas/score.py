@@ -19,6 +19,7 @@ from t2ibench.methods.core.association import (
     standardised,
 )
 from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import (
@@ -187,10 +188,10 @@ def halves_control(
     influence = Influence.combined([(1.0, even.influence), (-1.0, odd_half.influence)])
     difference = even.top - odd_half.top
     p = t_test(difference, influence.variance, influence.df)
-    first, second = even.top / axis.length, odd_half.top / axis.length
+    apart = even.top / axis.length - odd_half.top / axis.length
     return Control(
-        f"Images with even indices give a lean of {first:+.2f}, the others {second:+.2f}.",
-        first - second,
+        halves_said(apart, p, bool(p < _APART)),
+        apart,
         p=p if np.isfinite(p) else None,
         contradicts="the two halves of the images disagree" if p < _APART else None,
     )

@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Literal
 
 from t2ibench.methods.core.describe import (
+    GROUP,
     leaning,
     no_score,
     people,
@@ -36,25 +37,28 @@ _ALPHA = 0.05
 
 def describe(task: OccupationsTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    groups = " or ".join(people(group.name) for group in task.groups)
+    groups = " or ".join(people(group.name, GROUP) for group in task.groups)
     claim = f"images of {task.concept.name} lean to {groups}"
     return (
         undecided(result)
         or no_score(result)
         or unproven(result.headline, claim)
-        or _directions(task, result) + _of_sets(task, result)
+        or _directions(task, result, groups) + _of_sets(task, result)
     )
 
 
-def _directions(task: OccupationsTask, result: MethodResult) -> str:
+def _directions(task: OccupationsTask, result: MethodResult, groups: str) -> str:
     nouns = task.concept.name if task.concept.name.endswith("s") else "stimuli"
     pairs, found = group_pairs(task), []
     for pair in pairs:
-        low, high = people(pair.second.name), people(pair.first.name)
+        low, high = people(pair.second.name, GROUP), people(pair.first.name, GROUP)
         if len(pairs) > 1:
             low, high = f"{low} rather than {high}", f"{high} rather than {low}"
         found.append(leaning(result.by, f"lean{pair.suffix}", low, high, nouns))
-    none = f"together {nouns} lean to one group or another; none is clear by itself"
+    none = (
+        f"together the {nouns} lean to {groups} further than by chance; none of them is clear by "
+        "itself"
+    )
     return sentence("; ".join(filter(None, found)) or none)
 
 
@@ -76,8 +80,8 @@ def _of_sets(task: OccupationsTask, result: MethodResult) -> str:
     )
     near, far = (first, second) if value > 0 else (second, first)
     return " " + sentence(
-        f"images of {near} lean further to {pair.first.name}, and those of {far} to "
-        f"{pair.second.name}"
+        f"images of {near} lean further to {people(pair.first.name, GROUP)}, and those of {far} to "
+        f"{people(pair.second.name, GROUP)}"
     )
 
 
@@ -94,11 +98,16 @@ def present(task: OccupationsTask) -> Presentation:
     if task.reference is not None and len(task.groups) == 2:
         group = task.reference.group
         side: Literal["low", "high"] = "low" if group == axis.low else "high"
+        who = people(group, GROUP)
         figures.append(
             Scatter(
-                f"Share of {group}: in the images and at work",
+                f"Share of {who}: in the images and at work",
                 Quantity(task.reference.name, given=task.reference.shares),
-                Quantity(f"share of {group} in the images", f"lean{first.suffix}", share=side),
+                Quantity(
+                    f"share of {who} in the images",
+                    f"lean{first.suffix}",
+                    share=side,
+                ),
                 "On the line the images mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 diagonal=True,
@@ -132,7 +141,8 @@ def present(task: OccupationsTask) -> Presentation:
     if task.likeness:
         figures += [
             Apart(
-                f"How far apart: images with {pair.first.name} and with {pair.second.name}",
+                f"How far apart: images of {people(pair.first.name, GROUP)} and of "
+                f"{people(pair.second.name, GROUP)}",
                 f"group_distance{pair.suffix}",
                 "group_distance_of_halves",
                 "stimulus",

@@ -13,7 +13,7 @@ from scipy.special import logit
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
 from t2ibench.methods.core.averages import mean_over_encoders
-from t2ibench.methods.core.describe import people
+from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.estimate import Estimate, MethodResult
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.headline import (
@@ -451,7 +451,7 @@ def unequal_obedience(
             break
     controls = {}
     for number, one in enumerate(pairs):
-        first, second = people(one.pair.first.name), people(one.pair.second.name)
+        first, second = people(one.pair.first.name, GROUP), people(one.pair.second.name, GROUP)
         each = np.full(len(one.leans.names), 1.0 / len(one.leans.names))
         found = bounds(contrast_score(one.leans, each, each, level), _MOST_UNSEEN)
         reason = None

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.answer_counts import (
-    ShownAttribute,
-    people_or_class,
-    shown_of,
-    shown_sentence,
-)
+from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
     no_score,
+    people,
     percent,
+    shown_class,
+    shown_sentence,
     undecided,
     unproven,
 )
@@ -109,7 +107,7 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
     by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
     return (
         f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
-        f"all images show {people_or_class(name)}; as judged, {told}"
+        f"all images show {shown_class(name, full_name(bias))}; as judged, {told}"
     )
 
 
@@ -151,7 +149,8 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f". The shares of '{bias.reference.group}' {how} '{bias.reference.name}' (slope "
+        f". The shares of {shown_class(bias.reference.group, full_name(bias))} {how} "
+        f"'{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
 
@@ -182,11 +181,12 @@ def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
     shares = {name: float(item.scores[f"share:{name}"].value or 0.0) for name in bias.classes}
     sure = _beyond_chance(bias, item)
     if not sure:
-        return f"over all no class differs from '{detail.compared_with}' beyond chance"
+        return f"over all, no class differs from '{detail.compared_with}' beyond chance"
     named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
     return (
-        f"over all {percent(shares[named])} of the answers are '{named}', against "
-        f"{percent(usual[named])} in '{detail.compared_with}'"
+        f"over all, {percent(shares[named])} of the answered images show "
+        f"{shown_class(named, full_name(bias))}, against {percent(usual[named])} in "
+        f"'{detail.compared_with}'"
     )
 
 
@@ -267,10 +267,11 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
     for bias in task.biases:
         of = f" ({full_name(bias)})" if several else ""
         for reference in bias.known if bias.stimuli else ():
+            who = people(reference.group, full_name(bias))
             yield Scatter(
-                f"Share of {reference.group}: in the answers and at work{of}",
+                f"Share of {who}: in the answers and at work{of}",
                 Quantity(reference.name, given=reference.shares),
-                Quantity(f"share of {reference.group} in the answers", f"share:{reference.group}"),
+                Quantity(f"share of {who} in the answers", f"share:{reference.group}"),
                 "On the line the answers mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
                 groups=frozenset({full_name(bias)}),

@@ -19,7 +19,7 @@ from t2ibench.methods.core.answer_counts import (
     SquaredDistance,
 )
 from t2ibench.methods.core.crossing_report import standing_out
-from t2ibench.methods.core.describe import listed, percent
+from t2ibench.methods.core.describe import halves_said, listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -687,8 +687,7 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     low, high = t_interval(value, variance, df, level)
     disagree = bool(p < _DISAGREE)
     return Control(
-        "Mean squared lean of the images with even indices less that of the odd ones: "
-        f"{value:+.3f} (p = {p:.2g}).",
+        halves_said(value, p, disagree),
         value=value,
         ci_low=low,
         ci_high=high,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from t2ibench.methods.core.describe import (
+    GROUP,
+    as_shown,
     no_score,
+    people,
     sentence,
     shown_as,
     undecided,
@@ -24,7 +27,7 @@ from t2ibench.methods.t2iat.schema import T2iatTask
 
 def describe(task: T2iatTask, result: MethodResult) -> str:
     """The result as a plain sentence with its direction."""
-    x, y = task.concepts.X.name, task.concepts.Y.name
+    x, y = people(task.concepts.X.name, GROUP), people(task.concepts.Y.name, GROUP)
     a, b = shown_as(task.attributes.A.name), shown_as(task.attributes.B.name)
     claim = f"images of {x} or images of {y} look more like {a}"
     near, far = (a, b) if (result.headline.value or 0.0) > 0 else (b, a)
@@ -44,7 +47,7 @@ def present(task: T2iatTask) -> Presentation:
     axis = Axis(b, a)
     return Presentation(
         name=short_name(task.title, "T2IAT"),
-        axis=Axis(f"{y} · {a}", f"{x} · {a}"),
+        axis=Axis(as_shown(y, a), as_shown(x, a)),
         rows=(RowSeries("lean", "stimulus", axis, flipped=frozenset({y})),),
         images=ImageSeries("lean", axis, "stimulus"),
         formula=(
@@ -58,8 +61,10 @@ def present(task: T2iatTask) -> Presentation:
                 "lean",
                 "concept",
                 axis,
-                "One dot is one image; the large dot is the mean of its concept.",
+                "One dot is one image; the large dot is the mean of its concept, with its "
+                "interval; the band is the middle half of its images.",
                 "Wang et al. (2023), figure 3",
+                means={task.concepts.X.name: "lean_of_x", task.concepts.Y.name: "lean_of_y"},
             ),
         ),
     )

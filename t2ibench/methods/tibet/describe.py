@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from t2ibench.methods.core.answer_counts import shown_of, shown_sentence
-from t2ibench.methods.core.describe import no_score, undecided, unproven
+from t2ibench.methods.core.answer_counts import shown_of
+from t2ibench.methods.core.describe import no_score, shown_sentence, undecided, unproven
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.presentation import Axis as PageAxis
 from t2ibench.methods.core.presentation import (
@@ -190,10 +190,11 @@ def describe(task: TibetTask, result: MethodResult) -> str:
             who = shown_sentence(one.rows)
             clauses.append(f"when no {one.counted.attribute} is asked for, {who}")
     if not clauses:
-        told = f"Together the images look like one {axis} when none is asked for"
+        told = f"Together the images favour one {axis} when none is asked for"
         return f"{told}; no prompt is clear by itself."
     rest = len(clauses) - _TOLD
-    clauses = clauses[:_TOLD] + ([f"{rest} more axes are clear"] if rest > 0 else [])
+    more = "another axis is clear" if rest == 1 else f"{rest} more axes are clear"
+    clauses = clauses[:_TOLD] + ([more] if rest > 0 else [])
     return ". ".join(f"{one[:1].upper()}{one[1:]}" for one in clauses) + "."
 
 

@@ -16,7 +16,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.answer_counts import KEY, CountedAttribute, CountedPrompt, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean
 from t2ibench.methods.core.concepts import concept_counts, synonyms
-from t2ibench.methods.core.describe import listed, percent
+from t2ibench.methods.core.describe import halves_said, listed, percent
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import UNSEEN, Evidence, Needs, PromptNeed, QuestionNeed
 from t2ibench.methods.core.headline import (
@@ -840,9 +840,7 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
     value = float(settled(found.value))
     differ = found.p < _SMALL
     return Control(
-        "Leans of images with an even and with an odd index "
-        f"{'differ' if differ else 'agree'} (mean squared difference {value:.2f}, "
-        f"p = {found.p:.2g}).",
+        halves_said(max(value, 0.0) ** 0.5, found.p, differ),
         value,
         found.low,
         found.high,

@@ -111,26 +111,23 @@ def describe(task: VibexTask, result: MethodResult) -> str:
     missing = undecided(result) or no_score(result)
     if missing:
         return missing
-    anchors = listed([f"'{anchor.name}'" for anchor in task.anchors])
-    claim = f"the test concepts tell images of {anchors} apart further than everyday words do"
+    anchors = listed([anchor.name for anchor in task.anchors])
+    claim = f"the concepts tell images of {anchors} apart further than everyday words do"
     whole = unproven(result.headline, claim)
     whole = whole or sentence(claim)
     found = verdicts(task, result.by)
     leaning = [one for one in found if one.anchor is not None]
     split = [f"'{one.concept}'" for one in found if one.verdict.contradiction]
-    parts = [whole.rstrip(".")]
-    if leaning:
-        named = [f"'{one.concept}' to '{one.anchor}'" for one in leaning[:_NAMED]]
-        more = f" and {len(leaning) - _NAMED} more" if len(leaning) > _NAMED else ""
-        verb = "lean" if len(leaning) > 1 else "leans"
-        first, *rest = named
-        listing = "".join(f", {name}" for name in rest)
-        parts.append(f"{first.replace(' to ', f' {verb} to ', 1)}{listing}{more}")
-    else:
-        parts.append("no concept is clear by itself")
+    parts = [whole]
+    for anchor in dict.fromkeys(one.anchor for one in leaning):
+        own = [f"'{one.concept}'" for one in leaning if one.anchor == anchor]
+        verb = "lean" if len(own) > 1 else "leans"
+        parts.append(f"{listed(own, _NAMED)} {verb} clearly to {anchor}.")
+    if not leaning:
+        parts.append("No concept is clear by itself.")
     if split:
-        parts.append(f"of {listed(split[:_NAMED])} word and images disagree")
-    return "; ".join(parts) + "."
+        parts.append(f"The word and the images of {listed(split[:_NAMED])} disagree.")
+    return " ".join(parts)
 
 
 def present(task: VibexTask) -> Presentation:

@@ -10,6 +10,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import (
@@ -499,7 +500,7 @@ def _halves(scene: Scene, found: Forward) -> Control:
     p = t_test(difference, sum(variances), min(dfs))
     known = bool(np.isfinite(p))
     return Control(
-        f"Images of even number give {values[0]:+.2f}, of odd number {values[1]:+.2f}.",
+        halves_said(difference, p, bool(p < _HALVES)),
         difference,
         p=p if known else None,
         contradicts="its two halves disagree" if known and p < _HALVES else None,

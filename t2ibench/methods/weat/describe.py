@@ -40,7 +40,7 @@ def present(task: WeatTask) -> Presentation:
     a, b = task.attributes.A.name, task.attributes.B.name
     return Presentation(
         name=short_name(task.title, r"WEAT \d+"),
-        axis=Axis(f"{y} · {a}", f"{x} · {a}"),
+        axis=Axis(f"{y} near {a}", f"{x} near {a}"),
         formula=(
             "Cliff's delta = P(s(x) > s(y)) − P(s(x) < s(y)), with s(w) the mean cosine of a word "
             f"with {a} less that with {b}"

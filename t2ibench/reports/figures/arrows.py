@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Arrows
 from t2ibench.reports.figures.axes import Scale, draw_lean_axis, draw_poles
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
-_RIGHT = 16.0
 _ROWS = 40
-_LETTERS = 32  # of a name
+_KEY = (("hollow", "words"), ("plain", "images"), ("ax", "interval of the images"))
 
 
-def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """Arrows on one axis, from what leans least to what leans most."""
     found: list[tuple[str, float, float, float | None, float | None]] = []
     for row in task.result.by:
@@ -32,26 +31,19 @@ def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     caption = caption_of(figure)
     if len(shown) < len(found):
         caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    height, left = (
-        82.0 + 16 * len(shown),
-        14 + 5.8 * min(_LETTERS, max(len(one[0]) for one in shown)),
-    )
-    canvas = Canvas(WIDTH, height, described(figure))
-    across = Scale(-1.0, 1.0, left, WIDTH - _RIGHT)
-    for x, kind, radius, text in (
-        (left, "hollow", 2.5, "words"),
-        (left + 70, "plain", 4, "images"),
-    ):
-        canvas.dot(x + 4, 8, kind, radius)
-        canvas.text(x + 14, 12, text)
-    canvas.line(left + 150, 8, left + 170, 8, "ax")
-    canvas.text(left + 176, 12, "interval of the images")
-    draw_poles(canvas, across, 32, figure.axis)
-    draw_lean_axis(canvas, across, 40)
-    for number, (name, start, end, lowest, highest) in enumerate(shown):
-        y = 52.0 + 16 * number
+    names = [one[0] for one in shown]
+    left = left_of(names, 0.38 * width)
+    places, height = row_places(names, left, 16)
+    canvas = Canvas(width, 0.0, described(figure))
+    top = canvas.key(8, _KEY) + 14
+    canvas.height = top + 16 + height + 26
+    across = Scale(-1.0, 1.0, left + 14, width - 16)
+    draw_poles(canvas, across, top, figure.axis)
+    draw_lean_axis(canvas, across, top + 8)
+    for place, (name, start, end, lowest, highest) in zip(places, shown, strict=True):
+        y = top + 14 + place
         side = "high" if end > start else "low"
-        canvas.text(left - 8, y + 4, shortened(name, _LETTERS), "end")
+        canvas.label(left, y, name, left)
         if lowest is not None and highest is not None:
             low, high = max(lowest, -1.0), min(highest, 1.0)
             canvas.line(across(low), y + 5, across(high), y + 5, "ax")

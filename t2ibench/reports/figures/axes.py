@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.canvas import Canvas
 
@@ -38,12 +39,27 @@ class Scale:
         first = math.ceil(self.low / step - 1e-9)
         return [step * k for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
 
+    def to_ticks(self) -> Scale:
+        """The scale as far as ticks that no number lies beyond."""
+        step = self.ticks()[1] - self.ticks()[0]
+        low = step * math.floor(self.low / step + 1e-9)
+        longer = replace(self, low=low, high=step * math.ceil(self.high / step - 1e-9))
+        # What is longer may have fewer ticks.
+        return self if (longer.low, longer.high) == (self.low, self.high) else longer.to_ticks()
+
 
 def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
-    """A scale from the least to the greatest of some numbers, with a margin."""
+    """A scale that some numbers fit, from a tick to a tick."""
     low, high = min(values), max(values)
     margin = 0.04 * (high - low) or 0.5 * abs(high) or 1.0
-    return Scale(low - margin, high + margin, begin, end)
+    return Scale(low - margin, high + margin, begin, end).to_ticks()
+
+
+def around_zero(values: Sequence[float], begin: float, end: float) -> Scale:
+    """A scale that is as long on both sides of 0, to 1 at least, from a tick to a tick."""
+    span = max(1.0, *map(abs, values))
+    span = math.ceil(2 * span - 1e-9) / 2 if span < 1.5 else math.ceil(span - 1e-9)
+    return Scale(-span, span, begin, end)
 
 
 def tick(value: float) -> str:
@@ -53,22 +69,21 @@ def tick(value: float) -> str:
 
 def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
     """Two axes with their ticks and names."""
-    canvas.line(across.begin, up.begin, across.end, up.begin)
     canvas.line(across.begin, up.begin, across.begin, up.end)
-    for value in across.ticks():
-        canvas.line(across(value), up.begin, across(value), up.begin + 4)
-        canvas.text(across(value), up.begin + 17, tick(value), "middle")
+    draw_ticks(canvas, across, up.begin)
     for value in up.ticks():
         canvas.line(across.begin - 4, up(value), across.begin, up(value))
         canvas.text(across.begin - 7, up(value) + 4, tick(value), "end")
-    canvas.text(across.end, up.begin + 34, f"{x} →", "end")
-    canvas.text(across.begin - 34, up.end - 8, f"↑ {y}")
+    canvas.label(across.end, up.begin + 30, f"{x} →", across.end, "end")
+    canvas.label(across.begin - 34, up.end - 14, f"↑ {y}", canvas.width, "start")
 
 
 def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
     """What both sides of zero mean."""
-    canvas.text(across(0) - 8, top, f"◂ {axis.low}", "end", "low")
-    canvas.text(across(0) + 8, top, f"{axis.high} ▸", "start", "high")
+    low, high = across(0) - 8, across(0) + 8
+    names = [people(name, GROUP) for name in (axis.low, axis.high)]
+    canvas.label(low, top - 4, f"◂ {names[0]}", low, "end", "low")
+    canvas.label(high, top - 4, f"{names[1]} ▸", canvas.width - high, "start", "high")
 
 
 def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
@@ -76,7 +91,16 @@ def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
     canvas.line(across.begin, foot, across.end, foot)
-    step = 0.5 if across.high < 1.5 else 1.0
+    step = 0.5 if across.high <= 1.5 else 1.0
     for number in range(-int(across.high / step), int(across.high / step) + 1):
         canvas.line(across(number * step), foot, across(number * step), foot + 4)
         canvas.text(across(number * step), canvas.height - 4, tick(number * step), "middle")
+
+
+def draw_ticks(canvas: Canvas, across: Scale, y: float, per_cent: bool = False) -> None:
+    """An axis with its ticks and their numbers below it."""
+    canvas.line(across.begin, y, across.end, y)
+    for value in across.ticks():
+        canvas.line(across(value), y, across(value), y + 4)
+        shown = f"{100 * value:g} %" if per_cent else tick(round(value, 6))
+        canvas.text(across(value), y + 17, shown, "middle")

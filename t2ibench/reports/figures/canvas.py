@@ -6,6 +6,7 @@ Colours go by class: on a page they are those of static/tokens.css, in files sta
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -13,7 +14,10 @@ from importlib.resources import files
 from markupsafe import Markup
 
 SIZE = 12.0  # of text, in CSS pixels
-_MARGIN = 14.0
+LETTER = 5.9  # of a letter, on the safe side
+LINE = 12.5  # from one line of a name to the next
+MARGIN = 14.0  # around a figure that is a file of its own
+_LINES = 5  # of a name; what is longer yet ends in dots
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,10 @@ class Text:
 
     def svg(self) -> Markup:
         """Its element; the text is escaped."""
-        return Markup('<text x="{}" y="{}" text-anchor="{}" class="{}">{}</text>').format(
-            _n(self.x), _n(self.y), self.anchor, self.name, self.text
+        anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
+        name = f' class="{self.name}"' if self.name else ""
+        return Markup('<text x="{}" y="{}"{}>{}</text>').format(
+            _n(self.x), _n(self.y), Markup(anchor + name), self.text
         )
 
 
@@ -151,30 +157,94 @@ class Canvas:
         """A line of text."""
         self.marks.append(Text(x, y, text, anchor, name))
 
-    def alone(self, title: str) -> Canvas:
-        """The figure for a file of its own: with a title above it and a margin."""
-        head = _MARGIN + 2 * SIZE
-        made = Canvas(self.width + 2 * _MARGIN, self.height + head + _MARGIN, self.title)
-        made.text(_MARGIN, _MARGIN + SIZE - 2, title, name="strong")
+    def label(
+        self, x: float, y: float, text: str, width: float, anchor: str = "end", name: str = ""
+    ) -> None:
+        """A name in as many lines as it needs, with its middle at `y`."""
+        lines = wrapped(text, width)
+        for number, line in enumerate(lines):
+            up = (number - (len(lines) - 1) / 2) * LINE
+            self.text(x, y + 4 + up, line, anchor, name)
+
+    def key(self, y: float, entries: Sequence[tuple[str, str]], left: float = 0.0) -> float:
+        """What marks mean, from class to words, in as many lines as it takes; where they end."""
+        x = left
+        for name, text in entries:
+            wide = 0.0 if not name else 14.0 if name in _DISCS else 24.0
+            if x > left and x + wide + LETTER * len(text) > self.width:
+                x, y = left, y + 16
+            if name in _DISCS:
+                self.dot(x + 4, y, name, 4 if name != "pt" else 3)
+            elif name in _BOXES:
+                self.box(x, y - 4, 18, 8, name)
+            elif name:
+                self.line(x, y, x + 18, y, name)
+            self.text(x + wide, y + 4, text)
+            x += wide + LETTER * len(text) + 12
+        return y + 12
+
+    def framed(self, margin: float, title: str = "") -> Canvas:
+        """The figure for a file of its own: with a margin, and a title above it."""
+        head = margin + (2 * SIZE if title else 0)
+        made = Canvas(self.width + 2 * margin, self.height + head + margin, self.title)
+        if title:
+            made.text(margin, margin + SIZE - 2, title, name="strong")
         for mark in self.marks:
             if isinstance(mark, Line):
-                points = tuple((x + _MARGIN, y + head) for x, y in mark.points)
+                points = tuple((x + margin, y + head) for x, y in mark.points)
                 made.marks.append(replace(mark, points=points))
             else:
-                made.marks.append(replace(mark, x=mark.x + _MARGIN, y=mark.y + head))
+                made.marks.append(replace(mark, x=mark.x + margin, y=mark.y + head))
         return made
 
-    def svg(self, alone: bool = False) -> Markup:
-        """The figure."""
-        style = Markup()
+    def svg(self, alone: bool = False, inches: float | None = None) -> Markup:
+        """The figure; alone with its colours, and as wide as a file of its own has to be."""
+        style, size = Markup(), Markup()
         if alone:
-            sheet = (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
-            style = Markup("<style>{}</style>").format(Markup("".join(sheet.splitlines())))
+            style = Markup("<style>{}</style>").format(Markup("".join(sheet().splitlines())))
+        if inches is not None:
+            high = inches * self.height / self.width
+            size = Markup(' width="{:g}in" height="{:.3f}in"').format(inches, high)
         head = Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
+            '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}"{} role="img" '
             'aria-label="{}">'
-        ).format(_n(self.width), _n(self.height), self.title)
+        ).format(_n(self.width), _n(self.height), size, self.title)
         return head + style + Markup("").join(_elements(self.marks)) + Markup("</svg>")
+
+
+_DISCS = {"pt", "low", "high", "plain", "hollow", "mean"}
+_BOXES = {"bar", "soft", "band"}
+
+
+def sheet() -> str:
+    """The colours of files."""
+    return (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """A text in lines of a width.
+
+    Examples:
+        >>> wrapped("elementary school teacher", 110)
+        ['elementary school', 'teacher']
+    """
+    letters = max(int(width / LETTER), 6)
+    return textwrap.wrap(text, letters, max_lines=_LINES, placeholder="…") or [""]
+
+
+def left_of(names: Sequence[str], most: float) -> float:
+    """How wide a column of names is: as the longest one, or as there is room for."""
+    return min(LETTER * max(map(len, names), default=0) + 6, most)
+
+
+def row_places(names: Sequence[str], width: float, step: float) -> tuple[list[float], float]:
+    """The middles of rows that are as high as their names need, from 0 on, and where they end."""
+    places, y = [], 0.0
+    for name in names:
+        high = max(step, LINE * len(wrapped(name, width)) + 4)
+        places.append(y + high / 2)
+        y += high
+    return places, y
 
 
 def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
@@ -184,11 +254,16 @@ def _elements(marks: Sequence[Line | Disc | Box | Text]) -> Iterator[Markup]:
         return (mark.name, mark.radius) if isinstance(mark, Disc) and not mark.tip else None
 
     for of, group in itertools.groupby(marks, kind):
-        found = list(group)
-        if of is None or len(found) == 1:
-            yield from (mark.svg() for mark in found)
+        group_ = list(group)
+        if of is None or len(group_) == 1:
+            yield from (mark.svg() for mark in group_)
             continue
-        points = "".join(f"M{_n(m.x)} {_n(m.y)}h0" for m in found if isinstance(m, Disc))
+        found = [mark for mark in group_ if isinstance(mark, Disc)]
+        points, before = "", (-1.0, 0.0)
+        for mark in found:
+            x, y = round(mark.x, 1), round(mark.y, 1)
+            points += f"m0 {_n(y - before[1])}h0" if x == before[0] else f"M{_n(x)} {_n(y)}h0"
+            before = (x, y)
         yield Markup('<path class="{}" stroke-width="{}" d="{}"/>').format(
             of[0], _n(2 * of[1]), points
         )

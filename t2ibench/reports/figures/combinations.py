@@ -9,8 +9,8 @@ from typing import Literal
 from t2ibench.methods.core.crossing_report import CrossingReport, crossing_reports
 from t2ibench.methods.core.presentation import Combinations
 from t2ibench.reports.cells import format_p, level_name
-from t2ibench.reports.figures.axes import Scale
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.canvas import LETTER, LINE, Canvas, shortened, wrapped
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
@@ -26,9 +26,10 @@ from t2ibench.reports.view import TaskView
 from t2ibench.results.display import ALPHA, row_state
 from t2ibench.results.schema import Row, Score
 
-_LETTER = 6.4
 _BESIDE = 24  # letters of a name that stands beside its mark; longer ones stand above
 _VALUES, _SECOND = 116.0, 66.0  # of both columns of numbers, and of the second
+_KEY = (("plain", "share of the images"), ("hollow", "what the parts alone would make"),
+        ("line null", "interval of the difference"))  # fmt: skip
 _MOST = 12  # combinations that are drawn
 _TABLE = 48
 _HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p", "p_holm")
@@ -56,7 +57,7 @@ class _Cell:
         return "low" if self.difference < 0 else "high"
 
 
-def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
@@ -77,7 +78,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
         reason = report.reason if report is not None else None
         reason = reason or next((row.scores["excess"].reason for row in rows), None)
         told = f"No combination has a number{f': {reason}' if reason else ''}."
-        canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
+        canvas = Canvas(width, 20.0, f"{figure.title}. {told}")
         canvas.text(0, 14, "No combination has a number.")
         says = " ".join(part for part in (told, _tests_said(report)) if part)
         caption = "More images of a prompt may give the shares their numbers."
@@ -87,7 +88,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     caption = caption_of(figure)
     if len(shown) < len(cells):
         caption += f" The {_MOST} of {len(cells)} that differ most are drawn."
-    canvas = Canvas(WIDTH, 0.0, described(figure))
+    canvas = Canvas(width, 0.0, described(figure))
     _draw(canvas, shown)
     level = level_name([task.result.settings.level])
     numbers: list[tuple[object, ...]] = [
@@ -121,34 +122,32 @@ def _cell(row: Row) -> _Cell | None:
 
 
 def _draw(canvas: Canvas, cells: Sequence[_Cell]) -> None:
-    longest = max(len(cell.name) for cell in cells)
-    beside = longest <= _BESIDE
-    left = _LETTER * longest + 14 if beside else 12.0
-    step, down = (22.0, 11.0) if beside else (38.0, 26.0)
+    names = [cell.name for cell in cells]
+    longest, width = max(map(len, names)), canvas.width
+    beside = longest <= _BESIDE and LETTER * longest < 0.42 * width
+    left = LETTER * longest + 14 if beside else 12.0
+    room = left - 10 if beside else width - 12
     ends = [one.share for one in cells] + [one.alone for one in cells]
     ends += [one.alone + (one.excess.ci_high or 0.0) for one in cells]
-    across = Scale(0.0, max(*ends, 0.02) * 1.04, left, WIDTH - _VALUES)
-    top = 22.0
-    canvas.height = top + step * len(cells) + 22
-    foot = canvas.height - 20
-    canvas.text(WIDTH - _SECOND, 12, "images", "end", "strong")
-    canvas.text(WIDTH, 12, "parts alone", "end")
-    canvas.line(left, top, left, foot, "zero")
-    canvas.line(left, foot, across.end, foot)
-    for value in across.ticks():
-        x = across(value)
-        canvas.line(x, foot, x, foot + 4)
-        canvas.text(x, canvas.height - 3, f"{100 * value:g} %", "middle")
-    for number, cell in enumerate(cells):
-        y = top + step * number + down
-        if beside:
-            canvas.text(left - 10, y + 4, cell.name, "end")
-        else:
-            canvas.text(left + 6, y - 10, shortened(cell.name, 72))
-        _mark(canvas, cell, across, y)
+    across = Scale(0.0, max(*ends, 0.02), left, width - _VALUES).to_ticks()
+    y = top = canvas.key(8, _KEY) + 16
+    places = []  # of the name and of the mark
+    for name in names:
+        high = LINE * len(wrapped(name, room))
+        places.append((y + 11, y + 11) if beside else (y + high / 2 + 2, y + high + 10))
+        y += 22 if beside else high + 24
+    canvas.height = y + 24
+    canvas.text(width - _SECOND, top - 4, "images", "end", "strong")
+    canvas.text(width, top - 4, "parts alone", "end")
+    canvas.line(left, top, left, y, "zero")
+    draw_ticks(canvas, across, y, per_cent=True)
+    for cell, (name_y, mark_y) in zip(cells, places, strict=True):
+        x, anchor = (left - 10, "end") if beside else (left + 6, "start")
+        canvas.label(x, name_y, cell.name, room, anchor)
+        _mark(canvas, cell, across, mark_y)
         tone = cell.side if cell.clear else "strong"
-        canvas.text(WIDTH - _SECOND, y + 4, percent(cell.share), "end", tone)
-        canvas.text(WIDTH, y + 4, percent(cell.alone), "end")
+        canvas.text(width - _SECOND, mark_y + 4, percent(cell.share), "end", tone)
+        canvas.text(width, mark_y + 4, percent(cell.alone), "end")
 
 
 def _mark(canvas: Canvas, cell: _Cell, across: Scale, y: float) -> None:

@@ -5,37 +5,51 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from t2ibench.methods.core.presentation import Distribution
-from t2ibench.reports.figures.axes import Scale, draw_lean_axis, draw_poles
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
 from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Score
 
-_RIGHT = 16.0
+_SIDE, _BAND = 16.0, 110.0
+_KEY = (("pt", "one image"), ("mean", "mean"), ("line", "its interval"),
+        ("band", "middle half of the images"))  # fmt: skip
 
 
-def draw(figure: Distribution, _: TaskView, samples: Samples) -> Figure | None:
-    """A dot an image, and the mean of each group."""
+def draw(
+    figure: Distribution, task: TaskView, samples: Samples, width: float = WIDTH
+) -> Figure | None:
+    """A dot an image, and the mean of each group with its interval."""
     groups: dict[str, list[float]] = {}
     for row in samples:
         if isinstance(row.get(figure.value), float) and math.isfinite(row[figure.value]):
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None
-    span = max(1.0, *(abs(value) for values in groups.values() for value in values))
-    band = 110.0
-    canvas = Canvas(WIDTH, 24 + band * len(groups) + 22, described(figure))
-    across = Scale(-span, span, _RIGHT, WIDTH - _RIGHT)
-    draw_poles(canvas, across, 12, figure.axis)
-    draw_lean_axis(canvas, across, 20)
+    canvas = Canvas(width, 0.0, described(figure))
+    every = [value for values in groups.values() for value in values]
+    across = around_zero(every, _SIDE, width - _SIDE)
+    first = canvas.key(8, _KEY) + 14
+    canvas.height = first + 8 + _BAND * len(groups) + 26
+    draw_poles(canvas, across, first, figure.axis)
+    draw_lean_axis(canvas, across, first + 8)
     for number, (name, values) in enumerate(groups.items()):
-        top = 24 + band * number
-        middle = top + 22 + (band - 26) / 2
-        canvas.text(_RIGHT, top + 14, f"{shortened(name, 30)} ({len(values):,})",
-                    name="strong")  # fmt: skip
-        for x, y in swarm([across(value) for value in values], (band - 26) / 2):
+        top = first + 8 + _BAND * number
+        middle = top + 22 + (_BAND - 26) / 2
+        canvas.label(_SIDE, top + 12, f"{name} ({len(values):,})", width, "start", "strong")
+        low, high = (across(float(x)) for x in np.percentile(values, [25, 75]))
+        canvas.box(low, middle - 16, max(high - low, 1.0), 32, "band")
+        for x, y in swarm([across(value) for value in values], (_BAND - 26) / 2):
             canvas.dot(x, middle + y, "pt", 2)
         mean = math.fsum(values) / len(values)
+        whole = task.result.scores.get(figure.means.get(name, ""), Score())
+        if whole.ci_low is not None and whole.ci_high is not None:
+            ends = [across(min(max(x, across.low), across.high))
+                    for x in (whole.ci_low, whole.ci_high)]  # fmt: skip
+            canvas.line(ends[0], middle, ends[1], middle, "line")
         canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")
     rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
     return Figure(canvas, figure.title, caption_of(figure), (figure.group, figure.value), rows)
@@ -55,4 +69,4 @@ def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple
         bins[key] = number + 1
         side = (number + 1) // 2 * (-1 if number % 2 else 1)
         found.append((key * size, side * step))
-    return found
+    return sorted(found)

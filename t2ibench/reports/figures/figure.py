@@ -16,7 +16,7 @@ from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
-WIDTH = 460.0  # of every figure of a task, in CSS pixels
+WIDTH = 460.0  # of a figure on a page, in CSS pixels
 Samples = Sequence[Mapping[str, Any]]
 
 
@@ -69,14 +69,16 @@ _KINDS = {
     "Combinations": "combinations",
     "Apart": "group_distance",
 }
-FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
+FIGURES: Registry[Callable[[Any, TaskView, Samples, float], Figure | None]] = Registry(
     "figure", {kind: f"t2ibench.reports.figures.{file}:draw" for kind, file in _KINDS.items()}
 )
 
 
-def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
-    """One figure of a task; None where it has no numbers."""
-    return FIGURES.get(type(spec).__name__)(spec, task, samples)
+def draw(
+    spec: presentation.Figure, task: TaskView, samples: Samples, width: float = WIDTH
+) -> Figure | None:
+    """One figure of a task, so many CSS pixels wide; None where it has no numbers."""
+    return FIGURES.get(type(spec).__name__)(spec, task, samples, width)
 
 
 def caption_of(spec: presentation.Figure) -> str:

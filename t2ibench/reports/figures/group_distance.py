@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from t2ibench.methods.core.presentation import Apart
 from t2ibench.reports.cells import format_p, level_name
-from t2ibench.reports.figures.axes import Scale, tick
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.axes import Scale, draw_ticks
+from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
@@ -20,15 +20,17 @@ from t2ibench.reports.view import TaskView
 from t2ibench.results.display import row_state
 from t2ibench.results.schema import Score
 
-_LEFT, _NUMBERS = 132.0, 40.0
-_STEP, _TOP, _FOOT = 16.0, 8.0, 24.0
+_NUMBERS = 40.0
+_STEP = 16.0
 _MOST = 40  # rows that are drawn
 _TABLE = 60
 _HEAD = ("row", "group_distance", "low", "high", "p", "p_holm")
 _HALVES = "two halves"
+_KEY = (("mean", "all rows"), ("line", "interval"), ("plain", "a row, clear"),
+        ("hollow", "not clear"))  # fmt: skip
 
 
-def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
@@ -41,25 +43,27 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     over = [(f"all {len(rows)}", whole), (_HALVES, halves)]
     ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
     ends += [value for _, _, value in shown]
-    height = _TOP + _STEP * (len(shown) + 2) + 8 + _FOOT
-    canvas = Canvas(WIDTH, height, described(figure))
-    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), _LEFT, WIDTH - _NUMBERS)
-    bottom = height - _FOOT + 4
-    for value in across.ticks():
-        name = "zero" if abs(value) < 1e-9 else "ax"
-        canvas.line(across(value), _TOP, across(value), bottom, name)
-        canvas.text(across(value), bottom + 15, tick(round(value, 6)), "middle")
-    for number, (name, score) in enumerate(over):
-        _over(canvas, across, _TOP + _STEP * (number + 0.5), name, score)
-    first = _TOP + 2 * _STEP + 4
-    canvas.line(0, first, WIDTH, first)
-    for number, (name, score, value) in enumerate(shown):
-        y = first + 4 + _STEP * (number + 0.5)
-        canvas.text(_LEFT - 10, y + 4, shortened(name, 19), "end")
+    names = [name for name, _ in over] + [name for name, _, _ in shown]
+    left = left_of(names, 0.38 * width)
+    places, height = row_places(names, left, _STEP)
+    canvas = Canvas(width, 0.0, described(figure))
+    top = canvas.key(8, _KEY)
+    canvas.height = top + height + 8 + 24
+    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, width - _NUMBERS).to_ticks()
+    bottom = canvas.height - 22
+    draw_ticks(canvas, across, bottom)
+    canvas.line(across(0), top, across(0), bottom, "zero")
+    for place, (name, score) in zip(places, over, strict=False):
+        _over(canvas, across, top + place, name, score)
+    first = top + (places[1] + places[2] if shown else 2 * height) / 2 + 2
+    canvas.line(0, first, width, first)
+    for place, (name, score, value) in zip(places[len(over) :], shown, strict=True):
+        y = top + 6 + place
+        canvas.label(left, y, name, left)
         clear = row_state(score) == "clear"
         kind = "plain" if clear else "hollow"
         canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
-        canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
+        canvas.text(width, y + 4, plain(value), "end", "strong" if clear else "")
     caption = caption_of(figure)
     if len(shown) < len(rows):
         caption += f" The {_MOST} of {len(rows)} that lie furthest apart are drawn."
@@ -84,16 +88,16 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
     """A row over all others: its dot and its interval."""
-    canvas.text(_LEFT - 10, y + 4, name, "end", "strong")
+    canvas.text(across.begin - 10, y + 4, name, "end", "strong")
     if score.value is None:
         canvas.text(across(0) + 8, y + 4, "not known: too few images")
-        canvas.text(WIDTH, y + 4, "–", "end")
+        canvas.text(canvas.width, y + 4, "–", "end")
         return
     if score.ci_low is not None and score.ci_high is not None:
         canvas.line(across(score.ci_low), y, across(score.ci_high), y, "line")
     kind = "hollow" if name == _HALVES else "mean"
     canvas.dot(across(score.value), y, kind, 4, f"{name}: {plain(score.value)}")
-    canvas.text(WIDTH, y + 4, plain(score.value), "end", "strong")
+    canvas.text(canvas.width, y + 4, plain(score.value), "end", "strong")
 
 
 def _says(figure: Apart, whole: Score, halves: Score, count: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Panel, Panels
 from t2ibench.reports.figures.axes import Scale
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, shortened, wrapped
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
@@ -18,11 +18,10 @@ from t2ibench.reports.figures.figure import (
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
 
-_LEFT = 104.0  # where columns begin
 _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
-_LETTER = 5.8
-_LINE, _HEAD, _BETWEEN = 16.0, 36.0, 20.0
+_LINE, _BETWEEN = 16.0, 20.0
+_KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counterfactual"))
 _SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
@@ -30,14 +29,13 @@ _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
 
-def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None
     shown = panels[: figure.most]
-    height = sum(_height(panel) for panel in shown) + _BETWEEN * (len(shown) - 1)
-    canvas = Canvas(WIDTH, height, described(figure))
+    canvas = Canvas(width, 0.0, described(figure))
     drawn = [
         value or 0.0
         for panel in shown
@@ -45,10 +43,11 @@ def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
         for value in numbers[:_COLUMNS]
     ]
     most = max([1.0, *drawn])
-    y = 0.0
+    items = [name for panel in shown for name, _ in panel.items[:_ITEMS]]
+    y, left = 0.0, left_of(items, 0.25 * width) + 8
     for panel in shown:
-        _panel(canvas, panel, figure, most, y)
-        y += _height(panel) + _BETWEEN
+        y = _panel(canvas, panel, most, y, left) + _BETWEEN
+    canvas.height = canvas.key(y, _KEY)
     rows: list[tuple[object, ...]] = [
         (panel.title, item, column, "" if value is None else value)
         for panel in panels
@@ -94,36 +93,35 @@ def _spread(panel: Panel) -> float:
     return max(known) - min(known) if known else 0.0
 
 
-def _height(panel: Panel) -> float:
-    return _HEAD + _LINE * min(len(panel.items), _ITEMS)
-
-
-def _panel(canvas: Canvas, panel: Panel, figure: Panels, most: float, top: float) -> None:
+def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -> float:
+    """One panel from `top` on, and where it ends."""
     columns = panel.columns[:_COLUMNS]
-    width = (WIDTH - _LEFT + _GAP) / max(len(columns), 2)
+    wide = (canvas.width - left + _GAP) / max(len(columns), 2)
     more = len(panel.columns) - len(columns)
-    told = f"+ {more} more in the table" if more else ""
-    canvas.text(0, top + 11, shortened(panel.title, 66 - len(told)), name="strong")
-    if told:
-        canvas.text(WIDTH, top + 11, told, "end")
+    title = f"{panel.title} (+ {more} more in the table)" if more else panel.title
+    y = top + LINE * len(wrapped(title, canvas.width))
+    canvas.label(0, (top + y) / 2 + 2, title, canvas.width, "start", "strong")
+    heads = max(len(wrapped(name, wide - _GAP)) for name in columns)
+    y += 8 + LINE * heads / 2
     for place, name in enumerate(columns):
-        x = _LEFT + place * width
-        style = "strong" if place == 0 else ""
-        canvas.text(x, top + 29, shortened(name, int(width / _LETTER)), name=style)
-    for number, (item, values) in enumerate(panel.items[:_ITEMS]):
-        y = top + _HEAD + _LINE * number
-        canvas.text(_LEFT - 8, y + 11, shortened(item, 15), "end")
+        canvas.label(left + place * wide, y, name, wide - _GAP, "start", "" if place else "strong")
+    y += LINE * heads / 2 + 4
+    for item, values in panel.items[:_ITEMS]:
+        high = max(_LINE, LINE * len(wrapped(item, left - 8)) + 3)
+        canvas.label(left - 8, y + high / 2, item, left - 8)
         for place, value in enumerate(values[:_COLUMNS]):
-            x = _LEFT + place * width
-            across = Scale(0.0, most, x, x + width - _GAP - _NUMBER)
-            canvas.line(x, y, x, y + _LINE)
+            x, middle = left + place * wide, y + high / 2
+            across = Scale(0.0, most, x, x + wide - _GAP - _NUMBER)
+            canvas.line(x, y, x, y + high)
             if value is None:
-                canvas.text(x + 5, y + 11, "–")
+                canvas.text(x + 5, middle + 4, "–")
                 continue
             end = across(min(max(value, 0.0), most))
             if value > 0:
-                canvas.box(x, y + 3, end - x, _LINE - 6, "bar" if place == 0 else "soft")
-            canvas.text(end + 5, y + 11, plain(value))
+                canvas.box(x, middle - 5, end - x, 10, "soft" if place else "bar")
+            canvas.text(end + 5, middle + 4, plain(value))
+        y += high
+    return y
 
 
 def _says(figure: Panels, panels: Sequence[Panel]) -> str:

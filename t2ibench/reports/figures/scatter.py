@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from t2ibench.methods.core.presentation import Quantity, Scatter
 from t2ibench.reports.figures.axes import Scale, draw_axes
-from t2ibench.reports.figures.canvas import Canvas, shortened
+from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
@@ -41,18 +41,24 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
+def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
         return None
-    height = 300.0
-    canvas = Canvas(WIDTH, height, described(figure))
+    ends = any(one.ends for one in points)
+    clear = [side for side in ("high", "low") if any(one.side == side for one in points)]
+    entries = [("pt", "not clearly off the line" if clear else "a row")]
+    entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
+    entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
+    canvas = Canvas(width, 0.0, described(figure))
+    top = canvas.key(8, entries) + 24
+    height = canvas.height = top + 276.0
     xs, ys = [one.x for one in points], [one.y for one in points]
     low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
-    across = Scale(low, high, _LEFT, WIDTH - _RIGHT)
+    across = Scale(low, high, _LEFT, width - _RIGHT).to_ticks()
     low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
-    up = Scale(low, high, height - 40, 24)
+    up = Scale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
     if figure.diagonal:
         low, high = max(across.low, up.low), min(across.high, up.high)
@@ -60,7 +66,6 @@ def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
-    ends = any(one.ends for one in points)
     caption = caption_of(figure)
     if ends and len(points) > _MANY:
         caption += " Only points with a name show their interval."
@@ -102,8 +107,8 @@ def _draw(
 ) -> None:
     """Points, intervals behind them, and as many names as there is room for."""
     places = [(across(one.x), up(one.y)) for one in points]
-    names = [shortened(one.name, 16) for one in points]
-    named = labels(places, names, order, (_LEFT, WIDTH), _LABELLED)
+    names = [one.name for one in points]
+    named = labels(places, names, order, (_LEFT, canvas.width), _LABELLED)
     many = len(points) > _MANY
     shown = {label.number for label in named} if many else set(range(len(points)))
     for number, one in enumerate(points):

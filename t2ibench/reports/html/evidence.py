@@ -22,6 +22,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from t2ibench.methods.core.answer_counts import sorted_rows
+from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
@@ -213,9 +214,10 @@ def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) ->
     ordered = sorted(valued, key=lambda row: (row[key], row["file"]))
     count, drawn = min(SHOWN, len(ordered) // 2), _random(task, valued)
     total = f"of {len(valued):,}"
+    low, high = (f"most like {people(name, GROUP)}" for name in (axis.low, axis.high))
     parts = [
-        (f"most like {axis.low}", f"the {count} lowest {total}", ordered[:count], "left"),
-        (f"most like {axis.high}", f"the {count} highest {total}", ordered[::-1][:count], "right"),
+        (low, f"the {count} lowest {total}", ordered[:count], "left"),
+        (high, f"the {count} highest {total}", ordered[::-1][:count], "right"),
         ("at random", _seeded(len(drawn)), drawn, ""),
     ]
     return [

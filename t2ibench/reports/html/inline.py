@@ -9,9 +9,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from t2ibench.reports.html import words
+from t2ibench.reports import sentences
 from t2ibench.reports.html.page import fragment, static
-from t2ibench.reports.view import run_view, verdict
+from t2ibench.reports.view import run_view
 from t2ibench.results.schema import Results
 from t2ibench.tasks.index import specs_of
 
@@ -28,8 +28,8 @@ def run_html(results: Results) -> str:
         "inline.html",
         run=run,
         style=inline_style(),
-        summary=words.summary(run),
-        verdict=verdict(run),
+        summary=sentences.summary(run),
+        verdict=sentences.verdict(run),
     )
 
 

@@ -16,7 +16,8 @@ from markupsafe import Markup
 from t2ibench.reports.exclusions import excluded_of, reasons_said
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html import words
-from t2ibench.reports.view import RunView, TaskView, controls_said, named, verdict
+from t2ibench.reports.sentences import controls_said, limits, named, summary, verdict
+from t2ibench.reports.view import RunView, TaskView
 
 _FONTS = (
     ("Source Sans 3 Variable", "source-sans-3"),
@@ -126,11 +127,11 @@ def report_html(
         style=style(),
         script=Markup(script),
         script_hash=f"sha256-{digest}",
-        summary=words.summary(run),
+        summary=summary(run),
         verdict=verdict(run),
         controls=controls_said(run)[1],
         counts=run.counts(),
-        limits=words.limits(run),
+        limits=limits(run),
         cards=cards,
         words=[_card("Text encoder", task) for task in run.texts],
         sections=[*sections, ("again", "Run it again", again)],

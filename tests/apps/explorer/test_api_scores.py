@@ -60,7 +60,7 @@ def test_every_task_is_there_as_the_report_shows_it(
     assert (science["low"], science["high"]) == (
         stored["headline"]["ci_low"], stored["headline"]["ci_high"]
     )  # fmt: skip
-    assert science["poles"] == ["arts · male", "science · male"] and science["family"] == "T2IAT"
+    assert science["poles"] == ["arts as men", "science as men"] and science["family"] == "T2IAT"
     assert science["state"] in {"clear", "not_clear", "cannot_tell"} and science["sentence"]
 
 

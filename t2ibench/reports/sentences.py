@@ -1,0 +1,330 @@
+"""What pages say of a run, a test and a row: every page says it in these words.
+
+A family says its result in its own `describe`; what all of them say alike is in
+`methods/core/describe.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from t2ibench.methods.core.describe import GROUP, listed, people
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.html.numbers import plain, signed
+from t2ibench.results.display import ALPHA, UNSURE, WORDS, IntervalMark
+from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.schema import TaskResult
+from t2ibench.store.distinct import REPEATED
+
+if TYPE_CHECKING:
+    from t2ibench.reports.view import FamilyView, RowView, RunView, SeriesView, TaskView
+
+CONTROLS = "controls"  # name of the group of positive controls
+UNTRAINED = "random_encoder"  # the control by a network of random weights
+_FAMILY_NOTES = {
+    "rms lean": "no direction: how one-sided, from even (0) to one answer (1)",
+    "excess": "0 = leans no more than everyday words do",
+}
+_SOME = 2
+_FEW_IMAGES = 20
+_NAMED = 3
+
+
+def task_sentence(task: TaskResult, mark: IntervalMark, axis: Axis | None) -> str:
+    """The result in words; a direction that correction takes away says so."""
+    told = task.headline.direction or task.reason or task.headline.reason or ""
+    p = task.headline.p
+    if mark.state in {"clear", "no_score"} or task.inconclusive:
+        return told
+    if p is not None and p < ALPHA:
+        told = f"{told} Corrected for all tests of this run, that is not clear."
+    elif told.startswith("Not clear") and mark.state == "cannot_tell":
+        open_, _, rest = told.removeprefix("Not clear").partition(".")
+        told = f"Cannot tell{open_}: the interval is wide.{rest}"
+    if mark.state == "cannot_tell":
+        return told
+    if mark.state == "none_above":
+        told = f"{WORDS['none_above'].capitalize()}."
+    return f"{told} {possible(mark, axis)}."
+
+
+def possible(mark: IntervalMark, axis: Axis | None) -> str:
+    """The largest lean that an interval leaves, as a clause.
+
+    Examples:
+        >>> possible(IntervalMark(-0.2, -0.35, -0.06, "not_clear", None), Axis("female", "male"))
+        'A lean of up to 0.35 to women is possible'
+    """
+    low, high = mark.low or 0.0, mark.high or 0.0
+    pole = "" if axis is None else f" to {people(axis.high if high > -low else axis.low, GROUP)}"
+    return f"A lean of up to {max(-low, high):.2f}{pole} is possible"
+
+
+def brief(task: TaskView) -> str:
+    """A task's result in a few words."""
+    if task.mark.state == "clear" or task.result.inconclusive:
+        return task.finding or f"{WORDS[task.mark.state].capitalize()}."
+    if task.mark.state == "cannot_tell":
+        return "Cannot tell: the interval is wide."
+    if task.mark.state == "no_score":
+        return "No score."
+    return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."
+
+
+def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
+    """The run in a sentence, the finding first; before it, that a positive control failed."""
+    tests, counts = run.tests, run.counts()
+    failed, _ = controls_said(run)
+    parts = [(f"{failed} ", True)] if failed else []
+    if not tests:
+        what = "no task on images" if not run.tasks else "nothing but positive controls"
+        return [*parts, (f"{run.name}: {what} was scored.", False)]
+    plural = "tests" if len(tests) > 1 else "test"
+    if not counts["clear"]:
+        told = f"In {run.name}’s images, none of {len(tests)} {plural} shows a clear lean"
+        unsure = counts["cannot_tell"]
+        return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
+    parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
+    parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
+    parts.append((" ".join([".", *(task.finding for task in named(run, most))]), False))
+    return parts
+
+
+def sentence(run: RunView) -> str:
+    """The run in a sentence."""
+    return "".join(text for text, _ in verdict(run))
+
+
+def named(run: RunView, most: int = 3) -> list[TaskView]:
+    """The clear tests that stand for a run."""
+    found: dict[str, TaskView] = {}
+    for task in _turns(run):
+        if task.sentence:
+            found.setdefault(task.sentence, task)
+    return list(found.values())[:most]
+
+
+def _turns(run: RunView) -> list[TaskView]:
+    """Clear tests, one of each family, then a second of each: those that count images first."""
+
+    def place(task: TaskView) -> tuple[bool, int]:
+        counted = any(not row.estimated for one in task.prompts for row in one.rows)
+        return not counted, -sum(sum(one.clear) for one in task.series if one.series.axis)
+
+    columns = [
+        sorted((task for task in group.tasks if task.mark.state == "clear"), key=place)
+        for group in run.groups
+        if group.name != CONTROLS
+    ]
+    columns = sorted(filter(None, columns), key=lambda column: place(column[0]))
+    depth = max((len(column) for column in columns), default=0)
+    return [column[k] for k in range(depth) for column in columns if k < len(column)]
+
+
+def controls_said(run: RunView) -> tuple[str, str]:
+    """How the positive controls came out."""
+    passed = [t for t in run.controls if t.mark.state == "clear" and t.mark.side == "high"]
+    unsure = [t for t in run.controls if t.mark.state in UNSURE]
+    failed = [task for task in run.controls if task not in passed and task not in unsure]
+    who, warning = ", ".join(run.encoders), ""
+    if failed:
+        names = ", ".join(task.name for task in failed)
+        warning = f"A positive control failed ({names}): nothing else from {who} can be read."
+    elif unsure:
+        names = ", ".join(task.name for task in unsure)
+        warning = f"A positive control cannot tell ({names}): read nothing else from {who} yet."
+    several = len(passed) > 1
+    fine = (
+        f"{len(passed)} positive control{'s' if several else ''} passed and "
+        f"{'are' if several else 'is'} not counted."
+    )
+    reproduced = [
+        (blind.value, task.result.headline.ci_low)
+        for task in passed
+        if (blind := task.result.controls.get(UNTRAINED)) is not None
+    ]
+    if any(value is not None and low is not None and value >= low for value, low in reproduced):
+        fine += " An untrained network passes too, so this shows little."
+    return warning, fine if passed else ""
+
+
+def earlier(run: RunView) -> tuple[str, str] | None:
+    """Which tests of earlier commands in the folder the report is not about."""
+    names = list(run.results.earlier)
+    if not names:
+        return None
+    plural = "s" if len(names) > 1 else ""
+    return (
+        f"{len(names)} test{plural} of earlier commands left out.",
+        f"results.json keeps {listed(names, _NAMED)} as 'earlier'. Name all tests in one "
+        "command to report them together.",
+    )
+
+
+def findings(run: RunView) -> Iterator[tuple[str, str]]:
+    """The result of each test in words, in the order of the bars."""
+    for task in (*run.tasks, *run.texts):
+        if task.sentence:
+            yield task.id, task.sentence
+
+
+def judged(run: RunView) -> list[str]:
+    """Who answered about the images of which tasks, and whether people checked it."""
+    tasks: dict[str, list[str]] = {}
+    for task in run.tasks:
+        if said := judges_said(task.result):
+            tasks.setdefault(said, []).append(task.id)
+    return [
+        f"{listed(names, _NAMED)}: {said[:1].lower()}{said[1:]}" for said, names in tasks.items()
+    ]
+
+
+def too_wide(task: TaskView) -> bool:
+    """Whether a test cannot tell because its interval is wide, and for no other reason."""
+    result = task.result
+    unsure = task.mark.state == "cannot_tell" and not result.inconclusive
+    return unsure and result.headline.p is not None
+
+
+def why_unsure(task: TaskView) -> str:
+    """Why a test cannot tell, as a clause."""
+    if too_wide(task):
+        return f"its interval, {ends(task.mark, task.mark.sized)}, is too wide"
+    result = task.result
+    why = result.inconclusive or result.reason or result.headline.reason
+    return why or ("it has no p-value" if task.mark.value is not None else "no score")
+
+
+def summary(run: RunView) -> str:
+    """The size of a run."""
+    tasks = [task.result for task in run.tasks]
+    counts = {task.settings.images_per_prompt for task in tasks}
+    sizes = sorted(count for count in counts if count is not None)
+    image = "image" if sizes == [1] else "images"
+    each = f" · {' or '.join(map(str, sizes))} {image} a prompt" if sizes else ""
+    texts = f" and {len(run.texts)} on words alone" if run.texts else ""
+    if not tasks:
+        plural = "test" if len(run.texts) == 1 else "tests"
+        return f"{len(run.texts)} {plural} on words alone, no image"
+    return f"{len(tasks)} {'test' if len(tasks) == 1 else 'tests'} on images{texts}{each}"
+
+
+def limits(run: RunView) -> list[tuple[str, str]]:
+    """What the run cannot show, first."""
+    names = ", ".join(run.encoders)
+    what = "image" if run.tasks else "word"
+    instruments = {
+        0: ("No encoder.", "Only answers of a judge were scored."),
+        1: ("One encoder.", f"{names} measured every {what}. Another could disagree."),
+    }
+    several = (f"{len(run.encoders)} encoders.", f"{names}: means, and each one’s own.")
+    found = [instruments.get(len(run.encoders), several)]
+    if run.judges:
+        names = f"{'One judge' if len(run.judges) == 1 else 'Judges'}, {', '.join(run.judges)}"
+        judged = [task.result for task in run.tasks if task.result.settings.judges]
+        told = list(dict.fromkeys(filter(None, map(judges_said, judged))))
+        found.append((f"{names}.", " ".join(told[:_NAMED])))
+    least = min((row.n_images or 0 for task in run.tasks for row in task.result.by), default=0)
+    if least and least < _FEW_IMAGES:
+        images = "one image" if least == 1 else f"{least} images"
+        found.append(("Few images.", f"Some rows rest on only {images}."))
+    failed = [task for task in run.tests if task.result.inconclusive]
+    if failed:
+        tests = "test fails its" if len(failed) == 1 else "tests fail their"
+        found.append(
+            (
+                f"{len(failed)} {tests} own check",
+                f"and cannot tell: {listed([task.name for task in failed], _SOME)}.",
+            )
+        )
+    repeated = {one.prompt for task in run.tasks for one in task.result.repeated_prompts}
+    if repeated:
+        prompts = "prompt repeats its" if len(repeated) == 1 else "prompts repeat their"
+        counted = "Each distinct image counts once; see Diversity."
+        found.append((f"{len(repeated):,} {prompts} images.", counted))
+    reasons = [one for task in run.tasks for one in task.result.excluded.items()]
+    left = sum(count for reason, count in reasons if reason != REPEATED)
+    if left:
+        found.append((f"{left:,} left out.", "Images or answers that are missing; listed below."))
+    found += filter(None, [earlier(run)])
+    found.append(("Only these prompts and groups", "were measured."))
+    return found
+
+
+def family_note(family: FamilyView) -> str:
+    """How to read the numbers of a family."""
+    if family.name == CONTROLS:
+        return "every working encoder finds these; not counted above"
+    tasks = family.tasks
+    return _FAMILY_NOTES.get(tasks[0].scale, "") if tasks else ""
+
+
+def image_count_text(task: TaskView) -> str:
+    """How many images and prompts a task is based on."""
+    count, prompts = task.result.n_images, task.result.n_prompts
+    return f"{count:,} images of {prompts} prompts" if count else f"{prompts} texts, no image"
+
+
+def clear_count_text(series: SeriesView) -> str:
+    """How many rows lean clearly, and to which side."""
+    low, high = series.clear
+    axis, total = series.series.axis, len(series.rows)
+    if axis is None:
+        return f"{low + high} of {total} clear after correction"
+    sides = f"{low} clearly to {people(axis.low, GROUP)}, {high} to {people(axis.high, GROUP)}"
+    return f"{sides}, {total - low - high} not clear"
+
+
+def interval_text(task: TaskView) -> str:
+    """What the interval is about."""
+    head, level = task.result.headline, 100 * task.result.settings.level
+    about = {
+        "fixed_prompts": "of these very prompts, with other images",
+        "prompt_population": "of prompts like these, with other images",
+        None: "",
+    }[head.question]
+    told = f"{level:g} %, {about}." if about else f"{level:g} %."
+    if task.mark.fair_low is not None and task.mark.fair_high is not None:
+        told += (
+            f" Fair band: a fair model falls between {signed(task.mark.fair_low)} and "
+            f"{signed(task.mark.fair_high)} at this size."
+        )
+    return told
+
+
+def nothing(task: TaskView) -> str:
+    """What stands in the middle of a rail without a mark."""
+    return "cannot tell" if task.result.inconclusive else "no score"
+
+
+def spoken(task: TaskView) -> str:
+    """A task's mark in one sentence, for those who do not see it."""
+    if task.mark.value is None:
+        return f"{task.name}: {WORDS[task.mark.state]}. {task.sentence}"
+    interval = ends(task.mark)
+    parts = [f"{task.name}: {task.scale} {signed(task.mark.value)}"]
+    parts += [f"interval {interval}"] if interval else []
+    return f"{', '.join([*parts, WORDS[task.mark.state]])}. {task.sentence}"
+
+
+def row_spoken(row: RowView, axis: Axis | None) -> str:
+    """A row's mark in words."""
+    interval = ends(row.mark, axis is None)
+    told = f"{row.name}: {plain(row.mark.value) if axis is None else signed(row.mark.value)}"
+    if axis is not None and row.mark.side is not None and row.mark.state == "clear":
+        told += f" (to {people(axis.low if row.mark.side == 'low' else axis.high, GROUP)})"
+    return f"{told}, interval {interval}, {WORDS[row.mark.state]}" if interval else told
+
+
+def ends(mark: IntervalMark, sized: bool = False) -> str:
+    """Both ends of an interval, and that one was cut to the range."""
+    if mark.low is None or mark.high is None:
+        return ""
+    shown = plain if sized else signed
+    return f"{shown(mark.low)} to {shown(mark.high)}{' (cut)' if mark.cut else ''}"
+
+
+def task_ends(task: TaskView) -> str:
+    """Both ends of a headline's interval, as its value is written."""
+    return ends(task.mark, task.mark.sized)
