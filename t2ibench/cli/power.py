@@ -96,7 +96,8 @@ def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
         ]
         for row in found.rows
     ]
-    heads = ["", "images a prompt", "prompts", "interval", f"power at {effect:g}", "images", "time"]
+    seen = f"power at {effect:g}"
+    heads = ["", "images a prompt", found.unit, "interval", seen, "images", "time"]
     if not pilot.speed:
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     print(tabulate(rows, headers=heads, tablefmt="simple", disable_numparse=True))

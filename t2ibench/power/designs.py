@@ -42,7 +42,7 @@ class Row:
     Attributes:
         what: What it is shown for.
         images: Images of the prompts that have most; None for any number.
-        prompts: Prompts.
+        prompts: Prompts, or concepts.
         half: Expected half width of the interval at the effect.
         power: Probability of seeing the effect.
         total: Images in all; None for any number.
@@ -62,10 +62,12 @@ class Plan:
 
     Attributes:
         rows: The designs, the present one first.
+        unit: What more can be had of: 'prompts', or 'concepts', which need no images.
         lines: Sentences about what cannot be reached.
     """
 
     rows: tuple[Row, ...]
+    unit: str
     lines: tuple[str, ...]
 
 
@@ -73,7 +75,8 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Designs that reach a goal."""
     designer = _Designer(pilot.forecaster(question), pilot.size, pilot.design, goal.effect)
     design = pilot.design
-    rows = [designer.row("as it is", design.images, design.prompts)]
+    unit = "concepts" if design.concepts else "prompts"
+    rows = [designer.row("as it is", design.images, design.units)]
     wanted: list[tuple[str, Callable[[float, float], bool]]] = [
         (
             f"power of {goal.power:g} at {goal.effect:g}",
@@ -96,15 +99,15 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     for what, reached in wanted:
         images = designer.least_images(reached)
         if images is not None:
-            rows.append(designer.row(what, images, design.prompts))
+            rows.append(designer.row(what, images, design.units))
             continue
         prompts = designer.least_prompts(reached)
         if prompts is None:
-            lines.append(f"No design of up to 1000 times the prompts reaches this: {what}.")
+            lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
             continue
-        lines.append(f"Images alone do not reach this: {what}. It takes more prompts.")
+        lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
         rows.append(designer.row(what, design.images, prompts))
-    limit = designer.row("images alone, at most", None, design.prompts)
+    limit = designer.row("images alone, at most", None, design.units)
     if limit.half >= _SEEN_HALF:
         rows.append(limit)
     elif question == "prompt_population":
@@ -112,7 +115,7 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
             "This pilot does not tell how far prompts vary beyond their images, so what images "
             "alone can reach is unknown."
         )
-    return Plan(tuple(rows), tuple(lines))
+    return Plan(tuple(rows), unit, tuple(lines))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,31 +128,29 @@ class _Designer:
     effect: float
 
     def width(self, images: float, prompts: float) -> float:
-        return self.known.width(
-            self.effect, images / self.pilot.images, prompts / self.pilot.prompts
-        )
+        return self.known.width(self.effect, images / self.pilot.images, prompts / self.pilot.units)
 
     def power(self, images: float, prompts: float) -> float:
-        return self.known.power(
-            self.effect, images / self.pilot.images, prompts / self.pilot.prompts
-        )
+        return self.known.power(self.effect, images / self.pilot.images, prompts / self.pilot.units)
 
     def none(self, images: float, prompts: float) -> float:
-        return self.known.none(images / self.pilot.images, prompts / self.pilot.prompts)
+        return self.known.none(images / self.pilot.images, prompts / self.pilot.units)
 
     def least_images(self, reached: Callable[[float, float], bool]) -> int | None:
-        times = least(lambda times: reached(times * self.design.images, self.design.prompts))
+        times = least(lambda times: reached(times * self.design.images, self.design.units))
         return None if times is None else max(_FEWEST, int(np.ceil(times * self.design.images)))
 
     def least_prompts(self, reached: Callable[[float, float], bool]) -> int | None:
-        times = least(lambda times: reached(self.design.images, times * self.design.prompts))
-        return None if times is None else int(np.ceil(times * self.design.prompts))
+        times = least(lambda times: reached(self.design.images, times * self.design.units))
+        return None if times is None else int(np.ceil(times * self.design.units))
 
     def row(self, what: str, images: int | None, prompts: int) -> Row:
         many = _ENDLESS * self.pilot.images if images is None else float(images)
         total = None
         if images is not None:
-            times = images / self.design.images * prompts / self.design.prompts
+            times = images / self.design.images
+            if not self.design.concepts:
+                times *= prompts / self.design.prompts
             total = int(np.ceil(self.design.total * times))
         half, power = self.width(many, prompts) / 2, self.power(many, prompts)
         return Row(what, images, prompts, half, power, total)

@@ -13,17 +13,22 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ncfdtr
-from scipy.stats import f, nct, norm, t
+from scipy.stats import chi2, f, nct, norm, t
 
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Headline, Inference, Question
 from t2ibench.results.display import SMALL
+from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
 _MOST = 1000.0  # times the pilot's images, or its prompts, that are looked at
 _MOST_ROWS = 400
 _FAR = 8.0  # standard errors from 0
+_PLACES = (np.arange(400) + 0.5) / 400  # even quantiles
+_EDGE = 0.999  # of an excess, which ends at 1
+_NO_ERROR = 1e-6
+_WORTH = (1.0, 1e4)  # unrelated concepts
 
 
 class Forecaster(Protocol):
@@ -184,6 +189,60 @@ class Shares:
         return float(norm.cdf(brentq(beyond, lowest, SMALL**2), 0, fair)) if fair else 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """How much further concepts lean than everyday words: the ratio of two mean squares.
+
+    The mean square of a set of words is that of chi-squared with as many degrees of freedom as the
+    set has unrelated words. More prompts stand for more concepts, as related as these.
+
+    Attributes:
+        concepts: Unrelated concepts that the pilot's are worth.
+        by_image: Variance of the logarithm of the ratio that is due to the pilot's images.
+        level: Confidence level.
+    """
+
+    concepts: float
+    by_image: float
+    level: float
+
+    def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:
+        """Log mean squares of sets of words, and the two that an interval is made from."""
+        worth = max(self.concepts * prompts, 1.0)
+        places = np.array([(1 - self.level) / HIGH_END, self.level, *_PLACES])
+        least, most, *sets = np.log(chi2.ppf(places, worth) / worth).tolist()
+        return np.array(sets), least, most
+
+    def _errors(self, images: float) -> tuple[float, float, float]:
+        """Standard error of the images, and how far it moves the lower and the upper end."""
+        error = max(float(np.sqrt(self.by_image / images)), _NO_ERROR)
+        return error, norm.ppf(self.level) * error, norm.ppf((1 + self.level) / 2) * error
+
+    def width(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        _, least, most = self._sets(prompts)
+        _, below, above = self._errors(images)
+        ratio = 2 * np.arctanh(min(effect, _EDGE))
+        low, high = ratio - max(most, below), ratio + max(-least, above)
+        return float(np.tanh(high / 2) - np.tanh(low / 2))
+
+    def power(self, effect: float, images: float, prompts: float) -> float:
+        """See `Forecaster`; the images have to show it too."""
+        sets, _, most = self._sets(prompts)
+        error, below, _ = self._errors(images)
+        ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
+        return float(norm.sf((max(most, below) - ratios) / error).mean())
+
+    def none(self, images: float, prompts: float) -> float:
+        """See `Forecaster`."""
+        sets, least, most = self._sets(prompts)
+        error, below, above = self._errors(images)
+        room = 2 * np.arctanh(SMALL)
+        low, high = max(most, below) - room, room - max(-least, above)
+        inside = norm.cdf((high - sets) / error) - norm.cdf((low - sets) / error)
+        return float(np.maximum(inside, 0.0).mean())
+
+
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
     """Degrees of freedom of the F test of rows."""
     total = variances.sum()
@@ -222,6 +281,8 @@ def forecaster(
         images *= _image_share(headline, image_strata)
     if headline.scale == "mean_square":
         return _shares(headline, variance, images, level)
+    if headline.scale == "excess" and question == "prompt_population":
+        return _excess(headline, images, level)
     df = asked.df or 1e6
     return Signed(images, variance - images, df, question == "fixed_prompts", level)
 
@@ -233,7 +294,9 @@ def stored_forecaster(stored: Mapping[str, Any], level: float) -> Forecaster:
         raise T2IBenchError(fields)
     if kind == "squares":
         return Squares(np.array(fields["variances"]), np.array(fields["dfs"]), level)
-    return (Signed if kind == "signed" else Shares)(**fields, level=level)
+    kinds: dict[str, type[Signed | Shares | Excess]]
+    kinds = {"signed": Signed, "shares": Shares, "excess": Excess}
+    return kinds[kind](**fields, level=level)
 
 
 def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:
@@ -244,6 +307,23 @@ def _shares(headline: Headline, variance: float, images: float, level: float) ->
     # then that of two classes, 4 (1 - h) / N of which the floor 2 / N² is known.
     slope = (images - floor) / value if value**2 > 4 * floor else 2 * np.sqrt(2 * floor)
     return Shares(float(slope), floor, variance - images, level)
+
+
+def _excess(headline: Headline, images: float, level: float) -> Excess:
+    """From the band of random sets, whose upper end is a quantile of chi-squared."""
+    most = 2 * np.arctanh(min(headline.fair[1], _EDGE) if headline.fair else _EDGE)
+
+    def beyond(worth: float) -> float:
+        typical = typical_square(chi2.ppf(_PLACES, worth) / worth)
+        return float(np.log(chi2.ppf(level, worth) / worth / typical) - most)
+
+    fewest, largest = _WORTH
+    if beyond(fewest) <= 0:
+        worth = fewest
+    else:
+        worth = brentq(beyond, fewest, largest) if beyond(largest) < 0 else largest
+    slope = 2.0 / (1.0 - min(abs(headline.value or 0.0), _EDGE) ** 2)
+    return Excess(float(worth), images * slope**2, level)
 
 
 def _variance(found: Inference, level: float) -> float | None:

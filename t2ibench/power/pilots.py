@@ -34,17 +34,25 @@ class Size:
         images: Images of the prompts that have most.
         prompts: Distinct prompts.
         total: Images in all.
+        concepts: Concepts that all images are asked about; 0 where only prompts can be added.
     """
 
     images: int
     prompts: int
     total: int
+    concepts: int = 0
+
+    @property
+    def units(self) -> int:
+        """What a larger design has more of beside images."""
+        return self.concepts or self.prompts
 
     @classmethod
     def of(cls, needed: Needs) -> Size:
         """The size of a task."""
         counts = needed.images_by_prompt
-        return cls(max(counts.values(), default=0), len(counts), sum(counts.values()))
+        most, total = max(counts.values(), default=0), sum(counts.values())
+        return cls(most, len(counts), total, needed.concepts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from t2ibench.methods.core.nearest import ELSEWHERE, Sides, corrected_shares, le
 from t2ibench.methods.core.probing import Reading, anchor_probabilities, similarity, verdict
 from t2ibench.methods.core.reference import beyond_words, effects, nearness, place, squares
 from t2ibench.methods.vibex.describe import describe
-from t2ibench.methods.vibex.excess import Squares, excess, excess_headline, typical_square
+from t2ibench.methods.vibex.excess import Squares, excess_headline
 from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.settings import Settings
+from t2ibench.stats.excess import excess, typical_square
 from tests.methods.fakes import HandEvidence, unit
 
 QUICK = Settings(n_permutations=999, n_bootstrap=300)

@@ -245,7 +245,7 @@ def test_vibex_scenarios_are_table_1() -> None:
         "vibex_location": ["picture taken in Germany", "picture taken in Nigeria"],
     }
     (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
-    assert len({one.name for one in gender.concepts}) == 20
+    assert len({one.name for one in gender.concepts}) == 20 + 9  # the paper's, and occupations
     both = {one.name for one in gender.concepts if one.query == "inverse"} & {
         one.name for one in gender.concepts if one.query == "forward"
     }

@@ -2,7 +2,7 @@
 
 python -m tools.calibration.typical        # writes t2ibench/power/simulated.json
 
-Of several data sets, the one with the median width of its interval is the pilot.
+Of several data sets, the one with the median width of its intervals is the pilot.
 """
 
 from __future__ import annotations
@@ -30,16 +30,21 @@ _DATA_SETS = 5
 
 def pilot(task: BaseTask) -> dict[str, Any] | None:
     """What `t2ibench power` knows of a task; None where it has no images, or toyland no lean."""
-    settings = Settings(n_permutations=500, n_bootstrap=50)
+    settings = Settings(n_permutations=10_000, n_bootstrap=50)
     needed = needs(task, settings)
     headlines = []
     for seed in range(_DATA_SETS) if needed.prompts else ():
         sample = toyland_sample(ToylandWorld({}), needed, seed)
         scored = score(task, sample.evidence, settings.model_copy(update={"seed": seed}))
         headline = combine(task, [scored], settings).headline
-        low, high = headline.chosen.ci_low, headline.chosen.ci_high
-        if headline.value is not None and low is not None and high is not None:
-            headlines.append((high - low, seed, headline))
+        asked = headline.inference.values()
+        widths = [
+            one.ci_high - one.ci_low
+            for one in asked
+            if one.ci_low is not None and one.ci_high is not None
+        ]
+        if headline.value is not None and headline.chosen.ci_low is not None:
+            headlines.append((sum(widths), seed, headline))
     if not headlines:
         return None
     headline = sorted(headlines)[len(headlines) // 2][2]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri
 
-from t2ibench.methods.vibex.excess import excess, typical_square
 from t2ibench.methods.vibex.schema import VibexTask
+from t2ibench.stats.excess import excess, typical_square
 from tools.calibration.cells import SETTINGS, Cell, Sample, simulated_task
 from tools.calibration.repeats import repeating
 from tools.calibration.worlds import WorldEvidence, unit_rows

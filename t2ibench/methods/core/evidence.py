@@ -269,6 +269,7 @@ class Needs:
         questions: Questions for a judge.
         embeds: Whether the images are embedded.
         checks: Questions about images that an encoder measures, for a judge or for people.
+        concepts: Concepts that are looked for in all images: more of them need no images.
 
     Examples:
         >>> needs = Needs((PromptNeed("a nurse", 4), PromptNeed("a nurse", 10)))
@@ -281,6 +282,7 @@ class Needs:
     questions: tuple[QuestionNeed, ...] = ()
     embeds: bool = True
     checks: tuple[QuestionNeed, ...] = ()
+    concepts: int = 0
 
     @property
     def images_by_prompt(self) -> dict[str, int]:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import chdtr
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.headline import Headline, Inference, Part
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
+from t2ibench.stats.excess import HIGH_END, excess, typical_square
 from t2ibench.stats.relatedness import (
     Relatedness,
     positive_definite,
@@ -23,7 +23,6 @@ from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import fieller
 
 _NOTHING = 1e-30  # of a mean square that is none
-_HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
 ALIKE = "the pictures do not differ beyond what the prompts say, so concepts cannot lean on it"
 
 
@@ -87,36 +86,6 @@ def related_concepts(found: Nearness, texts: Float64Array, reference: Float64Arr
         nowhere = np.zeros(texts.shape[1])
         return positive_definite(relatedness_across(texts - reference.mean(axis=0), nowhere))
     return positive_definite(curve.of(texts))
-
-
-def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
-    """(V - W) / (V + W) of two mean squares.
-
-    Examples:
-        >>> float(excess(3.0, 1.0))
-        0.5
-    """
-    v, w = np.maximum(concepts, 0.0), np.maximum(reference, 0.0)
-    with np.errstate(invalid="ignore"):
-        ratio: Float64Array = (v - w) / (v + w)
-    return ratio
-
-
-def typical_square(draws: Float64Array) -> float:
-    """The c about which the excess of mean squares averages 0: mean of (q - c) / (q + c) = 0.
-
-    Args:
-        draws: Mean squares q, of expectation 1, shape (draws,).
-
-    Returns:
-        c, below 1.
-
-    Examples:
-        >>> round(typical_square(np.array([0.25, 1.0])), 9)
-        0.5
-    """
-    c = brentq(lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max()))
-    return float(settled(c))
 
 
 def excess_headline(
@@ -229,7 +198,7 @@ def _prompt_population(
     beyond = n_draws - int(np.searchsorted(settled(ratios), settled(ratio), side="left"))
     p = (1 + beyond) / (n_draws + 1)
     upper = max(1, int((1 - level) * (n_draws + 1)))
-    lower = max(1, int((1 - level) / _HIGH_END * (n_draws + 1)))
+    lower = max(1, int((1 - level) / HIGH_END * (n_draws + 1)))
     least, most = float(ratios[lower - 1]), float(ratios[-upper])
     low = float(excess(ratio, most)) if ratio > 0 else -1.0
     high = float(excess(ratio, least)) if least > 0 else 1.0

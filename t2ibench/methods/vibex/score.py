@@ -34,7 +34,7 @@ from t2ibench.methods.core.reference import (
     place,
 )
 from t2ibench.methods.vibex.describe import tendency, verdicts
-from t2ibench.methods.vibex.excess import Squares, excess, excess_headline, related_concepts
+from t2ibench.methods.vibex.excess import Squares, excess_headline, related_concepts
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
@@ -44,6 +44,7 @@ from t2ibench.stats import (
     shuffled_labels,
     sign_flip_permutation,
 )
+from t2ibench.stats.excess import excess
 from t2ibench.stats.student import t_test
 
 
@@ -525,9 +526,10 @@ def needs(task: VibexTask, settings: Settings) -> Needs:
     texts = [anchor.text or anchor.prompt for anchor in task.anchors]
     texts += [concept.prompt for concept in concepts]
     texts += [concept.prompt for concept in task.concepts if concept.name in paired]
-    if any(concept.query == "forward" for concept in concepts):
+    forward = sum(concept.query == "forward" for concept in concepts)
+    if forward:
         texts += task.reference.texts
-    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)))
+    return Needs(tuple(prompts), tuple(dict.fromkeys(texts)), concepts=forward)
 
 
 def _asked(task: VibexTask, settings: Settings) -> list[TestConcept]:

@@ -1,0 +1,48 @@
+"""The excess of a mean square over another, and what sets of few squares have by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from t2ibench.arrays import Float64Array
+from t2ibench.stats.rounding import settled
+
+HIGH_END = 10  # the lower end takes the level's whole error, the upper end a tenth of it
+
+
+def excess(concepts: Float64Array | float, reference: Float64Array | float) -> Float64Array:
+    """(V - W) / (V + W) of two mean squares.
+
+    Args:
+        concepts: V; below 0 it counts as 0.
+        reference: W, likewise.
+
+    Returns:
+        From -1 to 1; nan where both are 0.
+
+    Examples:
+        >>> float(excess(3.0, 1.0))
+        0.5
+    """
+    v, w = np.maximum(concepts, 0.0), np.maximum(reference, 0.0)
+    with np.errstate(invalid="ignore"):
+        ratio: Float64Array = (v - w) / (v + w)
+    return ratio
+
+
+def typical_square(draws: Float64Array) -> float:
+    """The c about which the excess of mean squares averages 0: mean of (q - c) / (q + c) = 0.
+
+    Args:
+        draws: Mean squares q, of expectation 1, shape (draws,).
+
+    Returns:
+        c, below 1.
+
+    Examples:
+        >>> round(typical_square(np.array([0.25, 1.0])), 9)
+        0.5
+    """
+    c = brentq(lambda c: float(excess(draws, c).mean()), float(draws.min()), float(draws.max()))
+    return float(settled(c))
