@@ -34,7 +34,8 @@ _MORE = {
     *("image", "images", "mask_image", "control_image", "video", "source_prompt"),
     *("num_frames", "video_length", "frame_size", "lyrics", "block_length"),
 }
-_NO_IMAGE = re.compile("Audio|Video|Latte|LTX2|Prior|Edit|ControlNet|Inpaint|Img2Img")
+# No image of a prompt alone, or (onnx, seen only where its runtime is installed) no torch model.
+_NO_IMAGE = re.compile("Audio|Video|Latte|LTX2|Prior|Edit|ControlNet|Inpaint|Img2Img|Onnx")
 _IMAGE_OR_NONE = {
     *("BriaFibo2Pipeline", "DreamLiteMobilePipeline", "DreamLitePipeline", "Flux2KleinKVPipeline"),
     *("FluxKontextPipeline", "GlmImagePipeline", "OmniGenPipeline", "QwenImage21Pipeline"),
