@@ -20,6 +20,7 @@ def named(html: str) -> str:
     html = html.replace(
         'aria-hidden="true"  type="radio"', 'aria-hidden="true" tabindex="-1" type="radio"'
     )
+    html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     for part in set(_NAMELESS.findall(html)):
         title = re.search(
             rf'<label class="md-nav__title" for="{part}">\s*<span[^>]*></span>\s*(.*?)\s*</label>',

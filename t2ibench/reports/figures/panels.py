@@ -132,10 +132,15 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
     if len(set(known)) < 2:
         return f"No {figure.item} sets the columns of “{panel.title}” apart."
     parts = [
-        f"{plain(value)} times for “{shortened(column, _SAID)}”"
-        if place
-        else f"{plain(value)} times in each picture {column}"
+        f"{_times(value)} {f'for “{shortened(column, _SAID)}”' if place else 'in plain pictures'}"
         for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
         if value is not None
-    ][:_COLUMNS]
-    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
+    ]
+    named = "; ".join(parts[:_COLUMNS])
+    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {named}."
+
+
+def _times(value: float) -> str:
+    """How often a picture names something."""
+    words = {"0.00": "never", "1.00": "once a picture"}
+    return words.get(plain(value), f"{plain(value)} times a picture")
