@@ -193,7 +193,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
             "",
             *([fine, ""] if (fine := sentences.controls_said(run)[1]) else []),
             "```",
-            *(line for line, _ in overview.prompts(run, overview.PROMPTS)),
+            *(line for line, _ in overview.prompts(run)),
             *(line for line, _ in overview.bars(run)),
             "```",
             "",
