@@ -14,6 +14,7 @@ from t2ibench.reports.markdown import OF_ENCODERS, results_markdown, wording_rep
 from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
+from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import (
     Headline,
@@ -53,6 +54,9 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
     assert "| of_images" in first and "| of_words" not in first
     assert OF_ENCODERS in second
     assert "| of_words" in second and "| of_images" not in second
+    # Images that are missing are still images.
+    assert text_only(BOTH["of_words"]) and not text_only(task("t2iat", 0.5, 0))
+    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
 
 
 @pytest.mark.parametrize("width", [60, 120])
