@@ -109,18 +109,10 @@ def _parquet(pairs: Pairs, model: str, folder: Path) -> None:
     from datasets import Dataset, Features, Image, Value, disable_progress_bars
 
     disable_progress_bars()  # what is done is shown already
-    text = Value("string")
-    features = Features(
-        {
-            "image": Image(),
-            "prompt": text,
-            "index": Value("int64"),
-            "seed": Value("int64"),
-            "model": text,
-            "key": text,
-            "sha256": text,
-        }
-    )
+    kinds = {"index": "int64", "seed": "int64"}
+    names = ("prompt", "index", "seed", "model", "key", "sha256")
+    columns = {name: Value(kinds.get(name, "string")) for name in names}
+    features = Features({"image": Image(), **columns})
     (folder / "data").mkdir()
     parts: list[Path] = []
     rows: list[dict[str, Any]] = []
