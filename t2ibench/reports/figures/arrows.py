@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Arrows, Axis
-from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles
+from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
 from t2ibench.reports.view import TaskView
@@ -72,5 +72,5 @@ def draw_arrows(
             if high != highest:
                 canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
-        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, {key[0][1]}: {start:+.3g}")
-        canvas.dot(across(end), y, side, 4, f"{name}, {key[1][1]}: {end:+.3g}")
+        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, {key[0][1]}: {rounded(start)}")
+        canvas.dot(across(end), y, side, 4, f"{name}, {key[1][1]}: {rounded(end)}")

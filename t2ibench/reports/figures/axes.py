@@ -71,6 +71,11 @@ def tick(value: float) -> str:
     return f"{value:g}".replace("-", "−")
 
 
+def rounded(value: float) -> str:
+    """A number with its sign in three digits, for a pointer."""
+    return f"{value:+.3g}".replace("-", "−")
+
+
 def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
     """Two axes with their ticks and names."""
     canvas.line(across.begin, up.begin, across.begin, up.end)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from t2ibench.methods.core.presentation import Axis, Distribution
-from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles
+from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
 from t2ibench.reports.view import TaskView
@@ -65,7 +65,7 @@ def draw_groups(
             ends = [across(min(max(x, across.low), across.high))
                     for x in (whole.ci_low, whole.ci_high)]  # fmt: skip
             canvas.line(ends[0], middle, ends[1], middle, "line")
-        canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.3g}")
+        canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {rounded(mean)}")
 
 
 def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
