@@ -56,8 +56,8 @@ def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple
         about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
         points = f"{exhibit.name}-points" if exhibit.lines else ""
         written += write_figure(drawn, about, folder, exhibit.name, points)
-    if exhibit.make is not None and find_spec("fpdf"):
-        written += write_for_paper(exhibit.make, folder, exhibit.name)
+        if exhibit.make is not None and find_spec("fpdf"):
+            written += write_for_paper(exhibit.make, folder, exhibit.name)
     return tuple(sorted(written))
 
 
