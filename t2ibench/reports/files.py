@@ -18,7 +18,7 @@ from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
-from t2ibench.results.method_agreement import MeasuredPair, agreements, measures
+from t2ibench.results.method_agreement import agreements, measures
 from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
@@ -50,11 +50,6 @@ def _paired(folder: Path) -> dict[str, PairedTask]:
         return read_paired(folder)
     except T2IBenchError:
         return {}
-
-
-def _agreements(run: RunView, folder: Path) -> list[MeasuredPair]:
-    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
-    return agreements(measures(run.results, specs, _paired(folder)))
 
 
 def digest(results: Results) -> str:
@@ -119,7 +114,9 @@ def write_page(
             break
         strips = each_stimulus(task, read_samples(folder, task.id), thumbnails)
         parts[task.id]["each"] = strips or ""
-    paired, pairs = _paired(folder), _agreements(run, folder)
+    paired = _paired(folder)
+    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
+    pairs = agreements(measures(run.results, specs, paired))
     seen = [
         disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
     ]
