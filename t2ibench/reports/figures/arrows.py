@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from t2ibench.methods.core.presentation import Arrows, Axis
 from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
@@ -31,16 +31,12 @@ def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     found.sort(key=lambda one: (one[2], one[0]))
     most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
     shown = [one for one in found if one in most]
-    caption = caption_of(figure)
-    if len(shown) < len(found):
-        caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    canvas = Canvas(width, 0.0, described(figure))
+    more = f" The {_ROWS} of {len(found)} that lean most are drawn." if shown != found else ""
+    canvas = canvas_of(figure, width)
     draw_arrows(canvas, shown, figure.axis, _KEY)
-    rows: list[tuple[object, ...]] = [
-        tuple("" if cell is None else cell for cell in one) for one in found
-    ]
+    rows = [tuple("" if cell is None else cell for cell in one) for one in found]
     head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
-    return Figure(canvas, figure.title, caption, head, rows)
+    return finished(figure, canvas, head, rows, more)
 
 
 def draw_arrows(

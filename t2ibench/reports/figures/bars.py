@@ -8,7 +8,7 @@ from t2ibench.methods.core.presentation import Bars
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.figures.axes import Scale, draw_ticks
 from t2ibench.reports.figures.canvas import LETTER, Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 
 _BARS = 10
@@ -31,14 +31,12 @@ def draw(figure: Bars, task: TaskView, _: Samples, width: float = WIDTH) -> Figu
     if not found:
         return None
     found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     words = score_words(figure.row)
     draw_bars(canvas, [(name, bars, f"{words} {order:.2f}") for order, name, bars in found])
-    rows: list[tuple[object, ...]] = [
-        (name, label, value, order) for order, name, bars in found for label, value in bars
-    ]
+    rows = [(name, label, value, order) for order, name, bars in found for label, value in bars]
     head = ("row", figure.prefix.rstrip(":"), "value", figure.row)
-    return Figure(canvas, figure.title, caption_of(figure), head, rows)
+    return finished(figure, canvas, head, rows)
 
 
 def draw_bars(canvas: Canvas, groups: Sequence[Group]) -> None:

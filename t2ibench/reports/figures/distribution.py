@@ -10,7 +10,7 @@ import numpy as np
 from t2ibench.methods.core.presentation import Axis, Distribution
 from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
@@ -30,11 +30,11 @@ def draw(
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     means = {name: task.result.scores.get(figure.means.get(name, ""), Score()) for name in groups}
     draw_groups(canvas, groups, figure.axis, _KEY, means)
-    rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
-    return Figure(canvas, figure.title, caption_of(figure), (figure.group, figure.value), rows)
+    rows = [(n, v) for n, values in groups.items() for v in values]
+    return finished(figure, canvas, (figure.group, figure.value), rows)
 
 
 def draw_groups(

@@ -11,8 +11,8 @@ from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
     Samples,
-    caption_of,
-    described,
+    canvas_of,
+    finished,
     first_rows,
 )
 from t2ibench.reports.html.numbers import plain
@@ -35,7 +35,7 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     if not panels:
         return None
     shown = panels[: figure.most]
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     drawn = [
         value or 0.0
         for panel in shown
@@ -48,18 +48,18 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     for panel in shown:
         y = _panel(canvas, panel, most, y, left) + _BETWEEN
     canvas.height = canvas.key(y, _KEY)
-    rows: list[tuple[object, ...]] = [
+    rows = [
         (panel.title, item, column, "" if value is None else value)
         for panel in panels
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    return Figure(
+    return finished(
+        figure,
         canvas,
-        figure.title,
-        f"{caption_of(figure)} {figure.absent}",
         ("of", figure.item, "column", "value"),
         rows,
+        f" {figure.absent}",
         _says(figure, panels),
         tuple(
             first_rows(
