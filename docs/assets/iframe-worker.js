@@ -1,5 +1,5 @@
 /* iframe-worker 1.0.4, shim/index.js (npm), unchanged below this comment; sha256 of the original
-   e8e412dbcfea9b7e31b5ffa288d7b6035915e714c542f4176a0cdbe262fc9609. MkDocs Material searches with it where a page is a file.
+   e8e412dbcfea9b7e31b5ffa288d7b6035915e714c542f4176a0cdbe262fc9609. The theme searches with it where a page is a file.
 
 Copyright (c) 2020-2022 Martin Donath <martin.donath@squidfunk.com>
 

@@ -23,7 +23,7 @@ from t2ibench.models.locations import is_hub_id
 from t2ibench.reports.files import digest
 from t2ibench.reports.hub_metadata import subject
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import displayed, state_of
+from t2ibench.results.frames import task_rows
 from t2ibench.results.gates import magnitude
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run
@@ -162,22 +162,11 @@ def _result(
         None if number is None else min(max(number, least), 1.0)
         for number in magnitude(task.headline)
     )
-    head, shown = task.headline, displayed(task.headline)
-    details = {
-        "headline": shown.value,
-        "scale": shown.label,
-        "ci_low": shown.low,
-        "ci_high": shown.high,
-        "p": head.p,
-        "p_holm": head.p_holm,
-        "fair_low": shown.fair_low,
-        "fair_high": shown.fair_high,
-        "square": head.square,
-        "shows": state_of(task),
-        "direction": head.direction,
-        "excluded": task.excluded,
-        "warnings": task.warnings,
-    }  # the lean itself, and what a reader of it must know
+    # The lean itself, and what a reader of it must know.
+    columns, (row,) = task_rows(results.model_copy(update={"tasks": {name: task}}))
+    details = dict(zip(columns, row, strict=True))
+    details = {"headline": details.pop("value"), "shows": details.pop("state"), **details}
+    details |= {"excluded": task.excluded, "warnings": task.warnings}
     uncertainty: Json = {"num_samples": task.n_images or task.n_prompts}
     if low is not None and high is not None:
         uncertainty["confidence_interval"] = {

@@ -47,9 +47,7 @@ def export(
     writers = {
         "imagefolder": _imagefolder, "datasets": _parquet, "webdataset": _tars, "geneval": _geneval
     }  # fmt: skip
-    with disk_errors(target):
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
+    check_new(target)
     count, damaged = Counter[str](), list[str]()
     made = target.with_name(f".{target.name[:60]}.part")
     with disk_errors(target):
@@ -68,6 +66,13 @@ def export(
         finally:
             shutil.rmtree(made, ignore_errors=True)
     return count["images"], damaged
+
+
+def check_new(target: Path) -> None:
+    """Check that a folder is not there, or empty."""
+    with disk_errors(target):
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
 
 
 def _pairs(images: ImageStore, count: Counter[str], damaged: list[str], advance: Advance) -> Pairs:
@@ -109,18 +114,10 @@ def _parquet(pairs: Pairs, model: str, folder: Path) -> None:
     from datasets import Dataset, Features, Image, Value, disable_progress_bars
 
     disable_progress_bars()  # what is done is shown already
-    text = Value("string")
-    features = Features(
-        {
-            "image": Image(),
-            "prompt": text,
-            "index": Value("int64"),
-            "seed": Value("int64"),
-            "model": text,
-            "key": text,
-            "sha256": text,
-        }
-    )
+    kinds = {"index": "int64", "seed": "int64"}
+    names = ("prompt", "index", "seed", "model", "key", "sha256")
+    columns = {name: Value(kinds.get(name, "string")) for name in names}
+    features = Features({"image": Image(), **columns})
     (folder / "data").mkdir()
     parts: list[Path] = []
     rows: list[dict[str, Any]] = []

@@ -18,7 +18,7 @@ from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
-from t2ibench.results.method_agreement import MeasuredPair, agreements, measures
+from t2ibench.results.method_agreement import agreements, measures
 from t2ibench.results.paired import PairedTask, read_paired
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
@@ -50,11 +50,6 @@ def _paired(folder: Path) -> dict[str, PairedTask]:
         return read_paired(folder)
     except T2IBenchError:
         return {}
-
-
-def _agreements(run: RunView, folder: Path) -> list[MeasuredPair]:
-    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
-    return agreements(measures(run.results, specs, _paired(folder)))
 
 
 def digest(results: Results) -> str:
@@ -95,21 +90,34 @@ def write_page(
     )
     from t2ibench.reports.html.page import fragment, report_html
 
-    images, each, figures, pictures = {}, {}, {}, {}
+    whole = forest(run)
+    drawn = [("forest", run.name, whole)] if whole is not None else []
+    parts: dict[str, dict[str, object]] = {}
     thumbnails = Thumbnails(folder, (target or folder / PAGE).parent)
     for task in run.tasks:
         samples = read_samples(folder, task.id)
-        figures[task.id] = [draw(spec, task, samples) for spec in task.shown.figures]
-        pictures[task.id] = of_prompts(task, samples, thumbnails)
-        images[task.id] = None if pictures[task.id] else evidence(task, samples, thumbnails)
+        figures = []
+        for number, spec in enumerate(task.shown.figures, start=1):
+            if (figure := draw(spec, task, samples)) is not None:
+                figures.append(fragment("figure.html", drawn=figure))
+                drawn.append((f"{task.id}-{number}", f"{run.name}, {task.name}", figure))
+        pictures = of_prompts(task, samples, thumbnails)
+        parts[task.id] = {
+            "figures": figures,
+            "pictures": pictures,
+            "evidence": None if pictures else evidence(task, samples, thumbnails),
+        }
     leading = named(run)  # once every test has the images it must show
     grouped = [task for group in run.groups for task in group.tasks]  # controls last
     for task in [*leading, *(task for task in grouped if task not in leading)]:
         if thumbnails.full or (task not in leading and thumbnails.size > _LIGHT):
             break
-        each[task.id] = each_stimulus(task, read_samples(folder, task.id), thumbnails)
-    paired, pairs = _paired(folder), _agreements(run, folder)
-    strips = [
+        strips = each_stimulus(task, read_samples(folder, task.id), thumbnails)
+        parts[task.id]["each"] = strips or ""
+    paired = _paired(folder)
+    specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
+    pairs = agreements(measures(run.results, specs, paired))
+    seen = [
         disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
     ]
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
@@ -118,7 +126,7 @@ def write_page(
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
-        ("agreement", "Agreement", sections.agreement_section(run, pairs, strips)),
+        ("agreement", "Agreement", sections.agreement_section(run, pairs, seen)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
@@ -126,10 +134,7 @@ def write_page(
     ]
     page = report_html(
         run,
-        figures=figures,
-        evidence=images,
-        each=each,
-        pictures=pictures,
+        parts=parts,
         sections=[(name, title, html) for name, title, html in found if html],
         baseline=other,
         origin=_origin(run.results, folder),
@@ -137,13 +142,8 @@ def write_page(
     write_text(target or folder / PAGE, page)
     if target is None:
         write_text(folder / TEXT, results_markdown(run.results, run, pairs))
-        drawn = [("forest", run.name, forest(run))]
-        for task in run.tasks:
-            for number, figure in enumerate(figures[task.id], start=1):
-                drawn.append((f"{task.id}-{number}", f"{run.name}, {task.name}", figure))
         for name, about, figure in drawn:
-            if figure is not None:
-                write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
+            write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
     return target or folder / PAGE
 
 

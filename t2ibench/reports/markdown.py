@@ -1,17 +1,20 @@
-"""The writer `md`: results.md, and tables in GitHub's Markdown."""
+"""The writers `md` and `latex`: results.md, and tables in GitHub's Markdown and for papers."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from tabulate import tabulate
+from pydantic import TypeAdapter, ValidationError
+from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
+from t2ibench.methods.core.wording_report import WordingReport
 from t2ibench.reports import overview, sentences
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -21,6 +24,7 @@ from t2ibench.reports.cells import (
     level_name,
     level_of,
     main_score,
+    number,
     score_words,
     signed,
     task_cells,
@@ -28,9 +32,8 @@ from t2ibench.reports.cells import (
 )
 from t2ibench.reports.method_agreement import TITLE, agreement_table
 from t2ibench.reports.view import RunView, TaskView, run_view
-from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import cut, in_two, shown_rows
+from t2ibench.results.display import cut, in_two, root, shown_rows
 from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.schema import Results, Score, TaskResult
@@ -83,6 +86,18 @@ PARTIAL = (
     "Some prompts have no image, and the tasks were scored on the others; not a result to report."
 )
 _NAMED = 5
+_REPORTS = TypeAdapter(list[WordingReport])
+
+
+class WordingRow(NamedTuple):
+    """The headline in one wording or language; why there is no value or interval, else nothing."""
+
+    name: str
+    language: str
+    wordings: int
+    value: str
+    interval: str
+    reason: str
 
 
 def missing_line(task: TaskResult) -> str:
@@ -193,7 +208,7 @@ def _opening(results: Results, run: RunView) -> list[str]:
             "",
             *([fine, ""] if (fine := sentences.controls_said(run)[1]) else []),
             "```",
-            *(line for line, _ in overview.prompts(run, overview.PROMPTS)),
+            *(line for line, _ in overview.prompts(run)),
             *(line for line, _ in overview.bars(run)),
             "```",
             "",
@@ -291,6 +306,27 @@ def _rows_table(task: TaskResult) -> str | None:
     return github(heads, rows)
 
 
+def wording_reports(task: TaskResult) -> list[WordingReport]:
+    """What a result says of its wordings."""
+    try:
+        return _REPORTS.validate_python(task.details.get("wording", []))
+    except ValidationError:
+        return []
+
+
+def wording_rows(report: WordingReport) -> Iterator[WordingRow]:
+    """The headline in each language and wording, with these wordings fixed."""
+    square = report.scale == "mean_square"
+    for part in (*report.by_language, *report.by_wording):
+        low, value, high = (
+            root(end) if square else end for end in (part.ci_low, part.value, part.ci_high)
+        )
+        shown = number(value) if square else signed(value)
+        why = part.reason or "" if value is None or low is None else ""
+        language = part.language or "–"
+        yield WordingRow(part.name, language, part.wordings, shown, ends(low, high), why)
+
+
 def _wordings(results: Results) -> list[str]:
     """What the wordings of each task do to its score."""
     heads = ("Wording", "Language", "Headline")
@@ -377,4 +413,22 @@ class MarkdownWriter(MarkdownTables):
         return results_markdown(results)
 
 
+class LatexWriter:
+    """LaTeX tables (see reports.writers.Writer)."""
+
+    description = "LaTeX tables with booktabs"
+    suffix = "tex"
+
+    def table(self, table: Table) -> str:
+        """A table and, in small print below it, its notes; tabulate escapes what is inside."""
+        body = tabulate(table.rows, table.headers, tablefmt="latex_booktabs", disable_numparse=True)
+        notes = ["".join(LATEX_ESCAPE_RULES.get(sign, sign) for sign in one) for one in table.notes]
+        return "\n".join([body, *(f"\\par{{\\footnotesize {note}}}" for note in notes)]) + "\n"
+
+    def results(self, results: Results) -> str:
+        """The table of a run."""
+        return "\n".join(map(self.table, tables(results)))
+
+
 WRITER = MarkdownWriter()
+LATEX = LatexWriter()

@@ -15,24 +15,68 @@ from t2ibench.methods.core.answer_counts import (
 )
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.reports.cells import signed
-from t2ibench.reports.interval_bar import UNICODE, WIDTH, Signs, interval_bar, scale
 from t2ibench.reports.sentences import too_wide, why_unsure
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.results.display import UNSURE, WORDS, State
+from t2ibench.results.display import UNSURE, WORDS, IntervalMark, State
 
 Line = tuple[str, State | None]  # a line, and what its test shows
+_SIGNS: dict[State, str] = {
+    "clear": "●", "not_clear": "○", "none_above": "□", "cannot_tell": "◌", "no_score": "◌"
+}  # fmt: skip
+_SHADES = "█▒▓░▚▞"
+# For a terminal that cannot show the others.
+ASCII = str.maketrans("░│─╌●○□◌‹›█▒▓▚▞·…’−", ":|-~@on?<>#-=*+..'-")
+_BAR, _NARROW = 21, 15  # columns of an axis
 _NAME = 34
-_NARROW = 15
 _FEW_ROWS = 3
-PROMPTS = 9  # lines of who is shown as what
+_COUNTED = 9  # lines of who is shown as what
 
 
-def counts(run: RunView, signs: Signs = UNICODE) -> str:
+def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
+    """A mark on an axis from -1 to 1: a fair model's band, zero, the interval and the value.
+
+    Examples:
+        >>> interval_bar(IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.2, 0.2), 17)
+        '      ░░│░──●──  '
+    """
+    cells = [" "] * width
+    _fill(cells, mark.fair_low, mark.fair_high, "░")
+    cells[width // 2] = "│"
+    _fill(cells, mark.low, mark.high, "╌" if mark.state in UNSURE else "─")
+    ends = [x for x in (mark.low, mark.value, mark.high) if x is not None]
+    below, above = (mark.cut and end in ends for end in (-1.0, 1.0))
+    if mark.value is not None:
+        place = min(max(_place(mark.value, width), below), width - 1 - above)
+        cells[place] = _SIGNS[mark.state]
+    if below:
+        cells[0] = "‹"
+    if above:
+        cells[-1] = "›"
+    return "".join(cells)
+
+
+def _scale(width: int) -> str:
+    """The ends and the middle of the axis."""
+    half = width // 2
+    return "-1" + "0".rjust(half - 1) + "+1".rjust(width - half - 1)
+
+
+def _place(value: float, width: int) -> int:
+    return round((min(max(value, -1.0), 1.0) + 1) / 2 * (width - 1))
+
+
+def _fill(cells: list[str], low: float | None, high: float | None, sign: str) -> None:
+    if low is not None and high is not None:
+        for place in range(_place(low, len(cells)), _place(high, len(cells)) + 1):
+            cells[place] = sign
+
+
+def counts(run: RunView) -> str:
     """How many tests are in each state that any is in, with the mark of each."""
     found = run.counts()
     shown = {**found, "cannot_tell": found["cannot_tell"] + found["no_score"]}
     return "   ".join(
-        f"{getattr(signs, state)} {shown[state]} {WORDS[state]}"
+        f"{_SIGNS[state]} {shown[state]} {WORDS[state]}"
         for state in found
         if state != "no_score" and shown[state]
     )
@@ -41,34 +85,33 @@ def counts(run: RunView, signs: Signs = UNICODE) -> str:
 def bars(
     run: RunView,
     width: int = 80,
-    signs: Signs = UNICODE,
     groups: Iterable[tuple[str, Sequence[TaskView]]] | None = None,
 ) -> list[Line]:
     """Tests as bars, under the name of their family."""
-    size = WIDTH - 4 if width >= 80 else _NARROW
-    lines: list[Line] = [(f"{'':{_NAME}} {scale(size)}", None)]
+    size = _BAR if width >= 80 else _NARROW
+    lines: list[Line] = [(f"{'':{_NAME}} {_scale(size)}", None)]
     if groups is None:
         groups = [(family.title, family.tasks) for family in run.groups]
     for title, tasks in groups:
         lines.append((title, None))
-        lines += [_bar(task, width, size, signs) for task in tasks]
+        lines += [_bar(task, width, size) for task in tasks]
     return lines
 
 
-def prompts(run: RunView, most: int, width: int = 80, signs: Signs = UNICODE) -> list[Line]:
+def prompts(run: RunView, width: int = 80) -> list[Line]:
     """Who is shown as what: a row a prompt of judged tasks, as many as there is room for."""
     lines: list[Line] = []
     for task in run.tasks:
         for one in task.prompts:
             rows = sorted_rows(one)
-            room = most - len(lines) - 2
+            room = _COUNTED - len(lines) - 2
             if room < min(len(rows), _FEW_ROWS):
                 return lines
-            shades, about = _shades(one, signs), one.counted.attribute
+            shades, about = _shades(one), one.counted.attribute
             key = ", ".join(f"{sign} {people(name, about)}" for name, sign in shades.items())
-            lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width, signs), None))
+            lines.append((_cut(f"{task.id}: {one.counted.attribute} ({key})", width), None))
             ends = len(rows) if len(rows) <= room else (room - 1) // 2  # of each side
-            drawn = [_prompt(row, shades, width, signs) for row in rows]
+            drawn = [_prompt(row, shades, width) for row in rows]
             lines += drawn[:ends]
             if ends < len(rows):
                 lines.append((f" {len(rows) - 2 * ends} between them, in results.md", None))
@@ -76,60 +119,45 @@ def prompts(run: RunView, most: int, width: int = 80, signs: Signs = UNICODE) ->
     return lines
 
 
-def _shades(one: ShownAttribute, signs: Signs) -> dict[str, str]:
+def _shades(one: ShownAttribute) -> dict[str, str]:
     """The sign of each class."""
-    shades = "█▒▓░▚▞" if signs == UNICODE else "#-=+*o"
-    return {name: shades[k % len(shades)] for name, k in class_colours(one.counted.classes).items()}
+    colours = class_colours(one.counted.classes)
+    return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 
 
-def _prompt(row: ShownRow, shades: Mapping[str, str], width: int, signs: Signs) -> Line:
-    size = WIDTH - 4 if width >= 80 else _NARROW
-    name = _cut(row.short, _NAME - 1, signs)
+def _prompt(row: ShownRow, shades: Mapping[str, str], width: int) -> Line:
+    size = _BAR if width >= 80 else _NARROW
     counts = [row.counted.counts.get(name, 0) for name in shades]
     ends = [round(size * sum(counts[: k + 1]) / max(row.images, 1)) for k in range(len(counts))]
     drawn = "".join(
         shade * (end - start)
         for shade, start, end in zip(shades.values(), [0, *ends], ends, strict=False)
     )
-    text = f" {name:{_NAME - 1}} {drawn:·<{size}} {counts_text(row)}"
-    state: State = "clear" if row.clear else "not_clear"
-    if signs != UNICODE:
-        text = text.replace("·", ".")
-    return _cut(f"{text}{', clear' if row.clear else ''}", width, signs), state
+    text = f" {_cut(row.short, _NAME - 1):{_NAME - 1}} {drawn:·<{size}} {counts_text(row)}"
+    if row.clear:
+        return _cut(f"{text}, clear", width), "clear"
+    return _cut(text, width), "not_clear"
 
 
-def _cut(text: str, width: int, signs: Signs) -> str:
-    end = "…" if signs == UNICODE else "."
-    return text if len(text) <= width else f"{text[: width - 1]}{end}"
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _bar(task: TaskView, width: int, size: int, signs: Signs) -> Line:
-    name = _cut(task.id, _NAME - 1, signs)
-    parts = [f" {name:{_NAME - 1}}", interval_bar(task.mark, size, signs), f"{_value(task):>5}"]
-    if width >= 80:
-        parts.append(_interval(task))
-    return _cut(" ".join(parts), width, signs).rstrip(), task.mark.state
+def _bar(task: TaskView, width: int, size: int) -> Line:
+    mark, value = task.mark, "-"
+    if mark.value is not None:
+        value = signed(mark.value, 2) if not mark.sized else f"{mark.value:.2f}"
+    parts = [f" {_cut(task.id, _NAME - 1):{_NAME - 1}}", interval_bar(mark, size), f"{value:>5}"]
+    if width >= 80 and mark.low is not None and mark.high is not None and mark.state != "no_score":
+        parts.append(f"{mark.low:+.2f} to {mark.high:+.2f}")
+    return _cut(" ".join(parts), width).rstrip(), mark.state
 
 
-def _value(task: TaskView) -> str:
-    value = task.mark.value
-    if value is None:
-        return "-"
-    return signed(value, 2) if task.scale in {"lean", "excess"} else f"{value:.2f}"
-
-
-def _interval(task: TaskView) -> str:
-    low, high = task.mark.low, task.mark.high
-    if low is None or high is None or task.mark.state == "no_score":
-        return ""
-    return f"{low:+.2f} to {high:+.2f}"
-
-
-def untold(run: RunView, width: int = 80, signs: Signs = UNICODE) -> list[str]:
+def untold(run: RunView, width: int = 80) -> list[str]:
     """Every test that cannot tell, and why."""
     tasks = [task for task in run.tasks if task.mark.state in UNSURE]
     longest = min(_NAME - 1, max((len(task.id) for task in tasks), default=0))
     return [
-        _cut(f" {_cut(task.id, longest, signs):{longest}}  {why_unsure(task)}", width, signs)
+        _cut(f" {_cut(task.id, longest):{longest}}  {why_unsure(task)}", width)
         for task in sorted(tasks, key=too_wide)
     ]

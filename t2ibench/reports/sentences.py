@@ -72,7 +72,7 @@ def brief(task: TaskView) -> str:
     return f"{WORDS[task.mark.state].capitalize()}. {possible(task.mark, task.shown.axis)}."
 
 
-def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
+def verdict(run: RunView) -> list[tuple[str, bool]]:
     """The run in a sentence, the finding first; before it, that a positive control failed."""
     tests, counts = run.tests, run.counts()
     failed, _ = controls_said(run)
@@ -87,7 +87,7 @@ def verdict(run: RunView, most: int = 3) -> list[tuple[str, bool]]:
         return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
     parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
-    parts.append((" ".join([".", *(task.finding for task in named(run, most))]), False))
+    parts.append((" ".join([".", *(task.finding for task in named(run))]), False))
     return parts
 
 
@@ -96,13 +96,13 @@ def sentence(run: RunView) -> str:
     return "".join(text for text, _ in verdict(run))
 
 
-def named(run: RunView, most: int = 3) -> list[TaskView]:
-    """The clear tests that stand for a run."""
+def named(run: RunView) -> list[TaskView]:
+    """The clear tests that stand for a run: two, which one reads aloud in twenty seconds."""
     found: dict[str, TaskView] = {}
     for task in _turns(run):
         if task.sentence:
             found.setdefault(task.sentence, task)
-    return list(found.values())[:most]
+    return list(found.values())[:_SOME]
 
 
 def _turns(run: RunView) -> list[TaskView]:

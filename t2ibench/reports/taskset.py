@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
+from t2ibench.reports.exports import check_new
 from t2ibench.settings import Settings
 from t2ibench.store.file_errors import disk_errors
 from t2ibench.store.files import write_bytes
@@ -193,9 +193,8 @@ def _named(model: BaseModel, at: str = "") -> Iterator[tuple[str, str, list[tupl
 
 def write_taskset(tasks: Sequence[LoadedTask], target: Path) -> dict[str, int]:
     """Write tasks as a data set."""
+    check_new(target)
     with disk_errors(target):
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise T2IBenchError(f"{shown(target, 400)} is there already.", "Name a new folder.")
         target.mkdir(parents=True, exist_ok=True)
     rows = {
         name: [row for task in tasks for row in table.rows(task)] for name, table in _TABLES.items()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from t2ibench.errors import visible
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports import overview, sentences
-from t2ibench.reports.interval_bar import UNICODE, Signs, signs_for
 from t2ibench.reports.markdown import results_markdown
 from t2ibench.reports.sentences import controls_said
 from t2ibench.reports.view import RunView, TaskView, run_view, sorted_tasks
@@ -26,62 +25,66 @@ if TYPE_CHECKING:
 LINES = 50
 _UNTOLD = 4  # tests that cannot tell, of more than fit
 _STYLES: dict[State, str] = {"clear": "bold magenta", "cannot_tell": "dim", "no_score": "dim"}
+_EMPTY: overview.Line = ("", None)
 _OF_WORDS = "Words alone: they describe the text encoder, not the model"
 
 
-def screen(
-    run: RunView, width: int, signs: Signs = UNICODE, folder: Path | None = None
-) -> list[Text]:
+def screen(run: RunView, width: int, folder: Path | None = None) -> list[Text]:
     """The verdict, bars of the tests that tell something, why the others do not, what is next."""
     from rich.text import Text
 
-    top: list[overview.Line] = []
-    if run.families or not run.texts:
-        top = [(line, "clear") for line in wrap(visible(sentences.sentence(run)), width)]
-    for marked, text in (
-        (run.results.limited, "Made with --limit; not a result to report."),
-        (run.results.partial, "Some prompts have no image; not a result to report."),
-    ):
-        top += [(text, None)] if marked else []
-    untold = overview.untold(run, width, signs)
-    below: list[overview.Line] = []
-    if untold:
-        rest = len(untold) - _UNTOLD
-        below = [("", None), ("Cannot tell, and why:", None)]
-        below += [(line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]]
-        below += [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
-    if run.texts and run.families:
-        clear = sum(task.mark.state == "clear" for task in run.texts)
-        text = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
-        below += [("", None), *((line, None) for line in wrap(text, width))]
-    told_apart = sentences.earlier(run)
-    if told_apart:
-        below += [("", None), *((line, None) for line in wrap(" ".join(told_apart), width))]
-    below += [("", None), *((line, None) for line in _next(run, folder, width))] if folder else []
-    told: list[tuple[str, Sequence[TaskView]]] = []
-    if run.texts and not run.families:
-        told = [(_OF_WORDS, run.texts)]
-    else:
-        for title, of in (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls)):
-            tasks = [task for task in of if task.mark.state not in UNSURE]
-            told += [(title, tasks)] if tasks else []
+    words_only = bool(run.texts and not run.families)
+    top = [] if words_only else _wrapped(sentences.sentence(run), width, "clear")
+    if run.results.limited:
+        top.append(("Made with --limit; not a result to report.", None))
+    if run.results.partial:
+        top.append(("Some prompts have no image; not a result to report.", None))
     if run.families:
-        fine = controls_said(run)[1]
-        told_counts = wrap(overview.counts(run, signs), width)
-        top += [("", None), *((line, None) for line in told_counts)]
-        top += [(line, None) for line in wrap(fine, width)]
-        counted = overview.prompts(run, overview.PROMPTS, width, signs)
-        top += [("", None), *counted] if counted else []
-        told_judges = [line for text in sentences.judged(run) for line in wrap(text, width)]
-        top += [("", None), *((visible(line), None) for line in told_judges)] if told_judges else []
-    room = LINES - len(top) - len(below) - 2
-    groups, rest = _fitted(told, room)
-    lines = [*top, ("", None), *overview.bars(run, width, signs, groups)] if told else top
+        judged = [line for text in sentences.judged(run) for line in _wrapped(text, width)]
+        told = _wrapped(overview.counts(run), width) + _wrapped(controls_said(run)[1], width)
+        for lines in (told, overview.prompts(run, width), judged):
+            top += [_EMPTY, *lines] if lines else []
+    below = _below(run, width, folder)
+    groups, rest = _fitted(_groups(run), LINES - len(top) - len(below) - 2)
+    lines = [*top, _EMPTY, *overview.bars(run, width, groups)] if groups or rest else top
     lines += [(f" and {rest} more in results.md", None)] if rest else []
     return [
         Text(visible(line), _STYLES.get(state, "") if state else "", no_wrap=True)
         for line, state in [*lines, *below]
     ]
+
+
+def _wrapped(text: str, width: int, state: State | None = None) -> list[overview.Line]:
+    return [(line, state) for line in wrap(visible(text), width)]
+
+
+def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]:
+    """What stands below the bars."""
+    lines: list[overview.Line] = []
+    untold = overview.untold(run, width)
+    if untold:
+        rest = len(untold) - _UNTOLD
+        lines = [_EMPTY, ("Cannot tell, and why:", None)]
+        lines += [(line, "cannot_tell") for line in untold[: _UNTOLD if rest > 1 else None]]
+        lines += [(f" and {rest} more in results.md", "cannot_tell")] if rest > 1 else []
+    if run.texts and run.families:
+        clear = sum(task.mark.state == "clear" for task in run.texts)
+        told = f"{_OF_WORDS}; {clear} of {len(run.texts)} lean clearly (results.md)."
+        lines += [_EMPTY, *_wrapped(told, width)]
+    if told_apart := sentences.earlier(run):
+        lines += [_EMPTY, *_wrapped(" ".join(told_apart), width)]
+    if folder is not None:
+        lines += [_EMPTY, *((line, None) for line in _next(run, folder, width))]
+    return lines
+
+
+def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
+    """The tests that have a bar."""
+    if run.texts and not run.families:
+        return [(_OF_WORDS, run.texts)]
+    every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
+    told = [(title, [one for one in of if one.mark.state not in UNSURE]) for title, of in every]
+    return [(title, tasks) for title, tasks in told if tasks]
 
 
 def _fitted(
@@ -123,9 +126,23 @@ def print_results(
     run = run_view(results, specs)
     # Captured, because rich ends the process where a reader has enough.
     with console.capture() as captured:
-        for line in screen(run, max(width, 60), signs_for(console.encoding), folder):
+        for line in screen(run, max(width, 60), folder):
             console.print(line, crop=False, overflow="ignore")
+    text = captured.get()
     with contextlib.suppress(BrokenPipeError):
-        print(captured.get(), end="", flush=True)
+        print(
+            text if _shows_signs(console.encoding) else text.translate(overview.ASCII),
+            end="",
+            flush=True,
+        )
         if verbose:
             print(f"\n{results_markdown(results, run)}")
+
+
+def _shows_signs(encoding: str | None) -> bool:
+    """Whether a stream can show the characters of a bar."""
+    try:
+        "░╌●".encode(encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

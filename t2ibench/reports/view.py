@@ -116,9 +116,11 @@ class TaskView:
 
     @property
     def finding(self) -> str:
-        """Its sentence, and of a long one the first part."""
-        first, stop, _ = self.sentence.partition(". ")
-        return f"{first}." if stop and len(self.sentence) > _LONG else self.sentence
+        """Its sentence; of a long one the first part, without what is not clear."""
+        if len(self.sentence) <= _LONG:
+            return self.sentence
+        first = self.sentence.partition(". ")[0].partition("; not clear: ")[0]
+        return f"{first.removesuffix('.')}."
 
     @property
     def control(self) -> bool:

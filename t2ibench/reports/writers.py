@@ -54,7 +54,7 @@ WRITERS: Registry[Writer] = Registry(
     "writer",
     {
         "md": "t2ibench.reports.markdown:WRITER",
-        "latex": "t2ibench.reports.latex:WRITER",
+        "latex": "t2ibench.reports.markdown:LATEX",
         "csv": "t2ibench.reports.csv:WRITER",
         "card": "t2ibench.reports.card:CARD",
         "audit": "t2ibench.reports.card:AUDIT",

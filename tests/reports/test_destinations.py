@@ -197,7 +197,7 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
     assert status == 0 and (tmp_path / "toyland" / "results.json").is_file()
     last = errors.splitlines()[-1]
     assert last.startswith("warning: mlflow: sending the results failed with")
-    assert f"t2ibench push {tmp_path / 'toyland'} --to mlflow --log-args uri={uri}" in last
+    assert f"t2ibench export {tmp_path / 'toyland'} --to mlflow --log-args uri={uri}" in last
     assert "--log-to" not in (tmp_path / "toyland" / "results.json").read_text()
     status, _, errors = cli(
         "export", tmp_path / "toyland", "--to", "mlflow", "--log-args", f"uri={uri}"

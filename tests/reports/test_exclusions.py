@@ -75,6 +75,9 @@ def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusio
     assert all(one.count == 0 and one.mark.high is not None for one in others)
     assert lost["occupations_tibet"].differs
     assert all(one.differs for one in lost.values())
+    worst = lost["t2iat_flowers_insects"].prompts[0]
+    assert "aster" in worst.name and worst.count == worst.total
+    assert worst.reason == "the safety checker"
     shares = [one.groups[0].mark.value or 0.0 for one in lost.values()]
     assert shares == sorted(shares, reverse=True)
 
@@ -90,12 +93,6 @@ def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExcl
         for reason, count in left.items():
             assert sum(group.by_reason[reason] for group in one.groups) == count
         assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
-
-
-def test_a_prompt_that_lost_every_image_says_why(lost: dict[str, TaskExclusions]) -> None:
-    worst = lost["t2iat_flowers_insects"].prompts[0]
-    assert "aster" in worst.name and worst.count == worst.total
-    assert worst.reason == "the safety checker"
 
 
 def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:

@@ -61,12 +61,19 @@ def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None =
     return found
 
 
+def discs(canvas: Canvas) -> list[Disc]:
+    """The discs of rows; those of the key say nothing."""
+    return [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.tip]
+
+
+def lines(canvas: Canvas, name: str) -> list[Line]:
+    return [mark for mark in canvas.marks if isinstance(mark, Line) and mark.name == name]
+
+
 def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
     canvas = drawn(Arrows("t", "words", "lean", AXIS, "c")).canvas
-    heads = {
-        mark.tip.split(",")[0]: mark for mark in canvas.marks if isinstance(mark, Disc) and mark.tip
-    }
-    middle = [mark.points[0][0] for mark in canvas.marks if getattr(mark, "name", "") == "zero"]
+    heads = {mark.tip.split(",")[0]: mark for mark in discs(canvas)}
+    middle = [mark.points[0][0] for mark in lines(canvas, "zero")]
     assert heads["clerk"].x == middle[0]
     assert heads["nurse"].x < middle[0] < heads["chef"].x < heads["guard"].x
     ratio = (middle[0] - heads["nurse"].x) / (heads["guard"].x - middle[0])
@@ -76,8 +83,8 @@ def test_an_arrow_goes_from_the_words_to_the_images_on_one_axis() -> None:
 def test_a_point_lies_where_its_numbers_say() -> None:
     share = Quantity("share", "lean", share="high")
     canvas = drawn(Scatter("t", share, share, "c", diagonal=True)).canvas
-    points = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.tip]
-    *_, line = [mark for mark in canvas.marks if getattr(mark, "name", "") == "eq"]
+    points = discs(canvas)
+    *_, line = lines(canvas, "eq")
     (x1, y1), (x2, y2) = line.points
     for point in points:  # equal numbers lie on the line
         assert (point.x - x1) / (x2 - x1) == pytest.approx((point.y - y1) / (y2 - y1))
@@ -162,15 +169,6 @@ def test_the_font_of_files_has_what_figures_say(sign: str) -> None:
     assert len({image(text) for text in (sign, "", "\U000e1000")}) == 3
 
 
-def test_a_file_has_its_title_above_the_figure() -> None:
-    figure = drawn(Arrows("t", "words", "lean", AXIS, "c"))
-    alone = figure.canvas.framed(14, "A title, <b>")
-    assert "A title, <b>" in {node.text for node in ET.fromstring(alone.svg(alone=True))}
-    assert alone.width > figure.canvas.width and len(alone.marks) == len(figure.canvas.marks) + 1
-    texts = [mark for mark in alone.marks if isinstance(mark, Text)]
-    assert texts[0].y < min(mark.y for mark in texts[1:])
-
-
 def test_a_figure_for_a_paper_is_as_wide_as_a_column_and_a_page(tmp_path: Path) -> None:
     long = "a name that is much longer than what a narrow column has room for in one line"
     task = scored({long: {"lean": 0.5, "words": 0.1}, "nurse": {"lean": -0.5, "words": 0.0}})
@@ -205,15 +203,12 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
     run = run_view(hand.results(**{name: hand.record(found) for name, found in tasks.items()}))
     drawn_ = forest(run)
     assert drawn_ is not None and len(drawn_.rows) == 2
-    zero = next(
-        one.points[0][0] for one in drawn_.canvas.marks if getattr(one, "name", "") == "zero"
-    )
+    zero = lines(drawn_.canvas, "zero")[0].points[0][0]
     ticks = {
         m.text: m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.anchor == "middle"
     }
-    discs = [mark for mark in drawn_.canvas.marks if isinstance(mark, Disc) and mark.tip]
     shown = [task.mark.value for task in run.tasks]
-    for disc, value in zip(discs, shown, strict=True):
+    for disc, value in zip(discs(drawn_.canvas), shown, strict=True):
         assert value is not None
         assert (disc.x - zero) / (ticks["+1"] - zero) == pytest.approx(value, abs=1e-6)
     assert forest(run_view(hand.results())) is None
@@ -295,12 +290,12 @@ def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
             cell("young x male", 0.21, 0.20)]  # fmt: skip
     drawn = shown(draw(CROSS, task_of(rows, crossing(0.001, 0.7)), []))
     assert [row[0] for row in drawn.rows] == ["old x male", "young x male", "old x female"]
-    kinds = [mark.name for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
+    kinds = [mark.name for mark in discs(drawn.canvas)]
     assert kinds == ["hollow", "high", "hollow", "plain", "hollow", "low"]
-    dots = [mark.x for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
+    dots = [mark.x for mark in discs(drawn.canvas)]
     assert dots[1] - dots[0] == pytest.approx(dots[4] - dots[5])
     # The interval of the difference begins where the parts alone are.
-    (line,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line high")
+    (line,) = lines(drawn.canvas, "line high")
     assert line.points[0][0] - dots[0] == pytest.approx(0.08 / 0.10 * (dots[1] - dots[0]))
     assert drawn.tables[0].rows[0][1:5] == ["30.0 %", "20.0 %", "+10.0 %", "+8.0 to +12.0 %"]
     assert "Clearly not independent: a x 0 (1 of 2 tests" in drawn.says
@@ -310,10 +305,10 @@ def test_many_long_combinations_stay_in_their_figure_and_none_is_invented() -> N
     rows = [cell(f"{HOSTILE} {k:02} x young", k / 100, 0.2, 0.001) for k in range(40)]
     drawn = shown(draw(CROSS, task_of(rows), []))
     assert (len(drawn.rows), len(drawn.tables[0].rows)) == (40, 40)
-    assert sum(isinstance(mark, Disc) and bool(mark.tip) for mark in drawn.canvas.marks) == 2 * 12
+    assert len(discs(drawn.canvas)) == 2 * 12
     drawn = shown(draw(CROSS, task_of([cell("a x b", None, 0.0)], crossing(0.001)), []))
     assert drawn.rows == [] and drawn.says.startswith("No combination has a number: too few.")
-    assert not any(isinstance(mark, Disc) and bool(mark.tip) for mark in drawn.canvas.marks)
+    assert not discs(drawn.canvas)
     assert draw(CROSS, task_of([]), []) is None
 
 
@@ -329,13 +324,13 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     assert [row[0] for row in drawn.rows] == ["all 2", "two halves", "car", "cup"]
     assert "makes 50 % (40 to 60 %)" in drawn.says and "it is −1 %" in drawn.says
     assert draw(APART, task_of(rows, apart=Score(reason="few")), []) is None
-    discs = [mark for mark in drawn.canvas.marks if isinstance(mark, Disc) and mark.tip]
-    assert [disc.name for disc in discs] == ["mean", "hollow", "plain", "hollow"]
-    intervals = [m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "line"]
-    assert len(intervals) == 3  # with that of the key; single rows have none
-    (zero,) = (m for m in drawn.canvas.marks if isinstance(m, Line) and m.name == "zero")
-    per_unit = (discs[2].x - zero.points[0][0]) / 0.6
-    assert discs[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
+    found = discs(drawn.canvas)
+    assert [disc.name for disc in found] == ["mean", "hollow", "plain", "hollow"]
+    # With that of the key; single rows have none.
+    assert len(lines(drawn.canvas, "line")) == 3
+    (zero,) = lines(drawn.canvas, "zero")
+    per_unit = (found[2].x - zero.points[0][0]) / 0.6
+    assert found[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
 
 
 def concepts(*pairs: tuple[str, float]) -> list[list[object]]:
@@ -409,9 +404,7 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
         intervals=True, difference="off",
     )  # fmt: skip
     drawn = shown(draw(figure, task_of(rows), []))
-    kinds = {
-        m.tip.split(":")[0]: m.name for m in drawn.canvas.marks if isinstance(m, Disc) and m.tip
-    }
+    kinds = {mark.tip.split(":")[0]: mark.name for mark in discs(drawn.canvas)}
     assert kinds == {"nurse": "low", "chef": "high", "clerk": "pt"}
     assert "1 of 3 rows above it, 1 below" in drawn.says
     assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"

@@ -10,12 +10,10 @@ from t2ibench.methods.core.wording_report import PartScore, Shares, WordingRepor
 from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html import sections
 from t2ibench.reports.html.sections import agreement_section, questions_of
-from t2ibench.reports.markdown import OF_ENCODERS, results_markdown
+from t2ibench.reports.markdown import OF_ENCODERS, results_markdown, wording_reports, wording_rows
 from t2ibench.reports.method_agreement import in_words
 from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
-from t2ibench.reports.wordings import wording_reports, wording_rows
-from t2ibench.results.builder import adjusted_run
 from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
 from t2ibench.results.schema import (
@@ -56,6 +54,9 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
     assert "| of_images" in first and "| of_words" not in first
     assert OF_ENCODERS in second
     assert "| of_words" in second and "| of_images" not in second
+    # Images that are missing are still images.
+    assert text_only(BOTH["of_words"]) and not text_only(task("t2iat", 0.5, 0))
+    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -73,21 +74,6 @@ def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_ot
     assert max(map(len, [*lines, *alone])) <= width
 
 
-def test_p_values_are_adjusted_within_each_table() -> None:
-    tasks = {**BOTH, "more_images": task("t2iat", 0.04, 8)}
-    found = adjusted_run(tasks)
-    assert list(found) == list(tasks)
-    assert found["of_words"].headline.p_holm == pytest.approx(0.03)
-    assert found["of_images"].headline.p_holm == pytest.approx(0.04)
-    assert found["of_words"].scores["d"].p_holm == pytest.approx(0.03)
-
-
-def test_images_that_are_missing_are_still_images() -> None:
-    assert text_only(BOTH["of_words"])
-    assert not text_only(task("t2iat", 0.5, 0))
-    assert not text_only(task("weat", 0.5, 0, excluded={"refused": 3}))
-
-
 GENDER = Agreement([0, 1], "person gender", 40, 0.9, 0.89, 0.8, 0.81, 0.004, 0.05, True)
 RACE = Agreement([0, 1], "person race", 38, 0.55, 0.31, 0.02, 0.03, 0.41, 0.2, False)
 NEVER = Agreement([0, 1], "cake type", 0, None, None, None, None, None, None, False)
@@ -101,6 +87,7 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     )  # fmt: skip
     run = run_view(hand.results(examples=found), {})
     gender, race, never = questions_of(run.tasks[0])
+    assert questions_of(run_view(hand.results(one=task("openbias", 0.5, 8))).tasks[0]) == []
     assert gender.scores == [0.9, 0.89, 0.8, 0.81, 0.004]
     assert (race.n, race.same_majority) == (38, False)
     assert never.scores == [None] * 5
@@ -108,10 +95,6 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     assert "llava and &lt;clip&gt;" in page
     for text in ("person gender", "person race", "0.80", "0.02", "! differs", "KL, nats"):
         assert text in page
-
-
-def test_one_judge_has_nobody_to_agree_with() -> None:
-    assert questions_of(run_view(hand.results(one=task("openbias", 0.5, 8)), {}).tasks[0]) == []
 
 
 REPORT = WordingReport(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.reports.interval_bar import ASCII, UNICODE, interval_bar, scale, signs_for
+from t2ibench.reports.overview import ASCII, interval_bar
 from t2ibench.reports.terminal import print_results, screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.display import IntervalMark, within
@@ -59,13 +59,11 @@ def test_a_run_of_any_size_is_one_screen(width: int) -> None:
 def test_a_bar_has_its_band_zero_interval_and_value_in_their_places() -> None:
     mark = IntervalMark(0.5, 0.25, 0.75, "clear", "high", -0.25, 0.25)
     assert interval_bar(mark, 17) == "      ░░│░──●──  "
-    assert interval_bar(mark, 17, ASCII) == "      ::|:--@--  "
+    assert interval_bar(mark, 17).translate(ASCII) == "      ::|:--@--  "
     beyond = within(IntervalMark(1.4, 0.5, 2.3, "cannot_tell", "high"), square=False)
     assert interval_bar(beyond, 9) == "    │ ╌◌›"
     below = within(IntervalMark(-0.9, -1.3, -0.5, "clear", "low"), square=False)
-    assert interval_bar(below, 9, ASCII) == "<@- |    "
+    assert interval_bar(below, 9).translate(ASCII) == "<@- |    "
     small = IntervalMark(0.0, -0.2, 0.2, "none_above", None)
     assert interval_bar(small, 9) == "   ─□─   "
     assert interval_bar(IntervalMark(None, None, None, "no_score", None), 9) == "    │    "
-    assert [signs_for(one) for one in ("utf-8", "ascii", None)] == [UNICODE, ASCII, ASCII]
-    assert scale(17) == "-1      0      +1"

@@ -16,6 +16,11 @@ def named(html: str) -> str:
         'data-md-component="search" role="dialog"',
         'data-md-component="search" role="dialog" aria-label="Search"',
     )
+    # Nobody chooses a palette by hand: the theme's switches are hidden, and out of the way of keys.
+    html = html.replace(
+        'aria-hidden="true"  type="radio"', 'aria-hidden="true" tabindex="-1" type="radio"'
+    )
+    html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     for part in set(_NAMELESS.findall(html)):
         title = re.search(
             rf'<label class="md-nav__title" for="{part}">\s*<span[^>]*></span>\s*(.*?)\s*</label>',

@@ -51,7 +51,10 @@ def _section(text: str, heading: str | None, file: str) -> str:
         raise ValueError(f"{file} has no heading '{heading}'")
     first, level, _ = starts[at[0]]
     ends = [number for number, depth, _ in starts[at[0] + 1 :] if depth <= level]
-    return "\n".join(lines[first + 1 : ends[0] if ends else len(lines)]).strip()
+    until = ends[0] if ends else len(lines)
+    for number, depth, title in starts[at[0] + 1 :]:  # below the page's own title
+        lines[number] = f"{'#' * (depth - level + 1)} {title}"
+    return "\n".join(lines[first + 1 : until]).strip()
 
 
 def _relinked(text: str, folder: str, page: str, pages: set[str]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import html
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ import nbformat
 from nbclient import NotebookClient
 
 OUTPUTS: dict[str, str] = {}  # name of an output to its HTML
-_MADE: dict[str, dict[str, str | bytes]] = {}  # digest of a notebook to its pages
 _SECONDS = 900
 # Wide tables scroll, also by keyboard.
 _BOX = '<div class="output" role="region" aria-label="Output {}" tabindex="0">{}</div>'
@@ -21,15 +20,12 @@ _BOX = '<div class="output" role="region" aria-label="Output {}" tabindex="0">{}
 
 def pages(file: Path) -> dict[str, str | bytes]:
     """The notebook as a page with its pictures, and the report that its run wrote."""
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    if digest not in _MADE:
-        with tempfile.TemporaryDirectory() as folder:
-            book = run(file, Path(folder))
-            made = _pages(book, file.stem)
-            report = Path(folder) / "runs" / "toyland" / "report.html"
-            made["notebooks/report.html"] = report.read_text(encoding="utf-8")
-            _MADE[digest] = made
-    return _MADE[digest]
+    with tempfile.TemporaryDirectory() as folder:
+        made = _pages(run(file, Path(folder)), file.stem)
+        report = (Path(folder) / "runs" / "toyland" / "report.html").read_text(encoding="utf-8")
+        # The site has no images of the run, which the report's small ones lead to.
+        made["notebooks/report.html"] = re.sub(r'<a href="images/[^"]*">(.*?)</a>', r"\1", report)
+    return made
 
 
 def run(file: Path, folder: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import re
@@ -37,31 +38,45 @@ def pages() -> dict[str, str | bytes]:
     return made
 
 
-def meanings(model: type[BaseModel]) -> dict[str, str]:
+def fields(kind: type) -> dict[str, str]:
+    """The fields of a model or a dataclass, and what a file calls them."""
+    if issubclass(kind, BaseModel):
+        return {name: field.alias or name for name, field in kind.model_fields.items()}
+    return {field.name: field.name for field in dataclasses.fields(kind)}
+
+
+def meanings(model: type) -> dict[str, str]:
     """Field to meaning, from the docstrings of a model and of those that it extends."""
     found: dict[str, str] = {}
     for one in reversed(model.__mro__):
-        if issubclass(one, BaseModel) and one is not BaseModel:
+        if one not in {BaseModel, object}:
             _, _, attributes = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")
             found |= {name: " ".join(text.split()) for name, text in _FIELD.findall(attributes)}
     return found
 
 
-def models(model: type[BaseModel]) -> list[type[BaseModel]]:
+def models(model: type[BaseModel]) -> list[type]:
     """A model and all that its fields are made of, each once, from the outside in."""
-    found, waiting = [], [model]
+    found: list[type] = []
+    waiting: list[type] = [model]
     while waiting:
         one = waiting.pop(0)
         if one in found:
             continue
         found.append(one)
         hints = typing.get_type_hints(one)
-        waiting += [part for name in one.model_fields for part in _within(hints[name])]
+        waiting += [part for name in fields(one) for part in _within(hints[name])]
     return found
 
 
-def _within(kind: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+def _has_fields(kind: Any) -> bool:
+    return isinstance(kind, type) and (
+        issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)
+    )
+
+
+def _within(kind: Any) -> Iterator[type]:
+    if _has_fields(kind):
         yield kind
     for part in typing.get_args(kind):
         yield from _within(part)
@@ -82,10 +97,10 @@ def _page(name: str, model: type[BaseModel], stem: str, about: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _rows(model: type[BaseModel]) -> Iterator[list[str]]:
+def _rows(model: type) -> Iterator[list[str]]:
     told, hints = meanings(model), typing.get_type_hints(model)
-    for name, field in model.model_fields.items():
-        yield [code(field.alias or name), _type(hints[name]), escaped(told[name])]
+    for name, written in fields(model).items():
+        yield [code(written), _type(hints[name]), escaped(told[name])]
 
 
 def _type(kind: Any) -> str:
@@ -101,7 +116,7 @@ def _type(kind: Any) -> str:
         return f"object of {_type(parts[1])}"
     if origin in {list, tuple}:
         return f"list of {_type(parts[0])}"
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if _has_fields(kind):
         return f"[{kind.__name__}](#{kind.__name__.lower()})"
     plain = {str: "text", int: "whole number", float: "number", bool: "true or false"}
     return plain.get(kind, "null" if kind is NoneType else "anything")

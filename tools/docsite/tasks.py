@@ -6,11 +6,6 @@ import io
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import Files
-from mkdocs.structure.nav import Navigation, Section
-from mkdocs.structure.pages import Page
-
 from docsite.text import code, escaped, folded, listed, table
 from t2ibench.methods import METHODS, method_of, needs
 from t2ibench.methods.core.evidence import Needs
@@ -58,35 +53,13 @@ def _drawn(task: LoadedTask) -> dict[str, tuple[str, bytes]]:
     return found
 
 
-def into_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
-    """Put the tasks below the section 'Tasks', one section a family."""
-    section = next(item for item in nav.items if item.title == "Tasks")
-    assert isinstance(section, Section)
-    for family, tasks in _families(load_tasks()):
-        children: list[Any] = []
-        for task in tasks:
-            file = files.get_file_from_path(f"tasks/{task.id}.md")
-            assert file is not None
-            page = file.page or Page(None, file, config)
-            page.meta.setdefault("title", task.id)
-            children.append(page)
-        part = Section(METHODS.get(family).title, children)
-        part.parent = section
-        for child in children:
-            child.parent = part
-        section.children.append(part)
-    nav.pages[:] = list(_flat(nav.items))
-    for before, after in zip(nav.pages, nav.pages[1:], strict=False):
-        before.next_page, after.previous_page = after, before
-    return nav
-
-
-def _flat(items: list[Any]) -> Iterator[Page]:
-    for item in items:
-        if isinstance(item, Page):
-            yield item
-        elif item.children:
-            yield from _flat(item.children)
+def in_nav(nav: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The navigation with the tasks below the section 'Tasks', one section a family."""
+    families = [
+        {METHODS.get(family).title: [{task.id: f"tasks/{task.id}.md"} for task in tasks]}
+        for family, tasks in _families(load_tasks())
+    ]
+    return [{"Tasks": [*one["Tasks"], *families]} if "Tasks" in one else one for one in nav]
 
 
 def _families(loaded: list[LoadedTask]) -> list[tuple[str, list[LoadedTask]]]:

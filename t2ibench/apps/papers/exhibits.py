@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from t2ibench.apps.papers.figures import Words, arrows, distributions
+from t2ibench.apps.papers.figures import WIDTH, Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.describe import listed
@@ -51,7 +52,9 @@ class Exhibit:
         remarks: What a reader must know, beside the notes of the data file.
         strips: Rows of images.
         complete: Whether every task that it needs has a score, and it could be built.
-        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
+        paths: Its files: CSV, SVG and PNG of a figure, and SVG and PDF in the widths of a paper
+            where `t2ibench[figures]` is installed; none where none were written.
+        make: Draws the figure so many CSS pixels wide.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Exhibit:
     strips: list[Strip] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
+    make: Callable[[float], Figure | None] | None = None
 
     @property
     def label(self) -> str:
@@ -141,6 +145,13 @@ class Exhibit:
         """What the figure says."""
         words = self.file.figure or Words(title=self.file.title, caption=self.file.source)
         return words.model_copy(update=changes)
+
+    def draw(
+        self, kind: Callable[..., Figure | None], data: object, words: Words | None = None
+    ) -> None:
+        """Give it a figure of some numbers, at any width."""
+        self.make = functools.partial(kind, data, words or self.words())
+        self.figure = self.make(WIDTH)
 
     def line(
         self,
@@ -284,13 +295,13 @@ def rows(
             for row in found.by
             if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
         ]
-        draft.figure = arrows(known, draft.words())
+        draft.draw(arrows, known)
     if distribution is not None:
         value, by = distribution
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}
         for sample in draft.samples(task):
             groups.setdefault(str(sample[by]), []).append(float(sample[value]))
-        draft.figure = distributions(groups, draft.words())
+        draft.draw(distributions, groups)
 
 
 def pictures(draft: Exhibit) -> None:

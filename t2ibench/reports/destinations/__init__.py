@@ -75,7 +75,7 @@ class Chosen:
 
     def command(self, folder: Path) -> str:
         """A command that sends a run there."""
-        words = ["t2ibench", "push", str(folder), "--to", self.name]
+        words = ["t2ibench", "export", str(folder), "--to", self.name]
         words += ["--log-args", format_args(self.given)] if self.given else []
         return shlex.join(words)
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, failing, visible
 from t2ibench.reports.files import PAGE
-from t2ibench.results.display import displayed
 from t2ibench.results.frames import task_rows
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 _FILES = (PAGE, "results.json", "results.md")
 PROJECT = "t2ibench"
+_METRICS = {"headline": "value"} | {
+    name: name for name in ("ci_low", "ci_high", "p", "p_holm", "fair_low", "fair_high", "n_images")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +61,9 @@ class Payload:
 def payload_of(results: Results, folder: Path) -> Payload:
     """What of a run is sent."""
     columns, rows = task_rows(results)
-    return Payload(
-        folder.resolve().name, results, _config(results), _metrics(results), columns, rows, folder
-    )
+    metrics = _metrics(results, columns, rows)
+    name = folder.resolve().name
+    return Payload(name, results, _config(results), metrics, columns, rows, folder)
 
 
 def _config(results: Results) -> dict[str, Any]:
@@ -88,27 +90,18 @@ def _common(values: list[Any]) -> Any:
     return different[0] if len(different) == 1 else different
 
 
-def _metrics(results: Results) -> dict[str, float]:
+def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dict[str, float]:
+    """The numbers of the table, by task, under the names of `Payload.metrics`."""
     found: dict[str, float] = {}
-    for name, task in results.tasks.items():
-        shown = displayed(task.headline)
-        if shown.value is None or task.inconclusive:
+    for row in rows:
+        record = dict(zip(columns, row, strict=True))
+        name = record["task"]
+        if record["value"] is None or results.tasks[name].inconclusive:
             continue
-        numbers = {
-            "headline": shown.value,
-            "ci_low": shown.low,
-            "ci_high": shown.high,
-            "p": task.headline.p,
-            "p_holm": task.headline.p_holm,
-            "fair_low": shown.fair_low,
-            "fair_high": shown.fair_high,
-            "n_images": task.n_images,
-        }
-        found |= {
-            f"{name}/{key}": float(value)
-            for key, value in numbers.items()
-            if value is not None and math.isfinite(value)
-        }
+        for key, column in _METRICS.items():
+            value = record[column]
+            if value is not None and math.isfinite(value):
+                found[f"{name}/{key}"] = float(value)
     return found
 
 

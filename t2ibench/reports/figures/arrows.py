@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from t2ibench.methods.core.presentation import Arrows
-from t2ibench.reports.figures.axes import Scale, draw_lean_axis, draw_poles
+from collections.abc import Sequence
+
+from t2ibench.methods.core.presentation import Arrows, Axis
+from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
 _ROWS = 40
 _KEY = (("hollow", "words"), ("plain", "images"), ("ax", "interval of the images"))
+Arrow = tuple[str, float, float, float | None, float | None]  # name, tail, head, head's interval
 
 
 def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
     """Arrows on one axis, from what leans least to what leans most."""
-    found: list[tuple[str, float, float, float | None, float | None]] = []
+    found: list[Arrow] = []
     for row in task.result.by:
         tail, tip = (row.scores.get(name) for name in (figure.start, figure.end))
         if tail is None or tip is None:
@@ -28,19 +31,32 @@ def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     found.sort(key=lambda one: (one[2], one[0]))
     most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
     shown = [one for one in found if one in most]
-    caption = caption_of(figure)
-    if len(shown) < len(found):
-        caption += f" The {_ROWS} of {len(found)} that lean most are drawn."
-    names = [one[0] for one in shown]
-    left = left_of(names, 0.38 * width)
+    more = f" The {_ROWS} of {len(found)} that lean most are drawn." if shown != found else ""
+    canvas = canvas_of(figure, width)
+    draw_arrows(canvas, shown, figure.axis, _KEY)
+    rows = [tuple("" if cell is None else cell for cell in one) for one in found]
+    head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
+    return finished(figure, canvas, head, rows, more)
+
+
+def draw_arrows(
+    canvas: Canvas,
+    rows: Sequence[Arrow],
+    axis: Axis,
+    key: Sequence[tuple[str, str]],
+    least: float = 1.0,
+) -> None:
+    """Arrows with their names, on an axis that reaches so far at least."""
+    names = [one[0] for one in rows]
+    left = left_of(names, 0.38 * canvas.width)
     places, height = row_places(names, left, 16)
-    canvas = Canvas(width, 0.0, described(figure))
-    top = canvas.key(8, _KEY) + 14
+    top = canvas.key(8, key) + 14
     canvas.height = top + 16 + height + 26
-    across = Scale(-1.0, 1.0, left + 14, width - 16)
-    draw_poles(canvas, across, top, figure.axis)
+    values = [value for one in rows for value in one[1:3]]
+    across = around_zero(values, left + 14, canvas.width - 16, least)
+    draw_poles(canvas, across, top, axis)
     draw_lean_axis(canvas, across, top + 8)
-    for place, (name, start, end, lowest, highest) in zip(places, shown, strict=True):
+    for place, (name, start, end, lowest, highest) in zip(places, rows, strict=True):
         y = top + 14 + place
         side = "high" if end > start else "low"
         canvas.label(left, y, name, left)
@@ -52,10 +68,5 @@ def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
             if high != highest:
                 canvas.text(across(high), y + 8, "›")
         canvas.line(across(start), y, across(end), y, f"line {side}")
-        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, words: {start:+.2f}")
-        canvas.dot(across(end), y, side, 4, f"{name}, images: {end:+.2f}")
-    rows: list[tuple[object, ...]] = [
-        tuple("" if cell is None else cell for cell in one) for one in found
-    ]
-    head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")
-    return Figure(canvas, figure.title, caption, head, rows)
+        canvas.dot(across(start), y, "hollow", 2.5, f"{name}, {key[0][1]}: {rounded(start)}")
+        canvas.dot(across(end), y, side, 4, f"{name}, {key[1][1]}: {rounded(end)}")

@@ -10,6 +10,8 @@ from t2ibench.methods.core.describe import GROUP, people
 from t2ibench.methods.core.presentation import Axis
 from t2ibench.reports.figures.canvas import Canvas
 
+_HALVES = 4.0  # leans, as far as which every half or whole one has a tick
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -55,9 +57,11 @@ def spanning(values: Sequence[float], begin: float, end: float) -> Scale:
     return Scale(low - margin, high + margin, begin, end).to_ticks()
 
 
-def around_zero(values: Sequence[float], begin: float, end: float) -> Scale:
-    """A scale that is as long on both sides of 0, to 1 at least, from a tick to a tick."""
-    span = max(1.0, *map(abs, values))
+def around_zero(values: Sequence[float], begin: float, end: float, least: float = 1.0) -> Scale:
+    """A scale that is as long on both sides of 0, so far at least, from a tick to a tick."""
+    span = max(least, *map(abs, values)) or 1.0
+    if not 1 <= span <= _HALVES:
+        return Scale(-span, span, begin, end).to_ticks()
     span = math.ceil(2 * span - 1e-9) / 2 if span < 1.5 else math.ceil(span - 1e-9)
     return Scale(-span, span, begin, end)
 
@@ -65,6 +69,11 @@ def around_zero(values: Sequence[float], begin: float, end: float) -> Scale:
 def tick(value: float) -> str:
     """A number beside an axis."""
     return f"{value:g}".replace("-", "−")
+
+
+def rounded(value: float) -> str:
+    """A number with its sign in three digits, for a pointer."""
+    return f"{value:+.3g}".replace("-", "−")
 
 
 def draw_axes(canvas: Canvas, across: Scale, up: Scale, x: str, y: str) -> None:
@@ -88,6 +97,10 @@ def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
 
 def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
     """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
+    if not 1 <= across.high <= _HALVES:
+        canvas.line(across(0), top, across(0), canvas.height - 22, "zero")
+        draw_ticks(canvas, across, canvas.height - 22)
+        return
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
     canvas.line(across.begin, foot, across.end, foot)

@@ -16,8 +16,8 @@ from t2ibench.reports.figures.figure import (
     Figure,
     FigureTable,
     Samples,
-    caption_of,
-    described,
+    canvas_of,
+    finished,
     first_rows,
     score_cells,
 )
@@ -85,15 +85,12 @@ def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH)
         return Figure(canvas, figure.title, caption, _HEAD, [], says, tests)
     most = sorted(cells, key=lambda cell: -abs(cell.difference))[:_MOST]
     shown = [cell for cell in cells if cell in most]
-    caption = caption_of(figure)
-    if len(shown) < len(cells):
-        caption += f" The {_MOST} of {len(cells)} that differ most are drawn."
-    canvas = Canvas(width, 0.0, described(figure))
+    cut = len(shown) < len(cells)
+    more = f" The {_MOST} of {len(cells)} that differ most are drawn." if cut else ""
+    canvas = canvas_of(figure, width)
     _draw(canvas, shown)
     level = level_name([task.result.settings.level])
-    numbers: list[tuple[object, ...]] = [
-        (one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells
-    ]
+    numbers = [(one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells]
     says = " ".join(part for part in (_tests_said(report), _cells_said(cells)) if part)
     table = [
         [
@@ -108,7 +105,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH)
     ]
     head = ("Combination", "Images", "Parts alone", "Difference", level, "p (Holm)")
     tables = (first_rows("Combinations", head, table, _TABLE), *tests)
-    return Figure(canvas, figure.title, caption, _HEAD, numbers, says, tables)
+    return finished(figure, canvas, _HEAD, numbers, more, says, tables)
 
 
 def _cell(row: Row) -> _Cell | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from t2ibench.methods.core.presentation import Distribution
-from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles
+from t2ibench.methods.core.presentation import Axis, Distribution
+from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, caption_of, described
+from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
-_SIDE, _BAND = 16.0, 110.0
+_SIDE, _BAND, _NARROW = 16.0, 110.0, 60.0
+_FEW = 3  # groups that have the broad band
 _KEY = (("pt", "one image"), ("mean", "mean"), ("line", "its interval"),
         ("band", "middle half of the images"))  # fmt: skip
 
@@ -29,30 +30,42 @@ def draw(
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
+    means = {name: task.result.scores.get(figure.means.get(name, ""), Score()) for name in groups}
+    draw_groups(canvas, groups, figure.axis, _KEY, means)
+    rows = [(n, v) for n, values in groups.items() for v in values]
+    return finished(figure, canvas, (figure.group, figure.value), rows)
+
+
+def draw_groups(
+    canvas: Canvas,
+    groups: Mapping[str, Sequence[float]],
+    axis: Axis,
+    key: Sequence[tuple[str, str]],
+    means: Mapping[str, Score],
+    least: float = 1.0,
+) -> None:
+    """Dots, their middle half and their mean, group by group on one axis."""
     every = [value for values in groups.values() for value in values]
-    across = around_zero(every, _SIDE, width - _SIDE)
-    first = canvas.key(8, _KEY) + 14
-    canvas.height = first + 8 + _BAND * len(groups) + 26
-    draw_poles(canvas, across, first, figure.axis)
+    across = around_zero(every, _SIDE, canvas.width - _SIDE, least)
+    first, band = canvas.key(8, key) + 14, _BAND if len(groups) <= _FEW else _NARROW
+    canvas.height = first + 8 + band * len(groups) + 26
+    draw_poles(canvas, across, first, axis)
     draw_lean_axis(canvas, across, first + 8)
     for number, (name, values) in enumerate(groups.items()):
-        top = first + 8 + _BAND * number
-        middle = top + 22 + (_BAND - 26) / 2
-        canvas.label(_SIDE, top + 12, f"{name} ({len(values):,})", width, "start", "strong")
+        top, half = first + 8 + band * number, (band - 26) / 2
+        middle = top + 22 + half
+        canvas.label(_SIDE, top + 12, f"{name} ({len(values):,})", canvas.width, "start", "strong")
         low, high = (across(float(x)) for x in np.percentile(values, [25, 75]))
-        canvas.box(low, middle - 16, max(high - low, 1.0), 32, "band")
-        for x, y in swarm([across(value) for value in values], (_BAND - 26) / 2):
+        canvas.box(low, middle - min(16, half), max(high - low, 1.0), 2 * min(16, half), "band")
+        for x, y in swarm([across(value) for value in values], half):
             canvas.dot(x, middle + y, "pt", 2)
-        mean = math.fsum(values) / len(values)
-        whole = task.result.scores.get(figure.means.get(name, ""), Score())
+        mean, whole = math.fsum(values) / len(values), means.get(name, Score())
         if whole.ci_low is not None and whole.ci_high is not None:
             ends = [across(min(max(x, across.low), across.high))
                     for x in (whole.ci_low, whole.ci_high)]  # fmt: skip
             canvas.line(ends[0], middle, ends[1], middle, "line")
-        canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {mean:+.2f}")
-    rows: list[tuple[object, ...]] = [(n, v) for n, values in groups.items() for v in values]
-    return Figure(canvas, figure.title, caption_of(figure), (figure.group, figure.value), rows)
+        canvas.dot(across(mean), middle, "mean", 6, f"{name}: mean {rounded(mean)}")
 
 
 def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:

@@ -81,14 +81,24 @@ def draw(
     return FIGURES.get(type(spec).__name__)(spec, task, samples, width)
 
 
-def caption_of(spec: presentation.Figure) -> str:
-    """The caption of a figure, with what it follows."""
-    return f"{spec.caption} Follows {spec.source}." if spec.source else spec.caption
+def canvas_of(spec: presentation.Figure, width: float) -> Canvas:
+    """An empty canvas, with what those hear who do not see the figure."""
+    return Canvas(width, 0.0, f"{spec.title}. {spec.caption}")
 
 
-def described(spec: presentation.Figure) -> str:
-    """What those hear who do not see the figure."""
-    return f"{spec.title}. {spec.caption}"
+def finished(
+    spec: presentation.Figure,
+    canvas: Canvas,
+    head: tuple[str, ...],
+    rows: Sequence[tuple[object, ...]],
+    more: str = "",
+    says: str = "",
+    tables: tuple[FigureTable, ...] = (),
+) -> Figure:
+    """A figure under its own caption, with what it follows and what else is to be said."""
+    source = f" Follows {spec.source}." if spec.source else ""
+    caption = f"{spec.caption}{source}{more}"
+    return Figure(canvas, spec.title, caption, head, list(rows), says, tables)
 
 
 def first_rows(

@@ -10,8 +10,8 @@ from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
     Samples,
-    caption_of,
-    described,
+    canvas_of,
+    finished,
     first_rows,
     score_cells,
 )
@@ -46,7 +46,7 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
     names = [name for name, _ in over] + [name for name, _, _ in shown]
     left = left_of(names, 0.38 * width)
     places, height = row_places(names, left, _STEP)
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     top = canvas.key(8, _KEY)
     canvas.height = top + height + 8 + 24
     across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, width - _NUMBERS).to_ticks()
@@ -64,9 +64,8 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
         kind = "plain" if clear else "hollow"
         canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
         canvas.text(width, y + 4, plain(value), "end", "strong" if clear else "")
-    caption = caption_of(figure)
-    if len(shown) < len(rows):
-        caption += f" The {_MOST} of {len(rows)} that lie furthest apart are drawn."
+    cut = len(shown) < len(rows)
+    more = f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
     every = [*over, *((name, score) for name, score, _ in rows)]
     cells = [
         [
@@ -81,9 +80,9 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
     level = level_name([task.result.settings.level])
     head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
     table = first_rows(figure.title, head, cells, _TABLE + len(over))
-    numbers: list[tuple[object, ...]] = [(name, *score_cells(score)) for name, score in every]
+    numbers = [(name, *score_cells(score)) for name, score in every]
     says = _says(figure, whole, halves, len(rows))
-    return Figure(canvas, figure.title, caption, _HEAD, numbers, says, (table,))
+    return finished(figure, canvas, _HEAD, numbers, more, says, (table,))
 
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:

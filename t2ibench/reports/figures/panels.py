@@ -11,8 +11,8 @@ from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
     Samples,
-    caption_of,
-    described,
+    canvas_of,
+    finished,
     first_rows,
 )
 from t2ibench.reports.html.numbers import plain
@@ -35,7 +35,7 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     if not panels:
         return None
     shown = panels[: figure.most]
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     drawn = [
         value or 0.0
         for panel in shown
@@ -48,18 +48,18 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     for panel in shown:
         y = _panel(canvas, panel, most, y, left) + _BETWEEN
     canvas.height = canvas.key(y, _KEY)
-    rows: list[tuple[object, ...]] = [
+    rows = [
         (panel.title, item, column, "" if value is None else value)
         for panel in panels
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    return Figure(
+    return finished(
+        figure,
         canvas,
-        figure.title,
-        f"{caption_of(figure)} {figure.absent}",
         ("of", figure.item, "column", "value"),
         rows,
+        f" {figure.absent}",
         _says(figure, panels),
         tuple(
             first_rows(
@@ -132,10 +132,15 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
     if len(set(known)) < 2:
         return f"No {figure.item} sets the columns of “{panel.title}” apart."
     parts = [
-        f"{plain(value)} times for “{shortened(column, _SAID)}”"
-        if place
-        else f"{plain(value)} times in each picture {column}"
+        f"{_times(value)} {f'for “{shortened(column, _SAID)}”' if place else 'in plain pictures'}"
         for place, (column, value) in enumerate(zip(panel.columns, values, strict=True))
         if value is not None
-    ][:_COLUMNS]
-    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {', '.join(parts)}."
+    ]
+    named = "; ".join(parts[:_COLUMNS])
+    return f"“{panel.title}”: “{shortened(item, _SAID)}” is named {named}."
+
+
+def _times(value: float) -> str:
+    """How often a picture names something."""
+    words = {"0.00": "never", "1.00": "once a picture"}
+    return words.get(plain(value), f"{plain(value)} times a picture")

@@ -14,8 +14,8 @@ from t2ibench.reports.figures.figure import (
     Figure,
     FigureTable,
     Samples,
-    caption_of,
-    described,
+    canvas_of,
+    finished,
     first_rows,
 )
 from t2ibench.reports.figures.labels import labels
@@ -51,7 +51,7 @@ def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> F
     entries = [("pt", "not clearly off the line" if clear else "a row")]
     entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
     entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
-    canvas = Canvas(width, 0.0, described(figure))
+    canvas = canvas_of(figure, width)
     top = canvas.key(8, entries) + 24
     height = canvas.height = top + 276.0
     xs, ys = [one.x for one in points], [one.y for one in points]
@@ -66,9 +66,8 @@ def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> F
     order = farthest([(across(one.x), up(one.y)) for one in points])
     order.sort(key=lambda number: not points[number].side)
     _draw(canvas, points, order, across, up)
-    caption = caption_of(figure)
-    if ends and len(points) > _MANY:
-        caption += " Only points with a name show their interval."
+    some = ends and len(points) > _MANY
+    more = " Only points with a name show their interval." if some else ""
     rows: list[tuple[object, ...]] = [(one.name, one.x, one.y) for one in points]
     head: tuple[str, ...] = ("row", "x", "y")
     if figure.intervals:
@@ -76,7 +75,7 @@ def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> F
         head = ("row", "x", "y", "y_low", "y_high")
     behind = _behind(figure, [points[number] for number in order], ends)
     says = _says(points) if figure.difference else ""
-    return Figure(canvas, figure.title, caption, head, rows, says, (behind,))
+    return finished(figure, canvas, head, rows, more, says, (behind,))
 
 
 def _point(figure: Scatter, row: Row) -> _Point | None:

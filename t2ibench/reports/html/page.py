@@ -9,12 +9,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
 from t2ibench.reports.exclusions import excluded_of, reasons_said
-from t2ibench.reports.figures.figure import Figure
 from t2ibench.reports.html import words
 from t2ibench.reports.sentences import controls_said, limits, named, summary, verdict
 from t2ibench.reports.view import RunView, TaskView
@@ -83,22 +83,18 @@ def style() -> Markup:
     return Markup("\n".join([*faces, static("tokens.css"), static("report.css")]))
 
 
-Pictures = Mapping[tuple[str, str], Sequence[object]]  # tiles by attribute and prompt
 Section = tuple[str, str, Markup]  # its id, what the contents call it, and its HTML
 
 
 def report_html(
     run: RunView,
     *,
-    figures: Mapping[str, Sequence[Figure | None]] | None = None,
-    evidence: Mapping[str, Markup | None] | None = None,
-    each: Mapping[str, Markup | None] | None = None,
-    pictures: Mapping[str, Pictures] | None = None,
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
     sections: Sequence[Section] = (),
     baseline: Beside | None = None,
     origin: str = "",
 ) -> str:
-    """The whole page."""
+    """The whole page; `parts` are figures, evidence, images and pictures of tests by their id."""
     script = static("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     leading = named(run)
@@ -109,15 +105,7 @@ def report_html(
         facts=_facts(run),
     )
     cards = [
-        _card(
-            group.title,
-            task,
-            (figures or {}).get(task.id, ()),
-            (evidence or {}).get(task.id),
-            (each or {}).get(task.id),
-            (pictures or {}).get(task.id),
-            task in leading and _rows(task) <= _SHORT,
-        )
+        _card(group.title, task, (parts or {}).get(task.id, {}), task in leading)
         for group in run.groups
         for task in group.tasks
     ]
@@ -133,7 +121,7 @@ def report_html(
         counts=run.counts(),
         limits=limits(run),
         cards=cards,
-        words=[_card("Text encoder", task) for task in run.texts],
+        words=[_card("Text encoder", task, {}) for task in run.texts],
         sections=[*sections, ("again", "Run it again", again)],
         baseline=baseline,
         others=baseline.values if baseline is not None else {},
@@ -141,30 +129,17 @@ def report_html(
     )
 
 
-def _rows(task: TaskView) -> int:
-    return sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
-
-
-def _card(
-    family: str,
-    task: TaskView,
-    figures: Sequence[Figure | None] = (),
-    evidence: Markup | None = None,
-    each: Markup | None = None,
-    pictures: Pictures | None = None,
-    opened: bool = False,
-) -> Markup:
+def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False) -> Markup:
+    """A test; open where it is short and the summary names it."""
     total, left = excluded_of(task.result)
+    rows = sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
     lost = sum(left.values())
     return fragment(
         "card.html",
         family=family,
         task=task,
-        figures=[fragment("figure.html", drawn=one) for one in figures if one is not None],
-        evidence=evidence,
-        each=each or "",
-        pictures=pictures or {},
-        open=opened,
+        **{"figures": (), "evidence": None, **parts},
+        open=leading and rows <= _SHORT,
         lost=f"{lost:,} of {total:,} images ({reasons_said(left)})" if lost > _MUCH * total else "",
     )
 

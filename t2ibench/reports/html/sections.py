@@ -24,8 +24,8 @@ from t2ibench.reports.exclusions import (
 )
 from t2ibench.reports.html.evidence import Strip
 from t2ibench.reports.html.page import fragment
+from t2ibench.reports.markdown import wording_reports, wording_rows
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.reports.wordings import wording_reports, wording_rows
 from t2ibench.results.display import ALPHA, displayed
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.paired import PairedTask

@@ -68,7 +68,7 @@ def targets(draft: Exhibit, curves: bool) -> None:
     ]
     shown = [point for point in points if point[2] <= most]
     ours = Series("this model", shown, loess(shown) if curves else (), named=True)
-    draft.figure = scatter([ours, *series], draft.words())
+    draft.draw(scatter, [ours, *series])
     beyond = [name for name, _, alpha in points if alpha > most]
     if beyond:
         end = f"this model above α = {most:.0f}, where the figure ends"

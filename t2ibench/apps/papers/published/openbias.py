@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from t2ibench.apps.papers.exhibits import Exhibit, value_of
-from t2ibench.apps.papers.figures import Group, Series, grouped_bars, scatter
+from t2ibench.apps.papers.figures import Series, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
@@ -79,7 +79,7 @@ def table_5(draft: Exhibit) -> None:
     mean = math.fsum(beside) / len(beside) if beside else None
     note = f"{len(beside)} professions" if beside else ""
     draft.line(_ALL_PROFESSIONS, "mean difference", mean, 2, note)
-    draft.figure = scatter([Series("professions", points, named=True)], draft.words())
+    draft.draw(scatter, [Series("professions", points, named=True)])
 
 
 def _by_severity(biases: list[FoundBias]) -> list[FoundBias]:
@@ -106,9 +106,9 @@ def figure_3(draft: Exhibit) -> None:
         draft.line(bias.name, "severity", severity, 2, note)
         draft.score(bias.name, "squared lean", bias.row.scores.get("squared_lean"), 2)
         draft.line(bias.name, "majority", bias.detail["majority"])
-        groups.append(Group(bias.name, [("this model", severity)]))
+        groups.append((bias.name, [("this model", severity)], ""))
     _without_severity(draft, biases)
-    draft.figure = grouped_bars(groups, draft.words())
+    draft.draw(grouped_bars, groups)
 
 
 def figure_9(draft: Exhibit) -> None:
@@ -130,7 +130,7 @@ def figure_9(draft: Exhibit) -> None:
         if name not in drawn:
             note = "" if name in measured else "not asked about these captions"
             draft.line(name, "within captions", None, note=note)
-    draft.figure = scatter([Series("biases", points, named=True)], draft.words())
+    draft.draw(scatter, [Series("biases", points, named=True)])
 
 
 def captioned(draft: Exhibit) -> None:

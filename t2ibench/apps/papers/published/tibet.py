@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
-from t2ibench.apps.papers.figures import Group, Series, arrows, grouped_bars, scatter
+from t2ibench.apps.papers.figures import Series, arrows, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import QUESTIONS, TibetTask, questions_of
@@ -118,7 +118,7 @@ def figure_3(draft: Exhibit) -> None:
         for cf, score in cas.items():
             draft.line(f"{name}: {cf}", "CAS", score)
         bars = [(cf, score) for cf, score in cas.items() if score is not None]
-        groups.append(Group(name, bars, f"MAD {value:.2f}"))
+        groups.append((name, bars, f"MAD {value:.2f}"))
     draft.line("the prompt", "top concepts", listed(place["concepts"]))
     culture = next((axis for axis in place["axes"] if axis["axis"] == "culture"), None)
     if culture is not None:
@@ -129,7 +129,7 @@ def figure_3(draft: Exhibit) -> None:
             name = f"culture: {cf['name']}"
             draft.line(name, "top concepts", listed(cf["concepts"]))
             draft.line(name, "axis-aligned top concepts", listed(cf["axis_concepts"]))
-    draft.figure = grouped_bars(groups, draft.words())
+    draft.draw(grouped_bars, groups)
 
 
 def figure_4(draft: Exhibit) -> None:
@@ -156,7 +156,7 @@ def figure_4(draft: Exhibit) -> None:
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)
     draft.score(_ALL, "mean squared lean", task.headline, note=task.inconclusive or "")
-    draft.figure = arrows(drawn, draft.words())
+    draft.draw(arrows, drawn)
 
 
 def figure_5(draft: Exhibit, made_up: dict[str, tuple[float, ...]], curves: dict[str, str]) -> None:
@@ -179,7 +179,7 @@ def figure_5(draft: Exhibit, made_up: dict[str, tuple[float, ...]], curves: dict
             draft.line(row, name, step.get(f"{key}_change"), 4)
             if step["flipped"] == _PAPERS_ERROR:
                 draft.line(row, f"{name}, pooled", step.get(f"{key}_pooled"), 4)
-    draft.figure = scatter(series, draft.words())
+    draft.draw(scatter, series)
 
 
 def figure_6(draft: Exhibit) -> None:
@@ -206,14 +206,14 @@ def figure_6(draft: Exhibit) -> None:
         if not total:
             continue
         draft.line(place, "share of men", men / total, 2)
-        groups.append(Group(place, [("men", men / total), ("women", women / total)]))
+        groups.append((place, [("men", men / total), ("women", women / total)], ""))
         if place != _PLAIN and any(plain):
             of_plain = plain[0] + plain[1]
             ends = share_difference(men, total, plain[0], of_plain)
             gap = men / total - plain[0] / of_plain
             draft.line(place, "share less the plain prompt's", gap, 2, ends=ends)
             draft.line(place, "men for women", which_side(*ends, "lower", "higher"))
-    draft.figure = grouped_bars(groups, draft.words())
+    draft.draw(grouped_bars, groups)
 
 
 def figure_11(draft: Exhibit) -> None:
@@ -233,7 +233,7 @@ def figure_11(draft: Exhibit) -> None:
                 points.append((name, x, y))
                 draft.line(name, words.x, x)
                 draft.line(name, words.y, y)
-    draft.figure = scatter([Series("societal axes", points)], words)
+    draft.draw(scatter, [Series("societal axes", points)], words)
 
 
 def figure_14(draft: Exhibit) -> None:
@@ -252,8 +252,8 @@ def figure_14(draft: Exhibit) -> None:
         draft.line(name, "concepts of the background", listed(found, 3))
         there = any(concept == "tree" for concept, _ in found[:3])
         draft.line(name, "a tree among them", "yes" if there else "no")
-    bars = [Group(name, [(str(c), float(f)) for c, f in found[:3]]) for name, found in rows.items()]
-    draft.figure = grouped_bars(bars, draft.words())
+    bars = [(name, [(str(c), float(f)) for c, f in found[:3]], "") for name, found in rows.items()]
+    draft.draw(grouped_bars, bars)
 
 
 PAPER = read_paper(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
-from t2ibench.apps.papers.figures import Arrow, Series, arrows, distributions, scatter
+from t2ibench.apps.papers.figures import Point, Series, arrows, distributions, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.vibex.schema import VibexTask
@@ -94,7 +94,7 @@ def _entry(details: Mapping[str, Any], kind: str, concept: str) -> Mapping[str, 
 def figure_3(draft: Exhibit) -> None:
     """Concepts between two anchors."""
     anchors = [*_anchors(draft, RACE).values()]
-    drawn: list[Arrow] = []
+    drawn: list[Point] = []
     for name in draft.known:
         row = draft.row(RACE, name, "forward")
         draft.line(name, "side", _side(row, anchors))
@@ -104,7 +104,7 @@ def figure_3(draft: Exhibit) -> None:
             first, second = (value_of(row, f"probability:{one}") or 0.0 for one in anchors)
             drawn.append((name, 0.0, 100.0 * (first - second)))
     words = draft.words(x=anchors[1], y=anchors[0]) if anchors else draft.words()
-    draft.figure = arrows(drawn, words)
+    draft.draw(arrows, drawn, words)
 
 
 def strip_plots(draft: Exhibit, task: str, concepts: tuple[str, ...] = ()) -> None:
@@ -130,7 +130,7 @@ def strip_plots(draft: Exhibit, task: str, concepts: tuple[str, ...] = ()) -> No
         mean = math.fsum(every) / len(every) if every else 0.0
         for anchor, some in values.items():
             groups[f"{name}: {anchor}"] = [1000 * (value - mean) for value in some]
-    draft.figure = distributions(groups, draft.words())
+    draft.draw(distributions, groups)
 
 
 def wordings(draft: Exhibit, task: str, text: str, malformed: str) -> None:
@@ -162,7 +162,7 @@ def figure_5(draft: Exhibit) -> None:
         difference = row.scores["difference"]
         note = "" if difference.p is None else f"p = {difference.p:.4f}"
         draft.line(row.name, "difference", difference.value, 2, note)
-    points: dict[str, list[Arrow]] = {name: [] for name in anchors.values()}
+    points: dict[str, list[Point]] = {name: [] for name in anchors.values()}
     for sample in draft.samples(LOCATION):
         found = sample.get("similarities") or {}
         anchor = anchors.get(str(sample["prompt"]))
@@ -170,7 +170,7 @@ def figure_5(draft: Exhibit) -> None:
             x, y = (float(found[concept]) for concept in _PAIR)
             points[anchor].append((f"image {sample['index']}", x, y))
     series = [Series(name, some) for name, some in points.items()]
-    draft.figure = scatter(series, draft.words())
+    draft.draw(scatter, series)
 
 
 def figure_6(draft: Exhibit) -> None:
@@ -187,7 +187,7 @@ def figure_6(draft: Exhibit) -> None:
         _lean_line(draft, _GRAY, row)
     if len(anchors) != 2:
         return
-    points: dict[str, list[Arrow]] = {name: [] for name in (*anchors, _CONCEPT)}
+    points: dict[str, list[Point]] = {name: [] for name in (*anchors, _CONCEPT)}
     for sample in draft.samples(_FIGURES):
         place = sample.get("anchors")
         own = (sample.get("similarities") or {}).get(_GRAY, sample.get("own"))
@@ -196,7 +196,7 @@ def figure_6(draft: Exhibit) -> None:
             kind = named.get(str(sample["prompt"]), _CONCEPT)
             points[kind].append((f"image {sample['index']}", across, float(own)))
     words = draft.words(x=f"similarity to '{anchors[1]}' less that to '{anchors[0]}'")
-    draft.figure = scatter([Series(name, some) for name, some in points.items()], words)
+    draft.draw(scatter, [Series(name, some) for name, some in points.items()], words)
 
 
 def figure_14(draft: Exhibit) -> None:
@@ -204,7 +204,7 @@ def figure_14(draft: Exhibit) -> None:
     spec = draft.spec(GENDER, VibexTask)
     concepts = () if spec is None else spec.concepts
     tendencies = next(iter(draft.paper.exhibits["table-2"].published.values()))
-    drawn: list[Arrow] = []
+    drawn: list[Point] = []
     for concept in concepts:
         if not concept.tendency:
             continue
@@ -222,7 +222,7 @@ def figure_14(draft: Exhibit) -> None:
             confirmed = "yes" if side == expected else "no"
             draft.line(name, "confirmed", confirmed if clear else side)
         drawn.append((name, 0.0, 1 - 2 * share.value))
-    draft.figure = arrows(drawn, draft.words())
+    draft.draw(arrows, drawn)
 
 
 PAPER = read_paper(
