@@ -14,7 +14,7 @@ from t2ibench.methods.core.answer_counts import (
     sorted_rows,
 )
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.reports.cells import signed
+from t2ibench.reports.cells import number, signed
 from t2ibench.reports.sentences import too_wide, why_unsure
 from t2ibench.reports.view import RunView, TaskView
 from t2ibench.results.display import UNSURE, WORDS, IntervalMark, State
@@ -144,12 +144,12 @@ def _cut(text: str, width: int) -> str:
 
 
 def _bar(task: TaskView, width: int, size: int) -> Line:
-    mark, value = task.mark, "-"
-    if mark.value is not None:
-        value = signed(mark.value, 2) if not mark.sized else f"{mark.value:.2f}"
+    mark = task.mark
+    written = number if mark.sized else signed
+    value = written(mark.value, 2)
     parts = [f" {_cut(task.id, _NAME - 1):{_NAME - 1}}", interval_bar(mark, size), f"{value:>5}"]
     if width >= 80 and mark.low is not None and mark.high is not None and mark.state != "no_score":
-        parts.append(f"{mark.low:+.2f} to {mark.high:+.2f}")
+        parts.append(f"{written(mark.low, 2):>5} to {written(mark.high, 2):>5}")
     return _cut(" ".join(parts), width).rstrip(), mark.state
 
 
