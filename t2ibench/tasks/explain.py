@@ -100,7 +100,11 @@ def mended(
     """Repair a file's errors, so that further ones can be reported."""
     data = copy.deepcopy(data)
     for number, item in enumerate(error.errors(include_url=False)):
-        if not _replace_invalid(data, model, item["type"], item["loc"], number):
+        try:
+            replaced = _replace_invalid(data, model, item["type"], item["loc"], number)
+        except (LookupError, TypeError):  # the repair of another error took its place
+            continue
+        if not replaced:
             return None
     try:
         return model.model_validate(data, context=context)

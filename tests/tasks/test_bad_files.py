@@ -99,6 +99,12 @@ def test_one_problem_is_one_line(
     assert found == line and message in said
 
 
+def test_a_misspelled_key_that_is_needed_is_two_problems(tmp_path: Path) -> None:
+    (line, missing), (number, unknown) = errors(tmp_path, spoil(JOBS, ("shares:", "hares:")))
+    assert (line, missing) == (14, "the key 'reference.shares' is missing")
+    assert number == 17 and unknown.startswith("unknown key 'hares'. Did you mean 'shares'?")
+
+
 def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40)
