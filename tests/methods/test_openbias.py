@@ -12,9 +12,10 @@ import pytest
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
-from t2ibench.methods.openbias.rows import CountedRow, items_of, mean_square_of
+from t2ibench.methods.openbias.rows import items_of, mean_square_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings

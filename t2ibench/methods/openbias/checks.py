@@ -17,7 +17,7 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
     """What is wrong with a task that its schema cannot express."""
     yield from _check_pool(task)
-    keys = [f"{bias.about} {bias.name}" for bias in task.biases]
+    keys = [bias.full_name for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))
     for number, bias in enumerate(task.biases):
         yield from _check_bias(bias, ("biases", number))
@@ -45,7 +45,7 @@ def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
 def _check_crossing(
     task: OpenBiasTask, names: Sequence[str], at: checks.Location
 ) -> Iterator[checks.Finding]:
-    known = [f"{bias.about} {bias.name}" for bias in task.biases]
+    known = [bias.full_name for bias in task.biases]
     known += [bias.name for bias in task.biases]
     for name in names:
         if known.count(name) == 0:
@@ -57,7 +57,7 @@ def _check_crossing(
     found = [task.biases[number] for number in crossed_biases(task.biases, names)]
     if len(found) < len(names):
         return
-    yield from checks.duplicates([f"{bias.about} {bias.name}" for bias in found], at)
+    yield from checks.duplicates([bias.full_name for bias in found], at)
     prompts = {(bias.captions, bias.stimuli, bias.templates) for bias in found}
     if len(prompts) > 1:
         yield checks.Finding(at, "biases that are crossed need the same captions")

@@ -9,7 +9,7 @@ from typing import Any
 from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
-from t2ibench.methods.openbias.answers import Checked, full_name
+from t2ibench.methods.openbias.answers import Checked
 from t2ibench.methods.openbias.schema import Bias
 
 _SEVERAL = "a check corrects shares of two classes; label images of the run itself"
@@ -53,7 +53,7 @@ def check_details(checks: Sequence[tuple[Bias, AttributeCheck]]) -> dict[str, An
         return {}
     rows = [
         {
-            "bias": full_name(bias), "verdict": check.verdict, "reason": check.reason,
+            "bias": bias.full_name, "verdict": check.verdict, "reason": check.reason,
             "images": check.images,
         }
         for bias, check in checks
