@@ -200,14 +200,13 @@ def describe(task: TibetTask, result: MethodResult) -> str:
 
 def present(task: TibetTask) -> Presentation:
     """How the result of a task is shown."""
-    axes = {axis.name for prompt in task.prompts for axis in prompt.axes}
+    axes = {axis.name: axis for _, axis in task.rows.values()}
     groups = {
-        f"{prompt.prompt} | {axis.name}": {
-            prompt.prompt: "as it stands",
+        name: {
+            prompt.prompt: _AS_IT_STANDS,
             **{other.prompt: f"changed to “{other.name}”" for other in axis.counterfactuals},
         }
-        for prompt in task.prompts
-        for axis in prompt.axes
+        for name, (prompt, axis) in task.rows.items()
     }
 
     def group(name: str, row: Mapping[str, Any]) -> str | None:
@@ -239,7 +238,7 @@ def present(task: TibetTask) -> Presentation:
             RowSeries("lean", "prompt", PageAxis(second, first), groups=frozenset({name}))
             for name, first, second in sorted(
                 (axis.name, *(other.name for other in axis.counterfactuals))
-                for axis in {axis.name: axis for p in task.prompts for axis in p.axes}.values()
+                for axis in axes.values()
                 if len(axis.counterfactuals) == 2
             )
         ),
