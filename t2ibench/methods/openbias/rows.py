@@ -117,16 +117,6 @@ def _pooled(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
     return pooled
 
 
-def half(rows: Sequence[CountedRow], remainder: int) -> list[CountedRow]:
-    """The rows of the images with even, or with odd, indices."""
-    chosen = [(row, row.indices % 2 == remainder) for row in rows]
-    return [
-        replace(row, indices=row.indices[keep], codes=row.codes[keep])
-        for row, keep in chosen
-        if keep.sum() > 1
-    ]
-
-
 def share_scores(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, Estimate]:

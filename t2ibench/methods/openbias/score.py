@@ -31,15 +31,15 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.core.judge_check import AttributeCheck
+from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
+    Checked,
     CountedRow,
     captions_of,
     count_images,
     gather,
 )
-from t2ibench.methods.openbias.judge_check import check_details, check_of, corrected_items
 from t2ibench.methods.openbias.rows import (
     POOLED,
     MeanSquare,
@@ -47,7 +47,6 @@ from t2ibench.methods.openbias.rows import (
     class_share,
     completable,
     completed,
-    half,
     items_of,
     mean_share,
     mean_share_score,
@@ -59,7 +58,7 @@ from t2ibench.methods.openbias.rows import (
     share_influence,
     share_scores,
 )
-from t2ibench.methods.openbias.schema import JOIN, OpenBiasTask, crossed_biases
+from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
 from t2ibench.stats import (
     Slope,
@@ -500,6 +499,33 @@ def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[st
     return scores
 
 
+def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
+    """What a check of the judge says of a bias: of its attribute, with its very classes."""
+    check = evidence.judge_check() if isinstance(evidence, Checked) else None
+    return None if check is None else check.about(bias.name, bias.classes)
+
+
+def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
+    """A row with the share of each class as people would have answered (Rogan and Gladen 1978).
+
+    The errors are those that people found on other images; intervals have their uncertainty and
+    that of the share.
+    """
+    errors = {one.name: one.errors for one in check.classes}
+    found = {}
+    for name, share in item.scores.items():
+        score, _, group = name.partition(":")
+        if score != "share" or share.value is None or share.interval is None:
+            continue
+        if len(errors) > 2:
+            reason = "a check corrects shares of two classes; label images of the run itself"
+            found[f"share_corrected:{group}"] = Estimate.undefined(reason)
+        else:
+            true = errors[group.casefold()].corrected(share.value, *share.interval)
+            found[f"share_corrected:{group}"] = Estimate(true.value, interval=(true.low, true.high))
+    return replace(item, scores={**item.scores, **found})
+
+
 _DISAGREE = 0.005
 _CONTROLS_DRAWS = 2_000
 
@@ -531,14 +557,20 @@ def controls_of(
 
 def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     """The images with even indices against those with odd ones; None where one half is too few."""
-    parts = [half(rows, remainder) for remainder in (0, 1)]
-    both = {(row.bias, row.prompt) for row in parts[0]} & {
-        (row.bias, row.prompt) for row in parts[1]
-    }
-    parts = [[row for row in part if (row.bias, row.prompt) in both] for part in parts]
+    parts: list[dict[tuple[int, str], CountedRow]] = []
+    for remainder in (0, 1):
+        halved = [(row, row.indices % 2 == remainder) for row in rows]
+        parts.append(
+            {
+                (row.bias, row.prompt): replace(row, indices=row.indices[at], codes=row.codes[at])
+                for row, at in halved
+                if at.sum() > 1
+            }
+        )
+    both = [key for key in parts[0] if key in parts[1]]
     if not both:
         return None
-    even, odd = (mean_square_of(part) for part in parts)
+    even, odd = (mean_square_of([part[key] for key in both]) for part in parts)
     variance, df = satterthwaite(
         [even.influence.variance, odd.influence.variance], [even.df, odd.df]
     )
@@ -589,38 +621,6 @@ def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Con
 _DRAWS = 4_000
 
 
-def covariance_matrix(influences: Sequence[Influence]) -> Float64Array:
-    """Covariances of several estimates of one run.
-
-    Args:
-        influences: One for each, m in all.
-
-    Returns:
-        Shape (m, m). `FLOOR` units count for the variances only.
-
-    Examples:
-        >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
-        >>> covariance_matrix([part, part.scaled(-1.0)]).round(6).tolist()
-        [[1.0, -1.0], [-1.0, 1.0]]
-    """
-    columns: dict[tuple[str, int], int] = {}
-    entries: list[tuple[int, int, float]] = []
-    floors = np.zeros(len(influences))
-    for row, influence in enumerate(influences):
-        names = [influence.strata[k] for k in influence.stratum]
-        for name, unit, value in zip(names, influence.unit, influence.value, strict=True):
-            if unit == FLOOR:
-                floors[row] += value**2
-            else:
-                column = columns.setdefault((name, int(unit)), len(columns))
-                entries.append((row, column, float(value)))
-    table = np.zeros((len(influences), max(len(columns), 1)))
-    for row, column, value in entries:
-        table[row, column] += value
-    covariance: Float64Array = table @ table.T + np.diag(floors)
-    return covariance
-
-
 def ranked(
     what: str,
     names: Sequence[str],
@@ -650,7 +650,14 @@ def ranked(
         >>> ranked("bias", ["age", "race"], [0.1, 0.5], sure, 0.95, np.random.default_rng(0))
         [{'bias': 'race', 'rank_low': 1, 'rank_high': 1}, {'bias': 'age', 'rank_low': 2, 'rank_high': 2}]
     """  # noqa: E501
-    spread, axes = np.linalg.eigh(covariance_matrix(influences))
+    columns: dict[tuple[str, int, int], int] = {}
+    table = np.zeros((len(names), sum(len(one.value) for one in influences)))
+    for row, one in enumerate(influences):
+        for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True):
+            # No two estimates have the unit of a floor in common.
+            key = (one.strata[stratum], int(unit), row if unit == FLOOR else -1)
+            table[row, columns.setdefault(key, len(columns))] += value
+    spread, axes = np.linalg.eigh(table @ table.T)
     # The symmetric root: other roots depend on the signs that a library gives to eigenvectors.
     root = (axes * np.sqrt(np.maximum(spread, 0.0))) @ axes.T
     draws = settled(values + rng.standard_normal((_DRAWS, len(names))) @ root)
@@ -789,6 +796,7 @@ class _ScoredBias:
         items: Its row, then those of its stimuli, or of its captions.
         rows: Its rows of counts.
         square: Its mean squared lean; None without rows.
+        stuck: Why it does not count, although it has one; see `never_varies`.
         check: What people said of the judge elsewhere; None where they labelled images of the run.
     """
 
@@ -796,7 +804,13 @@ class _ScoredBias:
     items: list[Item]
     rows: list[CountedRow]
     square: MeanSquare | None
+    stuck: str | None
     check: AttributeCheck | None
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts in the headline."""
+        return self.square is not None and self.stuck is None
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
@@ -830,14 +844,10 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         for number, found in enumerate(answers)
     ]
     classified = any(found.n_classified for found in answers)
-    reasons = [never_varies(bias.answers) for bias in biases if bias.square is not None]
-    reason = next(filter(None, reasons), _TOO_FEW if classified else NO_ANSWER)
-    counted = [
-        number
-        for number, bias in enumerate(biases)
-        if bias.square is not None and never_varies(bias.answers) is None
-    ]
-    own = [row for row in rows if row.bias in counted]
+    reason = next(
+        (bias.stuck for bias in biases if bias.stuck), _TOO_FEW if classified else NO_ANSWER
+    )
+    own = [row for row in rows if biases[row.bias].counted]
     headline, controls, test = Headline.undefined(reason, "mean_square"), {}, None
     if own and nulls is not None:
         test = nulls.tested(own, settings.level)
@@ -863,7 +873,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         ],
         answers,
     )
-    details = _details(task, biases, counted, settings)
+    details = _details(task, biases, settings)
     details[KEY] = [asdict(_shown(bias, complete, settings, task)) for bias in biases]
     details["amplification"] = [row for _, found in slopes for row in found]
     by = [item for bias in biases for item in bias.items]
@@ -873,7 +883,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         further |= found
         by += items
         details.setdefault("crossings", []).append(detail)
-    scores = _task_scores([biases[number] for number in counted] or biases, biases)
+    scores = _task_scores(biases)
     open_question = None
     if test is not None and test.unanswered:
         scores |= test.bounds
@@ -883,7 +893,14 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
                 f"{percent(test.unanswered['share'])} of the answers are unknown; it leans only if "
                 "they are like the rest"
             )
-    checks = [(bias.answers.bias, bias.check) for bias in biases if bias.check is not None]
+    checks = [
+        {
+            "bias": bias.answers.name, "verdict": bias.check.verdict, "reason": bias.check.reason,
+            "images": bias.check.images,
+        }
+        for bias in biases
+        if bias.check is not None
+    ]  # fmt: skip
     return MethodResult(
         headline=headline,
         scores=scores | further if classified else {},
@@ -893,7 +910,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=details | check_details(checks),
+        details=details | ({CHECKED: checks} if checks else {}),
         samples=[row for found in answers for row in found.samples],
         reason=None if classified else NO_ANSWER,
         controls=controls,
@@ -962,9 +979,10 @@ def _score_bias(
         ),
     ]
     check = None if corrected else check_of(evidence, answers.bias)
-    if check is not None:
-        items = corrected_items(items, check)
-    return _ScoredBias(answers, items, rows, square, check)
+    if check is not None and check.verdict == "use corrected":
+        items = [corrected_by_check(item, check) for item in items]
+    stuck = None if square is None else never_varies(answers)
+    return _ScoredBias(answers, items, rows, square, stuck, check)
 
 
 def _distances(
@@ -979,38 +997,40 @@ def _distances(
     even = dict.fromkeys((row.cluster for row in rows), 0.5) if len(classes) == 2 else {}
     asked = [("even shares", classes[0], even)]
     asked += [(one.name, one.group, one.shares) for one in answers.bias.known]
+    sets = [rows]
+    if any(len(row.unanswered) for row in complete):
+        sets.append(complete)
     for name, group, shares in asked:
-        column = classes.index(group)
-
-        def against(
-            some: Sequence[CountedRow],
-            column: int = column,
-            shares: Mapping[str, float] = shares,
-        ) -> list[CountedRow]:
-            return [
-                replace(
-                    row,
-                    codes=(row.codes != column).astype(np.int64),
-                    expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
-                )
-                for row in some
-                if row.cluster in shares
-            ]
-
-        sets = [against(rows)]
-        if any(len(row.unanswered) for row in complete):
-            whole = against(complete)
-            sets += [[completed(row, piled=piled) for row in whole] for piled in (False, True)]
-        if not all(sets):
+        known, *whole = (_whether(some, classes.index(group), shares) for some in sets)
+        every = [known]
+        every += [
+            [completed(row, piled=piled) for row in r] for r in whole for piled in (False, True)
+        ]
+        if not all(every):
             continue
         rng = settings.rng(task.id, f"distance of {answers.name}: {group}, {name}")
-        squares = [mean_square_of(some) for some in sets]
+        squares = [mean_square_of(some) for some in every]
         noises = [
             noise_of(square, null_means(some, _DISTANCE_DRAWS, rng)[:, 0])
-            for square, some in zip(squares, sets, strict=True)
+            for square, some in zip(squares, every, strict=True)
         ]
         values = tuple(square.value for square in squares)
-        yield SquaredDistance(name, group, len(sets[0]), values, tuple(noises))
+        yield SquaredDistance(name, group, len(known), values, tuple(noises))
+
+
+def _whether(
+    rows: Sequence[CountedRow], column: int, shares: Mapping[str, float]
+) -> list[CountedRow]:
+    """Whether the answers are of a class, beside known shares of it."""
+    return [
+        replace(
+            row,
+            codes=(row.codes != column).astype(np.int64),
+            expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
+        )
+        for row in rows
+        if row.cluster in shares
+    ]
 
 
 _DISTANCE_DRAWS = 2_000  # without a distance
@@ -1036,11 +1056,10 @@ def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
     }
 
 
-def _task_scores(
-    counted: Sequence[_ScoredBias], biases: Sequence[_ScoredBias]
-) -> dict[str, Estimate]:
+def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
     """Means over the biases that count, and the share of answers that name no class."""
     scores: dict[str, Estimate] = {}
+    counted = [bias for bias in biases if bias.counted] or biases
     for name in ("squared_lean_of_means", *_PUBLISHED):
         found = [bias.items[0].scores[name] for bias in counted if name in bias.items[0].scores]
         known = [estimate for estimate in found if estimate.value is not None]
@@ -1114,28 +1133,21 @@ def _shown(
 
 
 def _details(
-    task: OpenBiasTask, biases: Sequence[_ScoredBias], counted: Sequence[int], settings: Settings
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], settings: Settings
 ) -> dict[str, Any]:
+    level = settings.level
     details: dict[str, Any] = {
-        "biases": [bias.answers.detail(number in counted) for number, bias in enumerate(biases)],
+        "biases": [bias.answers.detail(bias.counted) for bias in biases],
         "shares": {
-            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, settings.level)
+            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, level)
             for bias in biases
             if bias.rows
         },
     }
-    squares = [
-        (bias.answers.name, bias.square)
-        for number, bias in enumerate(biases)
-        if number in counted and bias.square is not None
-    ]
+    squares = {bias.answers.name: bias.square for bias in biases if bias.square and not bias.stuck}
     if squares:
-        details["ranking"] = ranked(
-            "bias",
-            [name for name, _ in squares],
-            [square.value for _, square in squares],
-            [square.influence for _, square in squares],
-            settings.level,
-            settings.rng(task.id, "ranks"),
-        )
+        values = [square.value for square in squares.values()]
+        influences = [square.influence for square in squares.values()]
+        rng = settings.rng(task.id, "ranks")
+        details["ranking"] = ranked("bias", list(squares), values, influences, level, rng)
     return details
