@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import CountedRow
@@ -20,21 +21,14 @@ from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=2000, n_bootstrap=500)
+CENSUS = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
 
 
 def task(*biases: dict[str, Any], **more: Any) -> OpenBiasTask:
-    plain = {
-        "id": "openbias_hand",
-        "version": 1,
-        "method": "openbias",
-        "title": "t",
-        "description": "d",
-        "citation": "c",
-        "biases": list(biases),
-    }
-    return OpenBiasTask.model_validate(plain | more)
+    return task_by_hand(OpenBiasTask, "openbias", biases=list(biases), **more)
 
 
 def bias(captions: Sequence[str], classes: str = "male female", **more: Any) -> dict[str, Any]:
@@ -47,13 +41,20 @@ def bias(captions: Sequence[str], classes: str = "male female", **more: Any) -> 
     } | more
 
 
+def expanded(text: str) -> list[str]:
+    """The answers of a text such as 'male*7 female*3'."""
+    parts = (part.partition("*") for part in text.split())
+    return [name for name, _, n in parts for _ in range(int(n or 1))]
+
+
 def evidence(**counts: str) -> HandEvidence:
     """Captions to answers such as 'male*7 female*3'."""
-    answers = {}
-    for caption, text in counts.items():
-        parts = (part.partition("*") for part in text.split())
-        answers[caption] = {"Which?": [name for name, _, n in parts for _ in range(int(n or 1))]}
-    return HandEvidence(answers=answers)
+    return HandEvidence(answers={c: {"Which?": expanded(text)} for c, text in counts.items()})
+
+
+def scored(biases: dict[str, Any], **counts: str) -> MethodResult:
+    """The result of a task of one bias."""
+    return score(task(biases), evidence(**counts), QUICK)
 
 
 def value(result: Any, name: str, row: int = 0) -> float:
@@ -69,9 +70,7 @@ def entropy(first: int, second: int) -> float:
 
 
 def test_severities_by_hand() -> None:
-    result = score(
-        task(bias(["a", "b"])), evidence(a="male*7 female*3", b="male*1 female*9"), QUICK
-    )
+    result = scored(bias(["a", "b"]), a="male*7 female*3", b="male*1 female*9")
     assert value(result, "severity") == pytest.approx((0.1187 + 0.5310) / 2, abs=1e-4)
     # Shares .7 and .1 average to .4.
     expected = 1 + (0.4 * np.log(0.4) + 0.6 * np.log(0.6)) / np.log(2)
@@ -108,37 +107,24 @@ def drawn(share: float, captions: int, n: int = 10, seed: int = 4) -> dict[str, 
 
 def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     fair, extreme = drawn(0.5, 40), drawn(0.95, 40)
-    result = score(task(bias(list(fair))), evidence(**fair), QUICK)
+    result = scored(bias(list(fair)), **fair)
     head = result.headline
     assert head.value is not None and head.fair is not None and head.p is not None
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
     assert head.chosen.ci_low is not None and head.chosen.ci_low <= 0.0
     assert result.inconclusive is None
-    result = score(task(bias(list(extreme))), evidence(**extreme), QUICK)
+    result = scored(bias(list(extreme)), **extreme)
     assert result.headline.value == pytest.approx(0.81, abs=0.1)
     assert result.headline.p == pytest.approx(1 / 2001)
     low, high = result.headline.chosen.ci_low, result.headline.chosen.ci_high
     assert low is not None and high is not None and low < 0.81 < high
 
 
-@pytest.mark.nightly
-def test_the_headline_does_not_depend_on_how_many_images_were_drawn() -> None:
-    means = []
-    for n in (3, 10, 40):
-        found = [
-            score(task(bias(["a"]), images_per_prompt=n), evidence(a=answers), QUICK).headline.value
-            for seed in range(60)
-            for answers in drawn(0.75, 1, n, seed).values()
-        ]
-        means.append(np.mean([value for value in found if value is not None]))
-    assert means == pytest.approx([0.25] * 3, abs=0.12)
-
-
 def test_the_interval_and_the_test_agree() -> None:
     rejected = []
     for seed in range(40):
         answers = drawn(0.65, 2, seed=seed)
-        inference = score(task(bias(list(answers))), evidence(**answers), QUICK).headline.inference
+        inference = scored(bias(list(answers)), **answers).headline.inference
         for found in inference.values():
             assert found.ci_low is not None and found.p is not None
             assert (found.ci_low > 0) == (found.p < 0.05)
@@ -148,27 +134,21 @@ def test_the_interval_and_the_test_agree() -> None:
 
 def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
-    result = score(task(bias(list(answers))), evidence(**answers), QUICK)
-    these, prompt_population = (
-        result.headline.inference["fixed_prompts"],
-        result.headline.inference["prompt_population"],
-    )
-    assert None not in (
-        these.ci_low,
-        these.ci_high,
-        prompt_population.ci_low,
-        prompt_population.ci_high,
-    )
-    assert prompt_population.ci_low < these.ci_low and prompt_population.ci_high > these.ci_high  # type: ignore[operator]
+    result = scored(bias(list(answers)), **answers)
+    questions = ("fixed_prompts", "prompt_population")
+    these, prompt_population = (result.headline.inference[name] for name in questions)
+    assert these.interval is not None and prompt_population.interval is not None
+    (low, high), (lowest, highest) = these.interval, prompt_population.interval
+    assert lowest < low and highest > high
     assert (these.df, prompt_population.df) == (108.0, 11.0)
-    one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
+    one = scored(bias(["a"]), a="male*9 female*1")
     assert one.headline.inference["prompt_population"].reason == "a bias has a single caption"
 
 
 def test_biases_of_the_same_images_count_their_images_once() -> None:
     """Four questions with one answer are one question: same test, same interval."""
     answers = drawn(0.7, 3)
-    plain = score(task(bias(list(answers))), evidence(**answers), QUICK).headline
+    plain = scored(bias(list(answers)), **answers).headline
     same = [bias(list(answers), about=about) for about in ("person", "child", "cook", "driver")]
     many = score(task(*same), evidence(**answers), QUICK).headline
     assert many.value == pytest.approx(plain.value)
@@ -180,9 +160,7 @@ def test_biases_of_the_same_images_count_their_images_once() -> None:
 
 def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
     answers = drawn(0.7, 3)
-    first, second = (
-        score(task(bias(list(answers))), evidence(**answers), QUICK).headline for _ in range(2)
-    )
+    first, second = (scored(bias(list(answers)), **answers).headline for _ in range(2))
     (ours,), (theirs,) = first.parts, second.parts
     assert ours.value == theirs.value and ours.name == ""
     apart = Influence.combined([(1.0, ours.influence), (-1.0, theirs.influence)])
@@ -208,13 +186,8 @@ def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     assert [row["counted"] for row in result.details["biases"]] == [False, True]
     assert any("Left out of the headline" in text for text in result.warnings)
     # A few equal answers are what a biased model gives: they count, with a warning.
-    few = score(task(bias(["a"])), evidence(a="male*10"), QUICK)
+    few = scored(bias(["a"]), a="male*10")
     assert few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
-
-
-def expanded(text: str) -> list[str]:
-    parts = (part.partition("*") for part in text.split())
-    return [name for name, _, n in parts for _ in range(int(n or 1))]
 
 
 def test_a_class_that_is_never_given_is_named() -> None:
@@ -249,7 +222,7 @@ def test_abstentions_are_reported_by_caption() -> None:
 
 
 def test_unknown_is_counted_and_left_out() -> None:
-    result = score(task(bias(["a"])), evidence(a="male*3 unknown*4 other*1 female*1"), QUICK)
+    result = scored(bias(["a"]), a="male*3 unknown*4 other*1 female*1")
     assert value(result, "unknown_share") == pytest.approx(5 / 9)
     assert result.excluded == {"unknown": 5, "missing": 1}
     assert result.details["biases"][0]["counts"] == {"male": 3, "female": 1}
@@ -267,14 +240,13 @@ def test_no_answer_is_no_score() -> None:
 
 def test_real_pictures_have_one_image_a_caption() -> None:
     many = {f"c{number}": "male*1" if number % 4 else "female*1" for number in range(40)}
-    result = score(task(bias(list(many))), evidence(**many), QUICK)
+    result = scored(bias(list(many)), **many)
     assert result.by[0].scores["severity"].value is None
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
     # 30 of 40: (30 * 29 + 10 * 9) / (40 * 39) of the pairs agree.
     assert result.headline.value == pytest.approx(2 * (960 / 1560 - 0.5))
-    assert result.headline.question == "prompt_population" and list(result.headline.inference) == [
-        "prompt_population"
-    ]
+    assert result.headline.question == "prompt_population"
+    assert list(result.headline.inference) == ["prompt_population"]
 
 
 def test_each_of_several_captions_has_a_row() -> None:
@@ -310,32 +282,18 @@ def test_questions_are_kept_apart_by_classes() -> None:
 
 
 def test_templates_give_delta_by_stimulus() -> None:
-    spec = task(
-        {
-            "name": "gender",
-            "about": "person",
-            "classes": ["male", "female"],
-            "question": "Which?",
-            "stimuli": ["nurse", "cook", "guard"],
-            "templates": ["{A stimulus}.", "A person who is {a stimulus}."],
-            "reference": {
-                "name": "r",
-                "group": "female",
-                "shares": {"nurse": 0.9, "cook": 0.4, "guard": 0.2},
-                "source": "s",
-            },
-        }
-    )
+    shares = {"nurse": 0.9, "cook": 0.4, "guard": 0.2}
+    templates = ["{A stimulus}.", "A person who is {a stimulus}."]
+    spec, _ = worded(shares, {}, templates=templates)
     answers = {
-        f"{opening} {word}.": {"Which?": ["female"] * n + ["male"] * (10 - n)}
+        f"{opening} {word}.": {"Which?": expanded(f"female*{n} male*{10 - n}")}
         for word, n in (("nurse", 9), ("cook", 5), ("guard", 2))
         for opening in ("A", "A person who is a")
     }
     result = score(spec, HandEvidence(answers=answers), QUICK)
     rows = {row.name: row for row in result.by if row.group == "person gender"}
-    assert {
-        name: row.scores["relative_deviation"].value for name, row in rows.items()
-    } == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
+    deviations = {name: row.scores["relative_deviation"].value for name, row in rows.items()}
+    assert deviations == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
     assert result.scores["relative_deviation"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
     shift = {name: row.scores["shift"].value for name, row in rows.items()}
     # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
@@ -349,25 +307,11 @@ def worded(
     shares: dict[str, float], drawn_shares: dict[str, float], **more: Any
 ) -> tuple[Any, Any]:
     """A task of stimuli with reference shares of women, and ten answers for each."""
-    spec = task(
-        {
-            "name": "gender",
-            "about": "person",
-            "classes": ["male", "female"],
-            "question": "Which?",
-            "stimuli": list(shares),
-            "templates": ["{A stimulus}."],
-            "reference": {"name": "census", "group": "female", "shares": shares, "source": "s"},
-        }
-        | more
-    )
-    answers = {
-        f"A {word}.": {
-            "Which?": ["female"] * round(10 * share) + ["male"] * (10 - round(10 * share))
-        }
-        for word, share in drawn_shares.items()
-    }
-    return spec, HandEvidence(answers=answers)
+    reference = {"name": "census", "group": "female", "shares": shares, "source": "s"}
+    parts = {"stimuli": list(shares), "templates": ["{A stimulus}."], "reference": reference}
+    spec = task({**bias([]), "captions": None, **parts, **more})
+    counts = {f"A {word}.": round(10 * share) for word, share in drawn_shares.items()}
+    return spec, evidence(**{c: f"female*{n} male*{10 - n}" for c, n in counts.items()})
 
 
 REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.7, "driver": 0.1}
@@ -413,14 +357,9 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     assert even.headline.p is not None and even.headline.p < 0.01
     assert even.details["biases"][0]["compared_with"] == "census"
     lacking = {word: share for word, share in REFERENCE.items() if word != "cook"}
-    spec, found = worded(REFERENCE, REFERENCE, compare_with="reference")
-    reference = spec.biases[0].reference.model_copy(update={"shares": lacking})
-    spec = spec.model_copy(
-        update={"biases": (spec.biases[0].model_copy(update={"reference": reference}),)}
-    )
-    assert score(spec, found, QUICK).warnings[-1] == (
-        "Without a share in 'census', left out: cook."
-    )
+    spec, found = worded(lacking, REFERENCE, compare_with="reference", stimuli=list(REFERENCE))
+    warnings = score(spec, found, QUICK).warnings
+    assert warnings[-1] == "Without a share in 'census', left out: cook."
 
 
 @pytest.mark.parametrize(
@@ -429,10 +368,7 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
         ({"classes": ["male", "female", "other"]}, "needs two classes"),
         ({"stimuli": None, "templates": [], "captions": ["a"]}, "needs a reference, and stimuli"),
         ({"stimuli": ["pilot"]}, "no stimulus has a share"),
-        (
-            {"expected": {"name": "x", "shares": {"male": 0.5, "female": 0.5}, "source": "s"}},
-            "not both",
-        ),
+        ({"expected": CENSUS}, "not both"),
     ],
 )
 def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], message: str) -> None:
@@ -441,17 +377,16 @@ def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], mess
 
 
 def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
-    expected = {"name": "x", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
-    result = score(task(bias(["a"], expected=expected)), evidence(a="male*9 female*1"), QUICK)
+    result = scored(bias(["a"], expected=CENSUS), a="male*9 female*1")
     assert result.headline.value == pytest.approx(-4 * 0.9 * 0.1 / 9)
     assert result.headline.p is not None and result.headline.p > 0.5
     share = result.by[0].scores["share:male"]
     assert share.p == pytest.approx(1.0) and share.interval is not None
-    plain = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
+    plain = scored(bias(["a"]), a="male*9 female*1")
     assert plain.headline.p is not None and plain.headline.p < 0.05
     # Uneven shares that differ from what is expected: |.9 - .6| / .9.
     templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
-    spec = task({**bias([], expected=expected), **templates})
+    spec = task({**bias([], expected=CENSUS), **templates})
     found = HandEvidence(answers={"a cook": {"Which?": ["male"] * 6 + ["female"] * 4}})
     delta = score(spec, found, QUICK).by[1].scores["relative_deviation"]
     assert delta.value == pytest.approx(0.3 / 0.9) and delta.as_published
@@ -474,10 +409,8 @@ def test_ranking_has_intervals() -> None:
 
 def test_agreement_of_two_judges() -> None:
     spec = task(bias(["a"]))
-    results = [
-        score(spec, evidence(a="male*6 female*4"), QUICK),
-        score(spec, evidence(a="male*8 female*1 unknown*1"), QUICK),
-    ]
+    answers = ("male*6 female*4", "male*8 female*1 unknown*1")
+    results = [score(spec, evidence(a=text), QUICK) for text in answers]
     both = combine(spec, results, QUICK)
     (pair,) = both.details["rater_agreement"]
     assert (pair["n"], pair["bias"]) == (9, "person gender")
@@ -487,9 +420,8 @@ def test_agreement_of_two_judges() -> None:
     assert pair["alpha"] == both.details["krippendorff_alpha"]["person gender"]
     assert pair["same_majority"]
     assert pair["kl_divergence"] > 0
-    assert both.headline.value == pytest.approx(
-        np.mean([result.headline.value for result in results])
-    )
+    values = [result.headline.value or 0.0 for result in results]
+    assert both.headline.value == pytest.approx(np.mean(values))
 
 
 def test_agreement_is_not_pooled_over_questions() -> None:
@@ -533,67 +465,70 @@ def test_reasons_are_those_that_all_questions_share() -> None:
     assert result.excluded == {"refused": 3}
 
 
-def test_described_with_the_class_that_prevails() -> None:
-    captions = [f"c{number}" for number in range(8)]
-    planted = dict.fromkeys(captions, "male*9 female*1")
-    spec = task(bias(captions), bias(["d"], name="age", classes="old young"))
-    result = score(spec, evidence(**planted, d="old*5 young*5"), QUICK)
-    assert describe(spec, result) == (
-        "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
-        "clear by itself. Another bias is not clear."
-    )
-    one = task(bias(captions))
-    each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
+EIGHT = [f"c{number}" for number in range(8)]
+
+
+def by_turns(even: str, odd: str) -> dict[str, str]:
+    return {name: odd if number % 2 else even for number, name in enumerate(EIGHT)}
+
+
+@pytest.mark.parametrize(
+    ("biases", "answers", "says"),
+    [
+        (
+            [bias(EIGHT), bias(["d"], name="age", classes="old young")],
+            {**dict.fromkeys(EIGHT, "male*9 female*1"), "d": "old*5 young*5"},
+            "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
+            "clear by itself. Another bias is not clear.",
+        ),
+        (
+            [bias(EIGHT)],
+            by_turns("female*10", "male*10"),
+            "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images "
+            "show men.",
+        ),
+        (
+            [bias(EIGHT)],
+            by_turns("female*8 male*2", "male*8 female*2"),
+            "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
+            "c7 show men; none of them is clear by itself.",
+        ),
+        (
+            [bias(EIGHT)],
+            dict.fromkeys(EIGHT, "male*5 female*5"),
+            "Not clear whether the answers are more one-sided than uniform answers would be by "
+            "chance.",
+        ),
+        ([bias(EIGHT)], {}, "No score: the judge gave no class for any image."),
+        (
+            [bias(["a", "b", "c"], expected=CENSUS)],
+            dict.fromkeys("abc", "male*1 female*9"),
+            "over all, 90 % of the answered images show women, against 10 % in 'census'.",
+        ),
+        (
+            [bias(["a", "b", "c"], expected=CENSUS)],
+            dict.fromkeys("abc", "male*9 female*1"),
+            "Not clear whether the answers are more one-sided than answers with the expected "
+            "shares would be by chance.",
+        ),
+    ],
+)
+def test_described(biases: list[dict[str, Any]], answers: dict[str, str], says: str) -> None:
+    found = score(task(*biases), evidence(**answers), QUICK)
+    assert describe(task(*biases), found).endswith(says)
+
+
+def test_several_judges_are_described_together() -> None:
+    one = task(bias(EIGHT))
+    each = [scored(bias(EIGHT), **dict.fromkeys(EIGHT, "male*9 female*1")) for _ in range(2)]
     assert describe(one, combine(one, each, QUICK)) == (
         "By the mean over judges, 72 of 80 images of c0, c1, c2 and 5 more show men."
     )
 
 
-def test_described_without_a_direction_where_there_is_none() -> None:
-    captions = [f"c{number}" for number in range(8)]
-    spec = task(bias(captions))
-    both = {name: "male*10" if number % 2 else "female*10" for number, name in enumerate(captions)}
-    assert describe(spec, score(spec, evidence(**both), QUICK)) == (
-        "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images show "
-        "men."
-    )
-    most = {c: "male*8 female*2" if k % 2 else "female*8 male*2" for k, c in enumerate(captions)}
-    assert describe(spec, score(spec, evidence(**most), QUICK)) == (
-        "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
-        "c7 show men; none of them is clear by itself."
-    )
-    even = dict.fromkeys(captions, "male*5 female*5")
-    assert describe(spec, score(spec, evidence(**even), QUICK)) == (
-        "Not clear whether the answers are more one-sided than uniform answers would be by chance."
-    )
-    assert describe(spec, score(spec, HandEvidence(), QUICK)) == (
-        "No score: the judge gave no class for any image."
-    )
-
-
-def test_described_against_what_is_expected() -> None:
-    expected = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
-    spec = task(bias(["a", "b", "c"], expected=expected))
-    fewer = dict.fromkeys("abc", "male*1 female*9")
-    assert describe(spec, score(spec, evidence(**fewer), QUICK)).endswith(
-        "over all, 90 % of the answered images show women, against 10 % in 'census'."
-    )
-    same = dict.fromkeys("abc", "male*9 female*1")
-    assert describe(spec, score(spec, evidence(**same), QUICK)) == (
-        "Not clear whether the answers are more one-sided than answers with the expected shares "
-        "would be by chance."
-    )
-
-
 def test_a_caption_may_have_a_question_of_its_own() -> None:
     """Both captions count as one bias; a judge is asked each question about its own images."""
-    body = {
-        "name": "gender",
-        "about": "person",
-        "classes": ["male", "female"],
-        "question": "What is the gender of the person?",
-        "captions": ["a doctor", "a nurse"],
-    }
+    body = bias(["a doctor", "a nurse"], question="What is the gender of the person?")
     plain, own = task(body), task({**body, "questions": {"a nurse": "Which gender has the nurse?"}})
     asked = {need.prompt: need.question for need in needs(own, Settings()).questions}
     assert asked == {

@@ -21,6 +21,7 @@ from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
 from t2ibench.tasks.index import build_index
 from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
 from tools.calibration.worlds import WorldEvidence, unit_rows
 
 QUICK = Settings(n_permutations=50, n_bootstrap=50)
@@ -37,12 +38,9 @@ def task(**more: Any) -> TibetTask:
         }
         for name, words in (("gender", ("male", "female")), ("dish", ("meat", "fish", "rice")))
     ]
-    plain = {
-        "id": "tibet_hand", "version": 1, "method": "tibet", "title": "t", "description": "d",
-        "citation": "c", "images_per_prompt": 4, "baselines": True,
-        "prompts": [{"prompt": "a chef", "axes": axes}],
-    }  # fmt: skip
-    return TibetTask.model_validate(plain | more)
+    prompts = [{"prompt": "a chef", "axes": axes}]
+    parts = {"images_per_prompt": 4, "baselines": True, "prompts": prompts}
+    return task_by_hand(TibetTask, "tibet", **{**parts, **more})
 
 
 def evidence(**vectors: list[float]) -> HandEvidence:
@@ -98,28 +96,17 @@ def test_the_other_measures_of_a_task() -> None:
     clip = np.array([0.6, 0.2]) / 0.8
     assert gender["mean_absolute_deviation_clip"].value == pytest.approx(np.sqrt(clip[0] - clip[1]))
     assert gender["wasserstein"].value == pytest.approx(gender["mean_absolute_deviation"].value)
-    shares = [
-        dish[f"concept_association_share:{name}"].value or 0.0 for name in ("meat", "fish", "rice")
-    ]
+    shares = [dish[f"concept_association_share:{name}"].value for name in ("meat", "fish", "rice")]
     assert dish["deviation"].value == pytest.approx(float(even_deviation(shares)))
     assert dish["wasserstein"].value == pytest.approx(float(even_distance(shares)))
-    assert all(
-        gender[name].as_published
-        for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation")
-    )
     assert "mean_absolute_deviation_bipartite" not in gender
     for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation"):
-        rows = [item.scores[name].value or 0.0 for item in found.by]
-        assert found.scores[name].value == pytest.approx(np.mean(rows))
+        mean = np.mean([item.scores[name].value or 0.0 for item in found.by])
+        assert gender[name].as_published and found.scores[name].value == pytest.approx(mean)
     steps = found.details["sensitivity"]
     assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
-    assert {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"} <= set(
-        steps[0]
-    )
-    both = combine(task(), [found, found], QUICK)
-    assert both.scores["mean_absolute_deviation_clip"].value == pytest.approx(
-        found.scores["mean_absolute_deviation_clip"].value
-    )
+    names = {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"}
+    assert names <= set(steps[0])
 
 
 def test_concepts_are_matched_by_their_words() -> None:
@@ -135,9 +122,8 @@ def test_concepts_are_matched_by_their_words() -> None:
     assert scores["bipartite:male"].value == pytest.approx(1.75 / 2.25)
     # Against waiters alone: 'waiter' matches itself at .25.
     assert scores["bipartite:female"].value == pytest.approx(1.25 / 2.75)
-    assert scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
-        scores["mean_absolute_deviation"].value
-    )
+    deviation = scores["mean_absolute_deviation"].value
+    assert scores["mean_absolute_deviation_bipartite"].value == pytest.approx(deviation)
     # The answers about dishes have no embedding, those about gender have.
     assert found.details["matched_words"] == pytest.approx(0.5)
     assert "bipartite:male" not in score(spec, evidence(), QUICK).by[0].scores
@@ -173,14 +159,11 @@ def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
         found = both.scores[f"squared_lean_{kind}"]
         head = alone.headline.inference["fixed_prompts"]
         assert found.value == pytest.approx(alone.headline.value)
-        assert found.p == pytest.approx(head.p) and found.interval == pytest.approx(
-            (head.ci_low, head.ci_high)
-        )
+        assert found.p == pytest.approx(head.p)
+        assert found.interval == pytest.approx(head.interval)
         # MAD counts the answers to all of a prompt's questions.
-        assert (
-            both.scores[f"mean_absolute_deviation_{kind}"].value
-            == both.by[number].scores["mean_absolute_deviation"].value
-        )
+        deviation = both.by[number].scores["mean_absolute_deviation"].value
+        assert both.scores[f"mean_absolute_deviation_{kind}"].value == deviation
 
 
 def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) -> tuple[Any, Any]:
@@ -219,26 +202,6 @@ def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) 
     return spec, WorldEvidence(embeddings, vectors, replies)
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("images", [10, 100])
-def test_societal_and_incidental_axes_have_the_leans_that_were_planted(images: int) -> None:
-    """One set of ten images is .3 off by chance: what a mean over few sets shows is no bias."""
-    rng, found, sets = np.random.default_rng(images), [], 16
-    for _ in range(sets):
-        scores = score(*planted(0.6, images, rng), QUICK).scores
-        for kind, truth in (("societal", 0.36), ("incidental", 0.0)):
-            one = scores[f"squared_lean_{kind}"]
-            if one.value is not None:
-                low, high = one.interval
-                found.append((truth, one.value - truth, low <= truth <= high, one.p < 0.05))
-    for truth in (0.36, 0.0):
-        own = np.array([row for row in found if row[0] == truth], dtype=float)
-        assert len(own) > 0.8 * sets
-        assert abs(own[:, 1].mean()) < 3 * own[:, 1].std(ddof=1) / np.sqrt(len(own)) + 0.03
-        assert own[:, 2].mean() > 0.8
-        assert own[:, 3].mean() <= 0.2 if truth == 0 else images == 10 or own[:, 3].mean() == 1
-
-
 @pytest.mark.parametrize(("images", "words"), [(10, 2), (10, 3), (100, 2)])
 def test_mad_by_clip_and_by_matching_computed_anew(images: int, words: int) -> None:
     spec, world = planted(0.6, images, np.random.default_rng(images + words), words)
@@ -273,13 +236,10 @@ def test_mad_by_clip_and_by_matching_computed_anew(images: int, words: int) -> N
         others = [f"a {name} {axis} chef" for name in names]
         rows = [world.embeddings[prompt] for prompt in ("a chef", *others)]
         clip = [float(1 - distance.cdist(rows[0], other, "cosine").mean()) for other in rows[1:]]
-        assert row.scores["mean_absolute_deviation_clip"].value == pytest.approx(
-            deviation(clip), abs=1e-6
-        )
         parts = [matched(histogram("a chef"), histogram(other)) for other in others]
-        assert row.scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
-            deviation(parts), abs=1e-6
-        )
+        for name, values in (("clip", clip), ("bipartite", parts)):
+            value = row.scores[f"mean_absolute_deviation_{name}"].value
+            assert value == pytest.approx(deviation(values), abs=1e-6)
     for name in ("mean_absolute_deviation_clip", "mean_absolute_deviation_bipartite"):
         mean = found.scores[name]
         assert mean.value == pytest.approx(np.mean([row.scores[name].value for row in found.by]))
