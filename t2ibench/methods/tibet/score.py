@@ -270,12 +270,6 @@ class AxisShares:
         return (squares - variance + found.twice) * k / (k - 1)
 
     @property
-    def twice(self) -> float:
-        """What the leans' influences count twice of their variances."""
-        k = len(self.counterfactuals)
-        return self.mixture.twice * k / (k - 1)
-
-    @property
     def extra(self) -> float:
         """By how much the leans' variances grow with the squared lean.
 
@@ -298,12 +292,21 @@ class AxisShares:
             each of the counterfactuals, would show.
         """
         moved = self.mixture.even if even else self.mixture.moved
-        parts = [
-            (1.0, Influence((one.prompt,), np.zeros_like(units), units, rows @ weights))
-            for one, rows in zip(self.sets, moved, strict=True)
-            for units in (np.append(one.units, FLOOR),)
-        ]
-        return Influence.combined(parts)
+        return combined_influence(
+            [one.prompt for one in self.sets],
+            [np.append(one.units, FLOOR) for one in self.sets],
+            [rows @ weights for rows in moved],
+        )
+
+
+def combined_influence(
+    strata: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
+) -> Influence:
+    """The influence of the images of several sets."""
+    return Influence.combined(
+        (1.0, Influence((name,), np.zeros_like(numbers), numbers, moved))
+        for name, numbers, moved in zip(strata, units, values, strict=True)
+    )
 
 
 def least(axis: AxisShares) -> AxisShares:
@@ -428,6 +431,7 @@ def _shifted(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
 
 def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
     """The mean squared lean of several prompts and axes, which may share images."""
+    sizes = [len(axis.counterfactuals) for axis in axes]
     return joint_square(
         np.concatenate([axis.leans for axis in axes]),
         [
@@ -438,7 +442,7 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
         len(axes),
         level,
         value=float(np.mean([axis.squared for axis in axes])),
-        twice=sum(axis.twice for axis in axes),
+        twice=sum(axis.mixture.twice * k / (k - 1) for axis, k in zip(axes, sizes, strict=True)),
         extra=sum(axis.extra for axis in axes),
     )
 
@@ -511,8 +515,9 @@ def share_estimates(
     reason = axis if isinstance(axis, str) else axis.reason
     if reason or isinstance(axis, str):
         kinds = ["squared_lean", *(f"share:{name}" for name in names)]
-        kinds += ["lean"] if len(names) == 2 else []
-        return {kind: Estimate.undefined(reason or "") for kind in kinds}
+        return dict.fromkeys(
+            [*kinds, "lean"] if len(names) == 2 else kinds, Estimate.undefined(reason or "")
+        )
     scores = {"squared_lean": mean_square_estimate([axis], level)}
     every = (axis, *axis.others)
     for name, weights in zip(names, np.eye(len(names)), strict=True):
@@ -567,30 +572,36 @@ def average_headlines(
     headlines: Sequence[Headline], prompts: Mapping[str, str], level: float
 ) -> Headline:
     """The headline over several judges: the mean square of the leans' means."""
-    tables = [_unscaled(headline.parts) for headline in headlines]
+    tables = []
+    for headline in headlines:
+        # Leans without the weight that makes the headline the mean of their squares.
+        count = len({_row_of(part.name) for part in headline.parts})
+        factor = float(np.sqrt(count / max(len(headline.parts), 1)))
+        tables.append(
+            {p.name: (p.value * factor, p.influence.scaled(factor)) for p in headline.parts}
+        )
     names = [name for name in tables[0] if all(name in table for table in tables)]
     if not names:
         lacking = next((one.reason for one in headlines if one.reason), None)
         return Headline.undefined(lacking or "the judges decide different rows", "mean_square")
     rows = [_row_of(name) for name in names]
-    count = len(set(rows))
-    scale = float(np.sqrt(len(names) / count))
+    squares = dict.fromkeys(rows, 0.0)
+    scale = float(np.sqrt(len(names) / len(squares)))
     parts = tuple(
         Part(
             name,
-            scale * float(np.mean([table[name].value for table in tables])),
-            Influence.combined([(scale / len(tables), table[name].influence) for table in tables]),
+            scale * float(np.mean([table[name][0] for table in tables])),
+            Influence.combined([(scale / len(tables), table[name][1]) for table in tables]),
         )
         for name in names
     )
-    squares = dict.fromkeys(rows, 0.0)
     for row, part in zip(rows, parts, strict=True):
         shown = part.influence.value[part.influence.unit != FLOOR]
         squares[row] += (part.value**2 - float((shown**2).sum())) / scale**2
     found = joint_square(
         [part.value / scale for part in parts],
         [part.influence.scaled(1.0 / scale) for part in parts],
-        count,
+        len(squares),
         level,
         value=float(np.mean(list(squares.values()))),
     )
@@ -599,16 +610,6 @@ def average_headlines(
 
 def _row_of(part: str) -> str:
     return part.rpartition(_NUMBER)[0] or part
-
-
-def _unscaled(parts: Sequence[Part]) -> dict[str, Part]:
-    """The leans of rows, without the weight that makes the headline the mean of their squares."""
-    rows = len({_row_of(part.name) for part in parts})
-    factor = float(np.sqrt(rows / len(parts))) if parts else 1.0
-    return {
-        part.name: Part(part.name, part.value * factor, part.influence.scaled(factor))
-        for part in parts
-    }
 
 
 _ALPHA = 0.05
@@ -640,9 +641,18 @@ def controls_of(
 ) -> dict[str, Control]:
     """All controls of a task."""
     controls = {}
-    if known:
-        controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
     decided = [axis for axis in known if axis.reason is None]
+    if known:
+        weakest = min(known, key=lambda axis: axis.separation.ratio)
+        ratio = max(weakest.separation.ratio, 0.0)
+        says = (
+            f"The answers tell the counterfactuals apart on {len(decided)} of {len(known)} prompts "
+            f"and axes (a squared distance of at least {GATE:g} standard errors); on "
+            f"'{weakest.name}', the weakest, it is {ratio:.1f}."
+        )
+        reason = None if decided else weakest.reason
+        controls["separation"] = Control(says, ratio, contradicts=reason)
+        controls["shuffled"] = _shuffled(known, rng, level)
     if decided:
         controls["halves"] = _halves(decided, level)
     if any(one.images for one in obeyed):
@@ -689,19 +699,6 @@ def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _separation(known: Sequence[AxisShares]) -> Control:
-    decided = sum(axis.reason is None for axis in known)
-    weakest = min(known, key=lambda axis: axis.separation.ratio)
-    ratio = max(weakest.separation.ratio, 0.0)
-    return Control(
-        f"The answers tell the counterfactuals apart on {decided} of {len(known)} prompts and axes "
-        f"(a squared distance of at least {GATE:g} standard errors); on '{weakest.name}', the "
-        f"weakest, it is {ratio:.1f}.",
-        ratio,
-        contradicts=None if decided else weakest.reason,
-    )
-
-
 def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> Control:
     """Shuffled labels of the counterfactuals' images: no prompt is then nearer to some of them."""
     rejected = 0
@@ -721,7 +718,7 @@ def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: floa
             units = [axis.sets[0].units, *(np.arange(len(rows)) for rows in shuffled)]
             rows = [one[:-1] for one in found.even]
             influences += [
-                _influence(strata, units, [one @ weights for one in rows])
+                combined_influence(strata, units, [one @ weights for one in rows])
                 for weights in np.ascontiguousarray(basis.T)
             ]
         rejected += joint_square(leans, influences, len(known), level, twice=twice).p < _ALPHA
@@ -731,15 +728,6 @@ def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: floa
         rejected / SHUFFLES,
         rejected,
         f"{rejected} of {SHUFFLES} tests with shuffled labels reject",
-    )
-
-
-def _influence(
-    strata: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
-) -> Influence:
-    return Influence.combined(
-        (1.0, Influence((name,), np.zeros_like(numbers), numbers, moved))
-        for name, numbers, moved in zip(strata, units, values, strict=True)
     )
 
 
@@ -763,7 +751,7 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
                 parts.append(values * np.sqrt(n / (n - 1)))
             leans.append(lean)
             strata, units = [one.prompt for one in axis.sets], [one.units for one in axis.sets]
-            influences.append(_influence(strata, units, parts))
+            influences.append(combined_influence(strata, units, parts))
     if not leans:
         return Control("There are too few images for two halves.")
     found = joint_square(leans, influences, len(decided), level)
@@ -1023,8 +1011,7 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
     if not left_out or len(left_out) == len(known):
         return []
     names = [f"'{name}'" for name in left_out[:_NAMED]]
-    if len(left_out) > _NAMED:
-        names.append(f"{len(left_out) - _NAMED} more")
+    names += [f"{len(left_out) - _NAMED} more"] if len(left_out) > _NAMED else []
     return [
         f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
         f"tell their counterfactuals apart: {listed(names)}."
