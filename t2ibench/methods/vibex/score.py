@@ -659,15 +659,14 @@ def _shares_of_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
     """A result with what its rows say together."""
     found = verdicts(task, result.by)
+    anchors = [anchor.name for anchor in task.anchors]
     lines = [
-        {"concept": one.concept, "verdict": one.verdict.outcome, "anchor": one.anchor,
-         "p": one.p, "says": one.verdict.says}
-        for one in found
+        {"concept": concept, "verdict": one.outcome,
+         "anchor": None if one.side is None else anchors[one.side], "p": p, "says": one.says}
+        for concept, one, p in found
     ]  # fmt: skip
     warnings = [
-        f"'{one.concept}' is inconclusive: {one.verdict.says}."
-        for one in found
-        if one.verdict.contradiction
+        f"'{name}' is inconclusive: {one.says}." for name, one, _ in found if one.contradiction
     ]
     published = {(one.name, str(one.query)): one.tendency for one in task.concepts}
     rows = [
