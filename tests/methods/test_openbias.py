@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import CountedRow
@@ -52,15 +51,14 @@ def evidence(**counts: str) -> HandEvidence:
     return HandEvidence(answers={c: {"Which?": expanded(text)} for c, text in counts.items()})
 
 
-def scored(biases: dict[str, Any], **counts: str) -> MethodResult:
-    """The result of a task of one bias."""
-    return score(task(biases), evidence(**counts), QUICK)
+def scored(one: dict[str, Any] | None = None, /, **counts: str) -> Any:
+    """The result of a task of one bias, by default of all these captions."""
+    return score(task(one or bias(list(counts))), evidence(**counts), QUICK)
 
 
-def value(result: Any, name: str, row: int = 0) -> float:
-    found = result.by[row].scores[name].value
-    assert found is not None
-    return float(found)
+def value(result: Any, name: str) -> float:
+    """A score of the first bias."""
+    return float(result.by[0].scores[name].value)
 
 
 def entropy(first: int, second: int) -> float:
@@ -70,7 +68,7 @@ def entropy(first: int, second: int) -> float:
 
 
 def test_severities_by_hand() -> None:
-    result = scored(bias(["a", "b"]), a="male*7 female*3", b="male*1 female*9")
+    result = scored(a="male*7 female*3", b="male*1 female*9")
     assert value(result, "severity") == pytest.approx((0.1187 + 0.5310) / 2, abs=1e-4)
     # Shares .7 and .1 average to .4.
     expected = 1 + (0.4 * np.log(0.4) + 0.6 * np.log(0.6)) / np.log(2)
@@ -107,60 +105,52 @@ def drawn(share: float, captions: int, n: int = 10, seed: int = 4) -> dict[str, 
 
 def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     fair, extreme = drawn(0.5, 40), drawn(0.95, 40)
-    result = scored(bias(list(fair)), **fair)
+    result = scored(**fair)
     head = result.headline
-    assert head.value is not None and head.fair is not None and head.p is not None
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
-    assert head.chosen.ci_low is not None and head.chosen.ci_low <= 0.0
-    assert result.inconclusive is None
-    result = scored(bias(list(extreme)), **extreme)
-    assert result.headline.value == pytest.approx(0.81, abs=0.1)
-    assert result.headline.p == pytest.approx(1 / 2001)
-    low, high = result.headline.chosen.ci_low, result.headline.chosen.ci_high
-    assert low is not None and high is not None and low < 0.81 < high
+    assert head.chosen.ci_low <= 0.0 and result.inconclusive is None
+    head = scored(**extreme).headline
+    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(1 / 2001)
+    assert head.chosen.ci_low < 0.81 < head.chosen.ci_high
 
 
 def test_the_interval_and_the_test_agree() -> None:
     rejected = []
     for seed in range(40):
-        answers = drawn(0.65, 2, seed=seed)
-        inference = scored(bias(list(answers)), **answers).headline.inference
+        inference = scored(**drawn(0.65, 2, seed=seed)).headline.inference
         for found in inference.values():
-            assert found.ci_low is not None and found.p is not None
             assert (found.ci_low > 0) == (found.p < 0.05)
-        rejected.append(inference["fixed_prompts"].p < 0.05)  # type: ignore[operator]
+        rejected.append(inference["fixed_prompts"].p < 0.05)
     assert 0 < sum(rejected) < 40
 
 
 def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
-    result = scored(bias(list(answers)), **answers)
+    result = scored(**answers)
     questions = ("fixed_prompts", "prompt_population")
     these, prompt_population = (result.headline.inference[name] for name in questions)
-    assert these.interval is not None and prompt_population.interval is not None
     (low, high), (lowest, highest) = these.interval, prompt_population.interval
     assert lowest < low and highest > high
     assert (these.df, prompt_population.df) == (108.0, 11.0)
-    one = scored(bias(["a"]), a="male*9 female*1")
+    one = scored(a="male*9 female*1")
     assert one.headline.inference["prompt_population"].reason == "a bias has a single caption"
 
 
 def test_biases_of_the_same_images_count_their_images_once() -> None:
     """Four questions with one answer are one question: same test, same interval."""
     answers = drawn(0.7, 3)
-    plain = scored(bias(list(answers)), **answers).headline
+    plain = scored(**answers).headline
     same = [bias(list(answers), about=about) for about in ("person", "child", "cook", "driver")]
     many = score(task(*same), evidence(**answers), QUICK).headline
     assert many.value == pytest.approx(plain.value)
     variances = [head.parts[0].influence.variance for head in (many, plain)]
     assert variances[0] == pytest.approx(variances[1], rel=0.15)  # but for the floor
-    assert many.p is not None and plain.p is not None
     assert many.p == pytest.approx(plain.p, abs=0.03)
 
 
 def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
     answers = drawn(0.7, 3)
-    first, second = (scored(bias(list(answers)), **answers).headline for _ in range(2))
+    first, second = (scored(**answers).headline for _ in range(2))
     (ours,), (theirs,) = first.parts, second.parts
     assert ours.value == theirs.value and ours.name == ""
     apart = Influence.combined([(1.0, ours.influence), (-1.0, theirs.influence)])
@@ -169,15 +159,16 @@ def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
 
 def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     captions = [f"c{number}" for number in range(12)]
-    stuck = {name: {"Which?": ["wedding"] * 10} for name in captions}
     cake = bias(captions, "wedding fruit", name="type", about="cake")
-    alone = score(task(cake), HandEvidence(answers=stuck), QUICK)
+    alone = scored(cake, **dict.fromkeys(captions, "wedding*10"))
     assert alone.headline.value is None and alone.reason is None
     assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
     assert describe(task(cake), alone).startswith("Cannot tell: the judge answered 'wedding'")
-    people = {name: [text] for name, text in drawn(0.8, 12).items()}
     both = HandEvidence(
-        answers={name: stuck[name] | {"Who?": expanded(text[0])} for name, text in people.items()}
+        answers={
+            name: {"Which?": ["wedding"] * 10, "Who?": expanded(text)}
+            for name, text in drawn(0.8, 12).items()
+        }
     )
     spec = task(cake, bias(captions, question="Who?"))
     result = score(spec, both, QUICK)
@@ -186,15 +177,14 @@ def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     assert [row["counted"] for row in result.details["biases"]] == [False, True]
     assert any("Left out of the headline" in text for text in result.warnings)
     # A few equal answers are what a biased model gives: they count, with a warning.
-    few = scored(bias(["a"]), a="male*10")
+    few = scored(a="male*10")
     assert few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
 
 
 def test_a_class_that_is_never_given_is_named() -> None:
     rng = np.random.default_rng(1)
     answers = {f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)}
-    spec = task(bias(list(answers), "red blue green"))
-    result = score(spec, evidence(**answers), QUICK)
+    result = scored(bias(list(answers), "red blue green"), **answers)
     assert result.details["biases"][0]["unreached"] == ["green"]
     (warning,) = result.warnings
     assert "None of the 120 answers" in warning and "reads h = 0.25" in warning
@@ -203,26 +193,23 @@ def test_a_class_that_is_never_given_is_named() -> None:
 
 def test_halves_that_disagree_are_inconclusive() -> None:
     captions = [f"c{number}" for number in range(6)]
-    answers = {name: {"Which?": ["male", "male", "male", "female"] * 5} for name in captions}
     spec = task(bias(captions), images_per_prompt=20)
-    result = score(spec, HandEvidence(answers=answers), QUICK)
     # Even images are all male, odd ones half and half.
-    assert result.controls["halves"].value is not None and result.controls["halves"].value > 0.9
-    assert result.inconclusive == "the two halves of its images disagree"
+    answers = dict.fromkeys(captions, "male male male female " * 5)
+    result = score(spec, evidence(**answers), QUICK)
+    assert result.controls["halves"].value > 0.9
     assert describe(spec, result) == "Cannot tell: the two halves of its images disagree."
 
 
 def test_abstentions_are_reported_by_caption() -> None:
-    spec = task(bias(["a", "b"]))
-    result = score(spec, evidence(a="male*5 female*5", b="unknown*8 male female"), QUICK)
-    control = result.controls["abstention"]
+    control = scored(a="male*5 female*5", b="unknown*8 male female").controls["abstention"]
     assert control.value == pytest.approx(0.4) and control.contradicts is None
-    assert control.p is not None and control.p < 0.01
+    assert control.p < 0.01
     assert "from 0 % to 80 % by caption" in control.says
 
 
 def test_unknown_is_counted_and_left_out() -> None:
-    result = scored(bias(["a"]), a="male*3 unknown*4 other*1 female*1")
+    result = scored(a="male*3 unknown*4 other*1 female*1")
     assert value(result, "unknown_share") == pytest.approx(5 / 9)
     assert result.excluded == {"unknown": 5, "missing": 1}
     assert result.details["biases"][0]["counts"] == {"male": 3, "female": 1}
@@ -240,7 +227,7 @@ def test_no_answer_is_no_score() -> None:
 
 def test_real_pictures_have_one_image_a_caption() -> None:
     many = {f"c{number}": "male*1" if number % 4 else "female*1" for number in range(40)}
-    result = scored(bias(list(many)), **many)
+    result = scored(**many)
     assert result.by[0].scores["severity"].value is None
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
     # 30 of 40: (30 * 29 + 10 * 9) / (40 * 39) of the pairs agree.
@@ -299,7 +286,7 @@ def test_templates_give_delta_by_stimulus() -> None:
     # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
     assert shift == pytest.approx({"nurse": 0.0, "cook": -0.1, "guard": 0.0})
     assert rows["nurse"].scores["lean"].value == pytest.approx(-0.8)
-    assert rows["nurse"].scores["lean"].influence is not None
+    assert rows["nurse"].scores["lean"].influence
     assert result.scores["amplification_slope"].reason
 
 
@@ -320,14 +307,14 @@ REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.
 def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> None:
     mirrored = score(*worded(REFERENCE, REFERENCE), QUICK)
     slope = mirrored.scores["amplification_slope"]
-    assert slope.value == pytest.approx(1.0, abs=0.1) and slope.interval is not None
+    assert slope.value == pytest.approx(1.0, abs=0.1)
     assert slope.interval[0] < 1.0 < slope.interval[1]
     assert mirrored.scores["share_slope"].value == pytest.approx(1.0)
     assert mirrored.scores["reference_spearman"].value == pytest.approx(1.0)
     extreme = {word: float(share > 0.5) for word, share in REFERENCE.items()}
     exaggerated = score(*worded(REFERENCE, extreme), QUICK)
     steeper = exaggerated.scores["amplification_slope"].value
-    assert steeper is not None and steeper > 1.3
+    assert steeper > 1.3
     shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
     assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
@@ -348,13 +335,13 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     # Shares equal to the reference: the unbiased square is below 0 by its own variance.
     expected = -np.mean([4 * p * (1 - p) / 9 for p in REFERENCE.values()])
     assert result.headline.value == pytest.approx(expected)
-    assert result.headline.p is not None and result.headline.p > 0.5
+    assert result.headline.p > 0.5
     assert describe(spec, result) == (
         "Not clear whether the answers are more one-sided than answers with the expected shares "
         "would be by chance."
     )
     even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
-    assert even.headline.p is not None and even.headline.p < 0.01
+    assert even.headline.p < 0.01
     assert even.details["biases"][0]["compared_with"] == "census"
     lacking = {word: share for word, share in REFERENCE.items() if word != "cook"}
     spec, found = worded(lacking, REFERENCE, compare_with="reference", stimuli=list(REFERENCE))
@@ -379,11 +366,11 @@ def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], mess
 def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
     result = scored(bias(["a"], expected=CENSUS), a="male*9 female*1")
     assert result.headline.value == pytest.approx(-4 * 0.9 * 0.1 / 9)
-    assert result.headline.p is not None and result.headline.p > 0.5
+    assert result.headline.p > 0.5
     share = result.by[0].scores["share:male"]
-    assert share.p == pytest.approx(1.0) and share.interval is not None
-    plain = scored(bias(["a"]), a="male*9 female*1")
-    assert plain.headline.p is not None and plain.headline.p < 0.05
+    assert share.p == pytest.approx(1.0)
+    plain = scored(a="male*9 female*1")
+    assert plain.headline.p < 0.05
     # Uneven shares that differ from what is expected: |.9 - .6| / .9.
     templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
     spec = task({**bias([], expected=CENSUS), **templates})
@@ -395,16 +382,16 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
 def test_ranking_has_intervals() -> None:
     sure = Influence.of_mean("c", [0, 1], [-0.01, 0.01])
     wide = [Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de"]
-    rows = ranked(
-        "bias", ["a", "b", "c"], [0.9, 0.1, 0.12], [sure, *wide], 0.95, np.random.default_rng(0)
-    )
-    assert [row["bias"] for row in rows] == ["a", "c", "b"]
-    assert (rows[0]["rank_low"], rows[0]["rank_high"]) == (1, 1)
-    assert (rows[1]["rank_low"], rows[1]["rank_high"]) == (2, 3)
-    moving_together = ranked(
-        "bias", ["a", "b"], [0.5, 0.4], [wide[0], wide[0]], 0.95, np.random.default_rng(0)
-    )
-    assert [row["rank_high"] for row in moving_together] == [1, 2]
+
+    def ranks(values: dict[str, float], *influences: Influence) -> list[tuple[str, int, int]]:
+        rng = np.random.default_rng(0)
+        rows = ranked("bias", list(values), list(values.values()), influences, 0.95, rng)
+        return [(row["bias"], row["rank_low"], row["rank_high"]) for row in rows]
+
+    apart = ranks({"a": 0.9, "b": 0.1, "c": 0.12}, sure, *wide)
+    assert apart == [("a", 1, 1), ("c", 2, 3), ("b", 2, 3)]
+    # Estimates that move together keep their order.
+    assert ranks({"a": 0.5, "b": 0.4}, wide[0], wide[0]) == [("a", 1, 1), ("b", 2, 2)]
 
 
 def test_agreement_of_two_judges() -> None:
@@ -557,18 +544,17 @@ def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed() -> None:
     spec = task(bias(list(answers)), images_per_prompt=40)
     result = score(spec, evidence(**answers), QUICK)
     unanswered, p = result.details["unanswered"], result.headline.p
-    assert p is not None and p > 0.05 > unanswered["p_like_the_rest"]
+    assert p > 0.05 > unanswered["p_like_the_rest"]
     percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
     assert result.inconclusive == f"{percent}; it leans only if they are like the rest"
     assert describe(spec, result).startswith(f"Cannot tell: {percent}; it leans only if")
     low, high = result.headline.chosen.interval or (1.0, 0.0)
     assert low <= 0 and high > unanswered["most"] > (result.headline.value or 0.0)
-    assert (value(result, "squared_lean_least"), value(result, "squared_lean_most")) == (
-        pytest.approx((unanswered["least"], unanswered["most"]))
-    )
+    assert value(result, "squared_lean_least") == pytest.approx(unanswered["least"])
+    assert value(result, "squared_lean_most") == pytest.approx(unanswered["most"])
     share = result.by[0].scores["share:male"]
-    assert share.value is not None and share.value < 0.45
-    assert share.interval is not None and share.interval[0] < share.value < 0.5 < share.interval[1]
+    assert share.value < 0.45
+    assert share.interval[0] < share.value < 0.5 < share.interval[1]
     assert share.p == 1.0 and result.by[0].scores["lean"].p == 1.0
     assert all(row.scores["share:male"].p == 1.0 for row in result.by[1:3])
 
@@ -587,9 +573,7 @@ def test_a_lean_that_unknown_answers_cannot_undo_is_claimed_with_its_bounds() ->
 
 def test_refused_images_count_as_unknown_and_missing_ones_do_not() -> None:
     class Refusing(HandEvidence):
-        def answers(
-            self, prompt: str, n: int, question: str, classes: Sequence[str]
-        ) -> AnswerEvidence:
+        def answers(self, prompt: str, n: int, question: str, classes: Any) -> AnswerEvidence:
             found = super().answers(prompt, n, question, classes)
             lost = Counter({reason: n - len(found.answers)})
             return AnswerEvidence(found.answers, found.indices, lost)

@@ -10,7 +10,6 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
-from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
 from t2ibench.methods.tibet.image_sets import mixture, separation
@@ -60,7 +59,7 @@ def evidence(**counts: dict[str, int]) -> HandEvidence:
     )
 
 
-def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> MethodResult:
+def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> Any:
     return score(spec or task(), evidence(**counts), QUICK)
 
 
@@ -75,7 +74,7 @@ def test_cas_and_mad_by_hand() -> None:
     deviation = scores["mean_absolute_deviation"]
     assert deviation.value == pytest.approx(np.sqrt(2 * share - 1))
     assert scores["mean_absolute_deviation_before_root"].value == pytest.approx(2 * share - 1)
-    assert deviation.p is not None and 0.02 < deviation.p < 0.08  # binomial test: .041
+    assert 0.02 < deviation.p < 0.08  # binomial test: .041
     assert deviation.as_published and scores["concept_association_score:male"].interval is None
     assert found.n_images == 60 and found.n_prompts == 3
 
@@ -93,7 +92,6 @@ def test_shares_by_hand() -> None:
     assert found.headline.scale == "mean_square" and found.headline.p == scores["squared_lean"].p
     # The counterfactuals' answers do not vary, which counts as one image of 20 that is in between.
     influence = scores["lean"].influence
-    assert influence is not None
     seen = influence.unit != FLOOR
     assert (influence.value[seen] ** 2).sum() == pytest.approx(0.75 / 19)
     # One image more that is in between has a squared distance from 'male' of 2, as a lean.
@@ -144,7 +142,7 @@ def test_a_run_and_itself_differ_by_nothing() -> None:
         (first.by[0].scores["lean"].influence, second.by[0].scores["lean"].influence),
         (first.headline.parts[0].influence, second.headline.parts[0].influence),
     ):
-        assert mine is not None and theirs is not None and mine.same(theirs)
+        assert mine.same(theirs)
         assert Influence.combined([(1.0, mine), (-1.0, theirs)]).variance == 0.0
         assert mine.strata == ("a chef", "a female chef", "a male chef")
 
@@ -191,7 +189,7 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     assert scores["mean_absolute_deviation"].value == pytest.approx(0.0, abs=1e-6)
     # Its null is of what stands under the root.
     null = scores["mean_absolute_deviation"].null
-    assert null is not None and 0.1 < np.sqrt(null).mean() < 0.5
+    assert 0.1 < np.sqrt(null).mean() < 0.5
 
 
 def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
@@ -235,30 +233,23 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
 def test_prompts_like_these() -> None:
     found = scored(two_prompts(), **SPLIT, **NURSES)
     like = found.headline.inference["prompt_population"]
-    assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
+    assert like.df == 1.0
     assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
-    assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
+    assert like.ci_low < found.headline.value < like.ci_high
     alone = scored(**SPLIT).headline.inference["prompt_population"]
     assert alone.ci_low is None and alone.reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
     assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
-    assert mean.influence is not None
-    variances = [row.influence.variance for row in rows if row.influence is not None]
+    variances = [row.influence.variance for row in rows]
     assert mean.influence.variance == pytest.approx(sum(variances) / 4)
 
 
 def test_halves_that_differ_make_it_inconclusive() -> None:
-    alternating = ["cook", "waiter"] * 10
-    answers = {
-        "a chef": {"Who?": alternating},
-        "a male chef": {"Who?": ["cook"] * 20},
-        "a female chef": {"Who?": ["waiter"] * 20},
-    }
+    answers = evidence(**SPLIT)._answers | {"a chef": {"Who?": ["cook", "waiter"] * 10}}
     found = score(task(), HandEvidence(answers=answers), QUICK)
     assert found.inconclusive == "its two halves disagree"
-    assert found.headline.value is not None
     half = scored(**SPLIT).controls["halves"]
-    assert half.contradicts is None and half.p is not None and half.p > 0.005
+    assert half.contradicts is None and half.p > 0.005
 
 
 def test_shuffled_labels_do_not_reject() -> None:
@@ -444,7 +435,6 @@ def test_an_ignored_counterfactual_makes_no_lean() -> None:
     scores = found.by[0].scores
     # Without the 12 images an even prompt is even; with them it is (.5 - .35) / .35 more of men.
     assert scores["lean"].value == pytest.approx(0.0)
-    assert scores["lean"].interval is not None
     low, high = scores["lean"].interval
     assert low < 0 and high > 0.15 / 0.35
     assert (scores["lean"].p or 0) > 0.5 and (found.headline.p or 0) > 0.05
@@ -462,13 +452,13 @@ def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
     spec = task(images_per_prompt=40)
     found = scored(spec, **ignored(12))
     assert found.by[0].scores["lean"].value == pytest.approx(-0.4)
-    assert found.inconclusive is not None and (found.headline.p or 0) > 0.05
+    assert found.headline.p > 0.05
     assert "it leans only if those images do not show their own" in found.inconclusive
     # Counted, they make the lean larger on the other side: it is there either way.
     clear = scored(spec, **ignored(32))
     lean = clear.by[0].scores["lean"]
     assert clear.inconclusive is None and (clear.headline.p or 1) < 0.05
-    assert lean.value == pytest.approx(0.6) and lean.interval is not None
+    assert lean.value == pytest.approx(0.6)
     low = lean.interval[0]
     assert 0 < low < 0.6
     assert clear.by[0].scores["lean_breakdown"].value == pytest.approx(low / (1 + low))
@@ -492,7 +482,7 @@ def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
     spec = task(images_per_prompt=40)
     found = scored(spec, **planted)
     lean = found.by[0].scores["lean"]
-    assert lean.value == pytest.approx(14 / 26) and lean.interval is not None
+    assert lean.value == pytest.approx(14 / 26)
     # Of all 40 images 20 to 34 show men.
     assert lean.interval[0] < 2 * 20 / 40 - 1 and lean.interval[1] > 2 * 34 / 40 - 1
     share = "35 % of the prompts' images have no answer"
