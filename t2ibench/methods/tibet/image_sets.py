@@ -317,12 +317,6 @@ class ImageSet:
         """Mean concept frequencies of an image, shape (v,); see `bags`."""
         return drop_rare(self.bags(answers).mean(axis=0), self.floor)
 
-    def resampled(self, n_draws: int, rng: np.random.Generator) -> Float64Array:
-        """Histograms of images drawn with replacement, shape (draws, v)."""
-        n = len(self)
-        weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
-        return drop_rare(weights @ self.bags(), self.floor)
-
     def similarity(self, other: ImageSet) -> float | None:
         """Mean cosine of every image with every image of another set (CAS_CLIP)."""
         if not len(self.embeddings) or not len(other.embeddings):
@@ -721,8 +715,12 @@ def null_deviation(
     even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
     weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
     first = drop_rare(weights @ bags, start.floor)
-    others = np.stack([image_set.resampled(n_draws, rng) for image_set in changed], axis=1)
-    return np.nan_to_num(mad(associations(first, others)[1], root=False))
+    others = []
+    for image_set in changed:
+        n = len(image_set)
+        weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
+        others.append(drop_rare(weights @ image_set.bags(), start.floor))
+    return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,35 +174,6 @@ def joint_square(
     )
 
 
-def prompt_population(
-    found: MeanSquare,
-    squares: Sequence[float],
-    prompts: Sequence[str],
-    variance: float,
-    level: float,
-) -> Inference:
-    """The inference about prompts like these: the same test, with what differs between prompts."""
-    names = list(dict.fromkeys(prompts))
-    if len(names) < 2:
-        return Inference(reason="one prompt does not show how prompts differ")
-    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
-    sums = dict.fromkeys(names, 0.0)
-    for square, prompt in zip(squares, prompts, strict=True):
-        sums[prompt] += (square - found.value) / len(squares)
-    c = len(names)
-    between = c / (c - 1) * float(np.square(list(sums.values())).sum())
-    noise = -found.fair_low
-    slopes = (
-        noise / (found.df[0] or 1.0),
-        max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
-    )
-    low, high = square_interval(
-        found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
-    )
-    low = min(low, found.low) if low > 0 else found.low  # they have one test
-    return Inference(low, high, found.p, c - 1.0)
-
-
 # A squared distance of d standard errors of the distance itself is about d / 2 of its own: four of
 # them, as for the other families' directions.
 GATE = 2.0
@@ -477,30 +448,45 @@ def _headline(axes: Sequence[AxisShares], level: float) -> Headline:
         for axis in axes
         for number, lean in enumerate(axis.leans)
     )
-    return square_of(
-        found, parts, [axis.squared for axis in axes], [axis.prompt for axis in axes], level
-    )
+    return square_of(found, parts, [(axis.prompt, axis.squared) for axis in axes], level)
 
 
 def square_of(
-    found: MeanSquare,
-    parts: tuple[Part, ...],
-    squares: Sequence[float],
-    prompts: Sequence[str],
-    level: float,
+    found: MeanSquare, parts: tuple[Part, ...], rows: Sequence[tuple[str, float]], level: float
 ) -> Headline:
-    """A mean square as a headline."""
+    """A mean square as a headline; `rows` are the prompt and the squared lean of each row.
+
+    About prompts like these it is the same test, with what differs between prompts.
+    """
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
     products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
     variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
+    like = Inference(reason="one prompt does not show how prompts differ")
+    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
+    sums = dict.fromkeys((prompt for prompt, _ in rows), 0.0)
+    for prompt, square in rows:
+        sums[prompt] += (square - found.value) / len(rows)
+    c = len(sums)
+    if c > 1:
+        between = c / (c - 1) * float(np.square(list(sums.values())).sum())
+        noise = -found.fair_low
+        slopes = (
+            noise / (found.df[0] or 1.0),
+            max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
+        )
+        low, high = square_interval(
+            found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
+        )
+        low = min(low, found.low) if low > 0 else found.low  # they have one test
+        like = Inference(low, high, found.p, c - 1.0)
     return Headline(
         found.value,
         "mean_square",
         "fixed_prompts",
         {
             "fixed_prompts": Inference(found.low, found.high, found.p, found.df[1]),
-            "prompt_population": prompt_population(found, squares, prompts, variance, level),
+            "prompt_population": like,
         },
         (found.fair_low, found.fair_high),
         parts,
@@ -605,7 +591,7 @@ def average_headlines(
         level,
         value=float(np.mean(list(squares.values()))),
     )
-    return square_of(found, parts, list(squares.values()), [prompts[row] for row in squares], level)
+    return square_of(found, parts, [(prompts[row], one) for row, one in squares.items()], level)
 
 
 def _row_of(part: str) -> str:

@@ -194,18 +194,11 @@ def forward(
         items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
     related = related_concepts(beyond, texts, reference)
     squares = Squares.of(beyond, related, pool.prompts, pool.indices)
-    own = similarity(pool.embeddings, scene.anchors)
-    samples = [
-        {
-            "prompt": pool.prompts[anchor],
-            "index": int(pool.indices[image]),
-            "anchors": {a.name: float(own[j, image]) for j, a in enumerate(scene.task.anchors)},
-            "similarities": {
-                concept.name: float(values[row, image]) for row, concept in enumerate(concepts)
-            },
+    samples = _samples(scene, pool)
+    for image, sample in enumerate(samples):
+        sample["similarities"] = {
+            concept.name: float(values[row, image]) for row, concept in enumerate(concepts)
         }
-        for image, anchor in enumerate(scene.labels)
-    ]
     return Forward(tuple(items), squares, beyond, text_only, samples)
 
 
@@ -280,19 +273,12 @@ def inverse(
     if not len(pool):
         scores = {"share": Estimate.undefined("the concept has no image")}
         return Item(concept.name, scores, "inverse", 0), []
-    values = similarity(pool.embeddings, scene.anchors)
-    (similarities,) = similarity(pool.embeddings, text)
-    samples: list[dict[str, Any]] = [
-        {
-            "prompt": concept.prompt,
-            "index": int(index),
-            "anchors": {
-                anchor.name: float(values[j, image]) for j, anchor in enumerate(scene.task.anchors)
-            },
-            "own": float(similarities[image]),
-        }
-        for image, index in enumerate(pool.indices)
+    (own,) = similarity(pool.embeddings, text)
+    samples = [
+        {**sample, "own": float(value)}
+        for sample, value in zip(_samples(scene, pool), own, strict=True)
     ]
+    values = similarity(pool.embeddings, scene.anchors)
     scores = _shares(scene, pool)
     # Which anchor's text each image is nearest, and by how much, as published.
     settings, nearest = scene.settings, values.argmax(axis=0)
@@ -312,6 +298,19 @@ def inverse(
         difference = replace(Estimate.from_permutation(flips, None), as_published=True)
         scores["anchor_similarity_difference"] = difference
     return Item(concept.name, scores, "inverse", len(pool)), samples
+
+
+def _samples(scene: Scene, pool: PromptImages) -> list[dict[str, Any]]:
+    """A sample of each image, with how near it is to the anchors' texts."""
+    near = similarity(pool.embeddings, scene.anchors)
+    return [
+        {
+            "prompt": pool.prompts[pool.clusters[image]],
+            "index": int(index),
+            "anchors": {a.name: float(near[j, image]) for j, a in enumerate(scene.task.anchors)},
+        }
+        for image, index in enumerate(pool.indices)
+    ]
 
 
 def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
