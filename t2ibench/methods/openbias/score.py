@@ -768,23 +768,14 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
     """Images of every caption, and the answers about them."""
     n = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
-    questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}
+    questions: list[QuestionNeed] = []
     for bias in task.biases:
         for caption in captions_of(bias, settings):
-            prompts.setdefault(
-                caption.text,
-                PromptNeed(
-                    caption.text,
-                    n,
-                    caption.stimulus or bias.about,
-                    "" if caption.stimulus else caption.text,
-                ),
-            )
-            questions.setdefault(
-                (caption.text, caption.question, bias.classes),
-                QuestionNeed(caption.text, n, caption.question, bias.classes),
-            )
-    return Needs(tuple(prompts.values()), (), tuple(questions.values()), embeds=False)
+            text, word = caption.text, caption.stimulus
+            shown = PromptNeed(text, n, word or bias.about, "" if word else text)
+            prompts.setdefault(text, shown)
+            questions.append(QuestionNeed(text, n, caption.question, bias.classes))
+    return Needs(tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False)
 
 
 @dataclass(frozen=True, slots=True)

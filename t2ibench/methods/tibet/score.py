@@ -791,7 +791,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     """Images of each prompt and of its counterfactuals, and the same questions about them all."""
     n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
-    questions: dict[tuple[str, int, str], QuestionNeed] = {}
+    questions: list[QuestionNeed] = []
     for target in settings.limited(task.prompts):
         wanted = [PromptNeed(target.prompt, n, "as they stand", target.prompt)]
         wanted += [
@@ -799,14 +799,12 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
             for axis in target.axes
             for cf in axis.counterfactuals
         ]
+        asked = all_questions(task, target)
         for need in wanted:
             prompts.setdefault((need.prompt, need.images), need)
-            for question in all_questions(task, target):
-                questions.setdefault(
-                    (need.prompt, need.images, question),
-                    QuestionNeed(need.prompt, need.images, question),
-                )
-    return Needs(tuple(prompts.values()), vocabulary(task), tuple(questions.values()))
+            questions += [QuestionNeed(need.prompt, need.images, question) for question in asked]
+    every = tuple(dict.fromkeys(questions))
+    return Needs(tuple(prompts.values()), vocabulary(task), every)
 
 
 @dataclass(frozen=True, slots=True)
