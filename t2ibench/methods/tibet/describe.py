@@ -101,14 +101,6 @@ def concept_figures() -> tuple[Panels, ...]:
     )
 
 
-def _read(details: Mapping[str, Any]) -> tuple[_Prompt, ...]:
-    """The top concepts of a result; none where results.json holds something else."""
-    try:
-        return _PROMPTS.validate_python(details.get("prompts", ()))
-    except ValidationError:
-        return ()
-
-
 def _overall(details: Mapping[str, Any]) -> Sequence[Panel]:
     return [
         _along(one, axis, one.concepts, {cf.name: cf.concepts for cf in axis.counterfactuals})
@@ -150,9 +142,12 @@ def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
 
 
 def _axes(details: Mapping[str, Any]) -> Iterator[tuple[_Prompt, _Axis]]:
-    for one in _read(details):
-        for axis in one.axes:
-            yield one, axis
+    """The top concepts of a result; none where results.json holds something else."""
+    try:
+        found = _PROMPTS.validate_python(details.get("prompts", ()))
+    except ValidationError:
+        return
+    yield from ((one, axis) for one in found for axis in one.axes)
 
 
 def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Panel:
