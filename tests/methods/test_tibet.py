@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -323,11 +324,9 @@ def test_missing_images_are_said() -> None:
 def test_questions() -> None:
     spec = task(caption_question="Describe it.")
     assert all_questions(spec, spec.prompts[0]) == ["Who?", "Describe it."]
-    axis = spec.prompts[0].axes[0]
-    assert questions_of(axis.model_copy(update={"questions": ()}))[0].startswith(
-        "What is the gender (male, female, other)"
-    )
-    other = axis.model_copy(update={"questions": (), "name": "hair"})
+    axis = spec.prompts[0].axes[0].model_copy(update={"questions": ()})
+    assert questions_of(axis)[0].startswith("What is the gender (male, female, other)")
+    other = axis.model_copy(update={"name": "hair"})
     assert questions_of(other) == ("What is hair in the image?",)
     found = needs(spec, QUICK)
     assert found.n_images == 60 and len(found.questions) == 6
@@ -366,27 +365,15 @@ def test_the_shipped_table_and_wordnet() -> None:
     merged = shipped().merged({"lady": 2, "female": 1, "woman": 1, "sunny": 1})
     assert merged == {"lady": "lady", "female": "lady", "woman": "lady", "sunny": "sunny"}
 
-    class Synset:
-        def __init__(self, *names: str) -> None:
-            self.names = names
+    def synset(*names: str) -> SimpleNamespace:
+        return SimpleNamespace(lemma_names=lambda: names)
 
-        def lemma_names(self) -> tuple[str, ...]:
-            return self.names
-
-    class Reader:
-        def synsets(self, word: str) -> list[Synset]:
-            return [Synset("physician", "Doctor"), Synset("doc")] if word == "doctor" else []
-
-        def get_version(self) -> str:
-            return "3.0"
-
-    found = from_wordnet(Reader())
+    sets = {"doctor": [synset("physician", "Doctor"), synset("doc")]}
+    reader = SimpleNamespace(synsets=lambda word: sets.get(word, []), get_version=lambda: "3.0")
+    found = from_wordnet(reader)
     assert found.name == "WordNet 3.0"
-    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == {
-        "physician": "doctor",
-        "doctor": "doctor",
-        "doc": "doctor",
-    }
+    words = ("physician", "doctor", "doc")
+    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == dict.fromkeys(words, "doctor")
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial import distance
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.tibet.image_sets import (
@@ -22,7 +20,6 @@ from t2ibench.stats import concept_association, mad
 from t2ibench.tasks.index import build_index
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
-from tools.calibration.worlds import WorldEvidence, unit_rows
 
 QUICK = Settings(n_permutations=50, n_bootstrap=50)
 SOCIETAL = {"gender", "age"}
@@ -107,6 +104,8 @@ def test_the_other_measures_of_a_task() -> None:
     assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
     names = {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"}
     assert names <= set(steps[0])
+    both, one = (each.scores["deviation"] for each in (combine(task(), [found] * 2, QUICK), found))
+    assert both.as_published and both.p is None and both.value == pytest.approx(one.value)
 
 
 def test_concepts_are_matched_by_their_words() -> None:
@@ -164,88 +163,6 @@ def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
         # MAD counts the answers to all of a prompt's questions.
         deviation = both.by[number].scores["mean_absolute_deviation"].value
         assert both.scores[f"mean_absolute_deviation_{kind}"].value == deviation
-
-
-def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) -> tuple[Any, Any]:
-    """One prompt whose images lean along 'gender' and not along 'weather', with an encoder."""
-    names = ("amber", "basalt", "cotton")[:words]
-    axes = [
-        {
-            "name": axis,
-            "questions": [f"What {axis}?"],
-            "counterfactuals": [{"name": n, "prompt": f"a {n} {axis} chef"} for n in names],
-        }
-        for axis in ("gender", "weather")
-    ]
-    spec = task(
-        prompts=[{"prompt": "a chef", "axes": axes}],
-        images_per_prompt=images,
-        concept_words=[*names, "linen"],
-    )
-    embeddings, replies = {}, {}
-    for prompt in needs(spec, QUICK).images_by_prompt:
-        sides = {}
-        for axis in ("gender", "weather"):
-            lean_here = lean if (prompt, axis) == ("a chef", "gender") else 0.0
-            even = (1 - lean_here) / words
-            shares = [even + lean_here, *[even] * (words - 1)]
-            for number, name in enumerate(names):
-                if prompt == f"a {name} {axis} chef":
-                    shares = np.eye(words)[number].tolist()
-            sides[axis] = rng.choice(words, images, p=shares)
-            seen = np.where(rng.random(images) < 0.9, np.array(names)[sides[axis]], "linen")
-            replies[prompt, f"What {axis}?", ()] = seen.tolist()
-        rows = rng.normal(0.5, 0.3, size=(images, 16))
-        rows[:, 0] += sides["gender"]
-        embeddings[prompt] = unit_rows(rows)
-    vectors = {text: unit_rows(rng.normal(0.4, 1, 16)) for text in vocabulary(spec)}
-    return spec, WorldEvidence(embeddings, vectors, replies)
-
-
-@pytest.mark.parametrize(("images", "words"), [(10, 2), (10, 3), (100, 2)])
-def test_mad_by_clip_and_by_matching_computed_anew(images: int, words: int) -> None:
-    spec, world = planted(0.6, images, np.random.default_rng(images + words), words)
-    found = score(spec, world, QUICK)
-    names, questions = ("amber", "basalt", "cotton")[:words], ("What gender?", "What weather?")
-
-    def histogram(prompt: str) -> dict[str, float]:
-        said = [name for q in questions for name in world.replies[prompt, q, ()]]
-        counts = {name: said.count(name) / images for name in set(said)}
-        counts = {name: share for name, share in counts.items() if share >= spec.min_frequency}
-        return {name: share / sum(counts.values()) for name, share in counts.items()}
-
-    def matched(one: dict[str, float], other: dict[str, float]) -> float:
-        """The best of all ways to pair them."""
-        rows, columns = (one, other) if len(one) <= len(other) else (other, one)
-        ways = []
-        for chosen in permutations(columns, len(rows)):
-            pairs = list(zip(rows, chosen, strict=True))
-            cosines = [
-                max(0.0, 1 - distance.cosine(world.vectors[a], world.vectors[b])) for a, b in pairs
-            ]
-            least = [min(rows[a], columns[b]) for a, b in pairs]
-            ways.append((sum(cosines), np.dot(cosines, least), sum(least)))
-        _, top, both = max(ways)
-        return float(top) / (sum(one.values()) + sum(other.values()) - both)
-
-    def deviation(values: list[float]) -> float:
-        shares = np.array(values) / np.sum(values)
-        return float(np.sqrt(np.abs(shares - 1 / words).mean() / (2 * (words - 1) / words**2)))
-
-    for axis, row in zip(("gender", "weather"), found.by, strict=True):
-        others = [f"a {name} {axis} chef" for name in names]
-        rows = [world.embeddings[prompt] for prompt in ("a chef", *others)]
-        clip = [float(1 - distance.cdist(rows[0], other, "cosine").mean()) for other in rows[1:]]
-        parts = [matched(histogram("a chef"), histogram(other)) for other in others]
-        for name, values in (("clip", clip), ("bipartite", parts)):
-            value = row.scores[f"mean_absolute_deviation_{name}"].value
-            assert value == pytest.approx(deviation(values), abs=1e-6)
-    for name in ("mean_absolute_deviation_clip", "mean_absolute_deviation_bipartite"):
-        mean = found.scores[name]
-        assert mean.value == pytest.approx(np.mean([row.scores[name].value for row in found.by]))
-        combined = combine(spec, [found, found], QUICK).scores[name]
-        for one in (mean, combined, *(row.scores[name] for row in found.by)):
-            assert one.as_published and one.p is None and one.interval is None
 
 
 def test_table_5_says_which_axes_are_societal() -> None:
