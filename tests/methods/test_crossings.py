@@ -105,6 +105,22 @@ def test_excess_by_hand() -> None:
     assert cell["independent_share"].value == pytest.approx(0.4 - 10 / 9 * 0.24)
 
 
+@pytest.mark.nightly
+def test_nothing_is_found_where_nothing_is_planted() -> None:
+    task = crossed_task(["gender", "skin", "age"])
+    rng = np.random.default_rng(5)
+    rejected: list[list[bool]] = []
+    excess, values = [], []
+    for _ in range(24):
+        result = score(task, evidence(rng), Settings(n_permutations=199, n_bootstrap=100))
+        rejected.append([p < 0.05 for p in p_values(result).values()])
+        excess += [row.scores["excess"].value for row in result.by if "excess" in row.scores]
+        values.append(result.scores["interaction:gender x age"].value)
+    assert np.shape(rejected) == (24, 5)
+    assert np.mean(rejected) < 0.12
+    assert abs(np.mean(excess)) < 0.004 and abs(np.mean(values)) < 0.003
+
+
 def test_all_three_can_go_together_where_no_two_do() -> None:
     task = crossed_task(["gender", "skin", "age"])
     found = p_values(score(task, evidence(np.random.default_rng(3), three=1.0), SETTINGS))

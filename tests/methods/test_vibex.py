@@ -395,3 +395,26 @@ def test_alike_anchors_have_no_headline() -> None:
     )
     few = score(task(images_per_prompt=2), base, QUICK)
     assert few.headline.reason == "an anchor has fewer than three images"
+
+
+def test_neutral_concepts_are_found_as_often_as_p_says() -> None:
+    """Concepts drawn like the reference, between anchors that differ: rows, FWER, headline."""
+    rng = np.random.default_rng(9)
+    low = np.zeros(3)
+    total = 300
+    spread = np.exp(-np.arange(40) / 10)
+    for _ in range(total):
+        shift = 0.3 * rng.normal(size=40) / np.sqrt(40)
+        images = rng.normal(size=(20, 40)) * np.sqrt(spread) * 0.2
+        images[:10] += shift
+        texts = rng.normal(size=(10 + 300, 40)) * np.sqrt(spread)
+        labels = np.repeat([0, 1], 10)
+        found = nearness(images, labels, 2, texts[:10], texts[10:])
+        _, p = place(effects(found)[:10], effects(found)[10:])
+        parts = Squares.of(found, np.eye(10), ("a", "b"), np.tile(np.arange(10), 2))
+        headline = excess_headline([parts], 0.95, rng, 199)
+        low += [(p <= 0.05).mean(), (p.min() * 10 <= 0.05), (headline.p or 1.0) <= 0.05]
+    rows_found, family, whole = low / total
+    assert 0.035 < rows_found < 0.065
+    assert family < 0.08
+    assert whole < 0.08
