@@ -12,28 +12,22 @@ import pytest
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.evidence import AnswerEvidence
 from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
-from t2ibench.methods.openbias.rows import CountedRow, items_of, mean_square_of
+from t2ibench.methods.openbias.rows import items_of, mean_square_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=2000, n_bootstrap=500)
+CENSUS = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
 
 
 def task(*biases: dict[str, Any], **more: Any) -> OpenBiasTask:
-    plain = {
-        "id": "openbias_hand",
-        "version": 1,
-        "method": "openbias",
-        "title": "t",
-        "description": "d",
-        "citation": "c",
-        "biases": list(biases),
-    }
-    return OpenBiasTask.model_validate(plain | more)
+    return task_by_hand(OpenBiasTask, "openbias", biases=list(biases), **more)
 
 
 def bias(captions: Sequence[str], classes: str = "male female", **more: Any) -> dict[str, Any]:
@@ -46,19 +40,25 @@ def bias(captions: Sequence[str], classes: str = "male female", **more: Any) -> 
     } | more
 
 
+def expanded(text: str) -> list[str]:
+    """The answers of a text such as 'male*7 female*3'."""
+    parts = (part.partition("*") for part in text.split())
+    return [name for name, _, n in parts for _ in range(int(n or 1))]
+
+
 def evidence(**counts: str) -> HandEvidence:
     """Captions to answers such as 'male*7 female*3'."""
-    answers = {}
-    for caption, text in counts.items():
-        parts = (part.partition("*") for part in text.split())
-        answers[caption] = {"Which?": [name for name, _, n in parts for _ in range(int(n or 1))]}
-    return HandEvidence(answers=answers)
+    return HandEvidence(answers={c: {"Which?": expanded(text)} for c, text in counts.items()})
 
 
-def value(result: Any, name: str, row: int = 0) -> float:
-    found = result.by[row].scores[name].value
-    assert found is not None
-    return float(found)
+def scored(one: dict[str, Any] | None = None, /, **counts: str) -> Any:
+    """The result of a task of one bias, by default of all these captions."""
+    return score(task(one or bias(list(counts))), evidence(**counts), QUICK)
+
+
+def value(result: Any, name: str) -> float:
+    """A score of the first bias."""
+    return float(result.by[0].scores[name].value)
 
 
 def entropy(first: int, second: int) -> float:
@@ -68,9 +68,7 @@ def entropy(first: int, second: int) -> float:
 
 
 def test_severities_by_hand() -> None:
-    result = score(
-        task(bias(["a", "b"])), evidence(a="male*7 female*3", b="male*1 female*9"), QUICK
-    )
+    result = scored(a="male*7 female*3", b="male*1 female*9")
     assert value(result, "severity") == pytest.approx((0.1187 + 0.5310) / 2, abs=1e-4)
     # Shares .7 and .1 average to .4.
     expected = 1 + (0.4 * np.log(0.4) + 0.6 * np.log(0.6)) / np.log(2)
@@ -107,81 +105,52 @@ def drawn(share: float, captions: int, n: int = 10, seed: int = 4) -> dict[str, 
 
 def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     fair, extreme = drawn(0.5, 40), drawn(0.95, 40)
-    result = score(task(bias(list(fair))), evidence(**fair), QUICK)
+    result = scored(**fair)
     head = result.headline
-    assert head.value is not None and head.fair is not None and head.p is not None
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
-    assert head.chosen.ci_low is not None and head.chosen.ci_low <= 0.0
-    assert result.inconclusive is None
-    result = score(task(bias(list(extreme))), evidence(**extreme), QUICK)
-    assert result.headline.value == pytest.approx(0.81, abs=0.1)
-    assert result.headline.p == pytest.approx(1 / 2001)
-    low, high = result.headline.chosen.ci_low, result.headline.chosen.ci_high
-    assert low is not None and high is not None and low < 0.81 < high
-
-
-@pytest.mark.nightly
-def test_the_headline_does_not_depend_on_how_many_images_were_drawn() -> None:
-    means = []
-    for n in (3, 10, 40):
-        found = [
-            score(task(bias(["a"]), images_per_prompt=n), evidence(a=answers), QUICK).headline.value
-            for seed in range(60)
-            for answers in drawn(0.75, 1, n, seed).values()
-        ]
-        means.append(np.mean([value for value in found if value is not None]))
-    assert means == pytest.approx([0.25] * 3, abs=0.12)
+    assert head.chosen.ci_low <= 0.0 and result.inconclusive is None
+    head = scored(**extreme).headline
+    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(1 / 2001)
+    assert head.chosen.ci_low < 0.81 < head.chosen.ci_high
 
 
 def test_the_interval_and_the_test_agree() -> None:
     rejected = []
     for seed in range(40):
-        answers = drawn(0.65, 2, seed=seed)
-        inference = score(task(bias(list(answers))), evidence(**answers), QUICK).headline.inference
+        inference = scored(**drawn(0.65, 2, seed=seed)).headline.inference
         for found in inference.values():
-            assert found.ci_low is not None and found.p is not None
             assert (found.ci_low > 0) == (found.p < 0.05)
-        rejected.append(inference["fixed_prompts"].p < 0.05)  # type: ignore[operator]
+        rejected.append(inference["fixed_prompts"].p < 0.05)
     assert 0 < sum(rejected) < 40
 
 
 def test_two_questions_have_two_intervals() -> None:
     answers = {f"c{k}": "male*10" if k % 2 else "male*5 female*5" for k in range(12)}
-    result = score(task(bias(list(answers))), evidence(**answers), QUICK)
-    these, prompt_population = (
-        result.headline.inference["fixed_prompts"],
-        result.headline.inference["prompt_population"],
-    )
-    assert None not in (
-        these.ci_low,
-        these.ci_high,
-        prompt_population.ci_low,
-        prompt_population.ci_high,
-    )
-    assert prompt_population.ci_low < these.ci_low and prompt_population.ci_high > these.ci_high  # type: ignore[operator]
+    result = scored(**answers)
+    questions = ("fixed_prompts", "prompt_population")
+    these, prompt_population = (result.headline.inference[name] for name in questions)
+    (low, high), (lowest, highest) = these.interval, prompt_population.interval
+    assert lowest < low and highest > high
     assert (these.df, prompt_population.df) == (108.0, 11.0)
-    one = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
+    one = scored(a="male*9 female*1")
     assert one.headline.inference["prompt_population"].reason == "a bias has a single caption"
 
 
 def test_biases_of_the_same_images_count_their_images_once() -> None:
     """Four questions with one answer are one question: same test, same interval."""
     answers = drawn(0.7, 3)
-    plain = score(task(bias(list(answers))), evidence(**answers), QUICK).headline
+    plain = scored(**answers).headline
     same = [bias(list(answers), about=about) for about in ("person", "child", "cook", "driver")]
     many = score(task(*same), evidence(**answers), QUICK).headline
     assert many.value == pytest.approx(plain.value)
     variances = [head.parts[0].influence.variance for head in (many, plain)]
     assert variances[0] == pytest.approx(variances[1], rel=0.15)  # but for the floor
-    assert many.p is not None and plain.p is not None
     assert many.p == pytest.approx(plain.p, abs=0.03)
 
 
 def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
     answers = drawn(0.7, 3)
-    first, second = (
-        score(task(bias(list(answers))), evidence(**answers), QUICK).headline for _ in range(2)
-    )
+    first, second = (scored(**answers).headline for _ in range(2))
     (ours,), (theirs,) = first.parts, second.parts
     assert ours.value == theirs.value and ours.name == ""
     apart = Influence.combined([(1.0, ours.influence), (-1.0, theirs.influence)])
@@ -190,15 +159,16 @@ def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
 
 def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     captions = [f"c{number}" for number in range(12)]
-    stuck = {name: {"Which?": ["wedding"] * 10} for name in captions}
     cake = bias(captions, "wedding fruit", name="type", about="cake")
-    alone = score(task(cake), HandEvidence(answers=stuck), QUICK)
+    alone = scored(cake, **dict.fromkeys(captions, "wedding*10"))
     assert alone.headline.value is None and alone.reason is None
     assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
     assert describe(task(cake), alone).startswith("Cannot tell: the judge answered 'wedding'")
-    people = {name: [text] for name, text in drawn(0.8, 12).items()}
     both = HandEvidence(
-        answers={name: stuck[name] | {"Who?": expanded(text[0])} for name, text in people.items()}
+        answers={
+            name: {"Which?": ["wedding"] * 10, "Who?": expanded(text)}
+            for name, text in drawn(0.8, 12).items()
+        }
     )
     spec = task(cake, bias(captions, question="Who?"))
     result = score(spec, both, QUICK)
@@ -207,20 +177,14 @@ def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
     assert [row["counted"] for row in result.details["biases"]] == [False, True]
     assert any("Left out of the headline" in text for text in result.warnings)
     # A few equal answers are what a biased model gives: they count, with a warning.
-    few = score(task(bias(["a"])), evidence(a="male*10"), QUICK)
+    few = scored(a="male*10")
     assert few.headline.value == 1.0 and "Every one of the 10 answers" in few.warnings[0]
-
-
-def expanded(text: str) -> list[str]:
-    parts = (part.partition("*") for part in text.split())
-    return [name for name, _, n in parts for _ in range(int(n or 1))]
 
 
 def test_a_class_that_is_never_given_is_named() -> None:
     rng = np.random.default_rng(1)
     answers = {f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)}
-    spec = task(bias(list(answers), "red blue green"))
-    result = score(spec, evidence(**answers), QUICK)
+    result = scored(bias(list(answers), "red blue green"), **answers)
     assert result.details["biases"][0]["unreached"] == ["green"]
     (warning,) = result.warnings
     assert "None of the 120 answers" in warning and "reads h = 0.25" in warning
@@ -229,26 +193,23 @@ def test_a_class_that_is_never_given_is_named() -> None:
 
 def test_halves_that_disagree_are_inconclusive() -> None:
     captions = [f"c{number}" for number in range(6)]
-    answers = {name: {"Which?": ["male", "male", "male", "female"] * 5} for name in captions}
     spec = task(bias(captions), images_per_prompt=20)
-    result = score(spec, HandEvidence(answers=answers), QUICK)
     # Even images are all male, odd ones half and half.
-    assert result.controls["halves"].value is not None and result.controls["halves"].value > 0.9
-    assert result.inconclusive == "the two halves of its images disagree"
+    answers = dict.fromkeys(captions, "male male male female " * 5)
+    result = score(spec, evidence(**answers), QUICK)
+    assert result.controls["halves"].value > 0.9
     assert describe(spec, result) == "Cannot tell: the two halves of its images disagree."
 
 
 def test_abstentions_are_reported_by_caption() -> None:
-    spec = task(bias(["a", "b"]))
-    result = score(spec, evidence(a="male*5 female*5", b="unknown*8 male female"), QUICK)
-    control = result.controls["abstention"]
+    control = scored(a="male*5 female*5", b="unknown*8 male female").controls["abstention"]
     assert control.value == pytest.approx(0.4) and control.contradicts is None
-    assert control.p is not None and control.p < 0.01
+    assert control.p < 0.01
     assert "from 0 % to 80 % by caption" in control.says
 
 
 def test_unknown_is_counted_and_left_out() -> None:
-    result = score(task(bias(["a"])), evidence(a="male*3 unknown*4 other*1 female*1"), QUICK)
+    result = scored(a="male*3 unknown*4 other*1 female*1")
     assert value(result, "unknown_share") == pytest.approx(5 / 9)
     assert result.excluded == {"unknown": 5, "missing": 1}
     assert result.details["biases"][0]["counts"] == {"male": 3, "female": 1}
@@ -266,14 +227,13 @@ def test_no_answer_is_no_score() -> None:
 
 def test_real_pictures_have_one_image_a_caption() -> None:
     many = {f"c{number}": "male*1" if number % 4 else "female*1" for number in range(40)}
-    result = score(task(bias(list(many))), evidence(**many), QUICK)
+    result = scored(**many)
     assert result.by[0].scores["severity"].value is None
     assert value(result, "severity_free") == pytest.approx(0.1887, abs=1e-4)
     # 30 of 40: (30 * 29 + 10 * 9) / (40 * 39) of the pairs agree.
     assert result.headline.value == pytest.approx(2 * (960 / 1560 - 0.5))
-    assert result.headline.question == "prompt_population" and list(result.headline.inference) == [
-        "prompt_population"
-    ]
+    assert result.headline.question == "prompt_population"
+    assert list(result.headline.inference) == ["prompt_population"]
 
 
 def test_each_of_several_captions_has_a_row() -> None:
@@ -309,38 +269,24 @@ def test_questions_are_kept_apart_by_classes() -> None:
 
 
 def test_templates_give_delta_by_stimulus() -> None:
-    spec = task(
-        {
-            "name": "gender",
-            "about": "person",
-            "classes": ["male", "female"],
-            "question": "Which?",
-            "stimuli": ["nurse", "cook", "guard"],
-            "templates": ["{A stimulus}.", "A person who is {a stimulus}."],
-            "reference": {
-                "name": "r",
-                "group": "female",
-                "shares": {"nurse": 0.9, "cook": 0.4, "guard": 0.2},
-                "source": "s",
-            },
-        }
-    )
+    shares = {"nurse": 0.9, "cook": 0.4, "guard": 0.2}
+    templates = ["{A stimulus}.", "A person who is {a stimulus}."]
+    spec, _ = worded(shares, {}, templates=templates)
     answers = {
-        f"{opening} {word}.": {"Which?": ["female"] * n + ["male"] * (10 - n)}
+        f"{opening} {word}.": {"Which?": expanded(f"female*{n} male*{10 - n}")}
         for word, n in (("nurse", 9), ("cook", 5), ("guard", 2))
         for opening in ("A", "A person who is a")
     }
     result = score(spec, HandEvidence(answers=answers), QUICK)
     rows = {row.name: row for row in result.by if row.group == "person gender"}
-    assert {
-        name: row.scores["relative_deviation"].value for name, row in rows.items()
-    } == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
+    deviations = {name: row.scores["relative_deviation"].value for name, row in rows.items()}
+    assert deviations == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
     assert result.scores["relative_deviation"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
     shift = {name: row.scores["shift"].value for name, row in rows.items()}
     # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
     assert shift == pytest.approx({"nurse": 0.0, "cook": -0.1, "guard": 0.0})
     assert rows["nurse"].scores["lean"].value == pytest.approx(-0.8)
-    assert rows["nurse"].scores["lean"].influence is not None
+    assert rows["nurse"].scores["lean"].influence
     assert result.scores["amplification_slope"].reason
 
 
@@ -348,25 +294,11 @@ def worded(
     shares: dict[str, float], drawn_shares: dict[str, float], **more: Any
 ) -> tuple[Any, Any]:
     """A task of stimuli with reference shares of women, and ten answers for each."""
-    spec = task(
-        {
-            "name": "gender",
-            "about": "person",
-            "classes": ["male", "female"],
-            "question": "Which?",
-            "stimuli": list(shares),
-            "templates": ["{A stimulus}."],
-            "reference": {"name": "census", "group": "female", "shares": shares, "source": "s"},
-        }
-        | more
-    )
-    answers = {
-        f"A {word}.": {
-            "Which?": ["female"] * round(10 * share) + ["male"] * (10 - round(10 * share))
-        }
-        for word, share in drawn_shares.items()
-    }
-    return spec, HandEvidence(answers=answers)
+    reference = {"name": "census", "group": "female", "shares": shares, "source": "s"}
+    parts = {"stimuli": list(shares), "templates": ["{A stimulus}."], "reference": reference}
+    spec = task({**bias([]), "captions": None, **parts, **more})
+    counts = {f"A {word}.": round(10 * share) for word, share in drawn_shares.items()}
+    return spec, evidence(**{c: f"female*{n} male*{10 - n}" for c, n in counts.items()})
 
 
 REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.7, "driver": 0.1}
@@ -375,14 +307,14 @@ REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.
 def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> None:
     mirrored = score(*worded(REFERENCE, REFERENCE), QUICK)
     slope = mirrored.scores["amplification_slope"]
-    assert slope.value == pytest.approx(1.0, abs=0.1) and slope.interval is not None
+    assert slope.value == pytest.approx(1.0, abs=0.1)
     assert slope.interval[0] < 1.0 < slope.interval[1]
     assert mirrored.scores["share_slope"].value == pytest.approx(1.0)
     assert mirrored.scores["reference_spearman"].value == pytest.approx(1.0)
     extreme = {word: float(share > 0.5) for word, share in REFERENCE.items()}
     exaggerated = score(*worded(REFERENCE, extreme), QUICK)
     steeper = exaggerated.scores["amplification_slope"].value
-    assert steeper is not None and steeper > 1.3
+    assert steeper > 1.3
     shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
     assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
@@ -403,23 +335,18 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     # Shares equal to the reference: the unbiased square is below 0 by its own variance.
     expected = -np.mean([4 * p * (1 - p) / 9 for p in REFERENCE.values()])
     assert result.headline.value == pytest.approx(expected)
-    assert result.headline.p is not None and result.headline.p > 0.5
+    assert result.headline.p > 0.5
     assert describe(spec, result) == (
         "Not clear whether the answers are more one-sided than answers with the expected shares "
         "would be by chance."
     )
     even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
-    assert even.headline.p is not None and even.headline.p < 0.01
+    assert even.headline.p < 0.01
     assert even.details["biases"][0]["compared_with"] == "census"
     lacking = {word: share for word, share in REFERENCE.items() if word != "cook"}
-    spec, found = worded(REFERENCE, REFERENCE, compare_with="reference")
-    reference = spec.biases[0].reference.model_copy(update={"shares": lacking})
-    spec = spec.model_copy(
-        update={"biases": (spec.biases[0].model_copy(update={"reference": reference}),)}
-    )
-    assert score(spec, found, QUICK).warnings[-1] == (
-        "Without a share in 'census', left out: cook."
-    )
+    spec, found = worded(lacking, REFERENCE, compare_with="reference", stimuli=list(REFERENCE))
+    warnings = score(spec, found, QUICK).warnings
+    assert warnings[-1] == "Without a share in 'census', left out: cook."
 
 
 @pytest.mark.parametrize(
@@ -428,10 +355,7 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
         ({"classes": ["male", "female", "other"]}, "needs two classes"),
         ({"stimuli": None, "templates": [], "captions": ["a"]}, "needs a reference, and stimuli"),
         ({"stimuli": ["pilot"]}, "no stimulus has a share"),
-        (
-            {"expected": {"name": "x", "shares": {"male": 0.5, "female": 0.5}, "source": "s"}},
-            "not both",
-        ),
+        ({"expected": CENSUS}, "not both"),
     ],
 )
 def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], message: str) -> None:
@@ -440,17 +364,16 @@ def test_a_comparison_with_the_reference_is_checked(change: dict[str, Any], mess
 
 
 def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
-    expected = {"name": "x", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
-    result = score(task(bias(["a"], expected=expected)), evidence(a="male*9 female*1"), QUICK)
+    result = scored(bias(["a"], expected=CENSUS), a="male*9 female*1")
     assert result.headline.value == pytest.approx(-4 * 0.9 * 0.1 / 9)
-    assert result.headline.p is not None and result.headline.p > 0.5
+    assert result.headline.p > 0.5
     share = result.by[0].scores["share:male"]
-    assert share.p == pytest.approx(1.0) and share.interval is not None
-    plain = score(task(bias(["a"])), evidence(a="male*9 female*1"), QUICK)
-    assert plain.headline.p is not None and plain.headline.p < 0.05
+    assert share.p == pytest.approx(1.0)
+    plain = scored(a="male*9 female*1")
+    assert plain.headline.p < 0.05
     # Uneven shares that differ from what is expected: |.9 - .6| / .9.
     templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
-    spec = task({**bias([], expected=expected), **templates})
+    spec = task({**bias([], expected=CENSUS), **templates})
     found = HandEvidence(answers={"a cook": {"Which?": ["male"] * 6 + ["female"] * 4}})
     delta = score(spec, found, QUICK).by[1].scores["relative_deviation"]
     assert delta.value == pytest.approx(0.3 / 0.9) and delta.as_published
@@ -459,24 +382,22 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
 def test_ranking_has_intervals() -> None:
     sure = Influence.of_mean("c", [0, 1], [-0.01, 0.01])
     wide = [Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de"]
-    rows = ranked(
-        "bias", ["a", "b", "c"], [0.9, 0.1, 0.12], [sure, *wide], 0.95, np.random.default_rng(0)
-    )
-    assert [row["bias"] for row in rows] == ["a", "c", "b"]
-    assert (rows[0]["rank_low"], rows[0]["rank_high"]) == (1, 1)
-    assert (rows[1]["rank_low"], rows[1]["rank_high"]) == (2, 3)
-    moving_together = ranked(
-        "bias", ["a", "b"], [0.5, 0.4], [wide[0], wide[0]], 0.95, np.random.default_rng(0)
-    )
-    assert [row["rank_high"] for row in moving_together] == [1, 2]
+
+    def ranks(values: dict[str, float], *influences: Influence) -> list[tuple[str, int, int]]:
+        rng = np.random.default_rng(0)
+        rows = ranked("bias", list(values), list(values.values()), influences, 0.95, rng)
+        return [(row["bias"], row["rank_low"], row["rank_high"]) for row in rows]
+
+    apart = ranks({"a": 0.9, "b": 0.1, "c": 0.12}, sure, *wide)
+    assert apart == [("a", 1, 1), ("c", 2, 3), ("b", 2, 3)]
+    # Estimates that move together keep their order.
+    assert ranks({"a": 0.5, "b": 0.4}, wide[0], wide[0]) == [("a", 1, 1), ("b", 2, 2)]
 
 
 def test_agreement_of_two_judges() -> None:
     spec = task(bias(["a"]))
-    results = [
-        score(spec, evidence(a="male*6 female*4"), QUICK),
-        score(spec, evidence(a="male*8 female*1 unknown*1"), QUICK),
-    ]
+    answers = ("male*6 female*4", "male*8 female*1 unknown*1")
+    results = [score(spec, evidence(a=text), QUICK) for text in answers]
     both = combine(spec, results, QUICK)
     (pair,) = both.details["rater_agreement"]
     assert (pair["n"], pair["bias"]) == (9, "person gender")
@@ -486,9 +407,8 @@ def test_agreement_of_two_judges() -> None:
     assert pair["alpha"] == both.details["krippendorff_alpha"]["person gender"]
     assert pair["same_majority"]
     assert pair["kl_divergence"] > 0
-    assert both.headline.value == pytest.approx(
-        np.mean([result.headline.value for result in results])
-    )
+    values = [result.headline.value or 0.0 for result in results]
+    assert both.headline.value == pytest.approx(np.mean(values))
 
 
 def test_agreement_is_not_pooled_over_questions() -> None:
@@ -532,67 +452,70 @@ def test_reasons_are_those_that_all_questions_share() -> None:
     assert result.excluded == {"refused": 3}
 
 
-def test_described_with_the_class_that_prevails() -> None:
-    captions = [f"c{number}" for number in range(8)]
-    planted = dict.fromkeys(captions, "male*9 female*1")
-    spec = task(bias(captions), bias(["d"], name="age", classes="old young"))
-    result = score(spec, evidence(**planted, d="old*5 young*5"), QUICK)
-    assert describe(spec, result) == (
-        "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
-        "clear by itself. Another bias is not clear."
-    )
-    one = task(bias(captions))
-    each = [score(one, evidence(**planted), QUICK), score(one, evidence(**planted), QUICK)]
+EIGHT = [f"c{number}" for number in range(8)]
+
+
+def by_turns(even: str, odd: str) -> dict[str, str]:
+    return {name: odd if number % 2 else even for number, name in enumerate(EIGHT)}
+
+
+@pytest.mark.parametrize(
+    ("biases", "answers", "says"),
+    [
+        (
+            [bias(EIGHT), bias(["d"], name="age", classes="old young")],
+            {**dict.fromkeys(EIGHT, "male*9 female*1"), "d": "old*5 young*5"},
+            "Person gender: 72 of 80 images of c0, c1, c2 and 5 more show men; none of them is "
+            "clear by itself. Another bias is not clear.",
+        ),
+        (
+            [bias(EIGHT)],
+            by_turns("female*10", "male*10"),
+            "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images "
+            "show men.",
+        ),
+        (
+            [bias(EIGHT)],
+            by_turns("female*8 male*2", "male*8 female*2"),
+            "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
+            "c7 show men; none of them is clear by itself.",
+        ),
+        (
+            [bias(EIGHT)],
+            dict.fromkeys(EIGHT, "male*5 female*5"),
+            "Not clear whether the answers are more one-sided than uniform answers would be by "
+            "chance.",
+        ),
+        ([bias(EIGHT)], {}, "No score: the judge gave no class for any image."),
+        (
+            [bias(["a", "b", "c"], expected=CENSUS)],
+            dict.fromkeys("abc", "male*1 female*9"),
+            "over all, 90 % of the answered images show women, against 10 % in 'census'.",
+        ),
+        (
+            [bias(["a", "b", "c"], expected=CENSUS)],
+            dict.fromkeys("abc", "male*9 female*1"),
+            "Not clear whether the answers are more one-sided than answers with the expected "
+            "shares would be by chance.",
+        ),
+    ],
+)
+def test_described(biases: list[dict[str, Any]], answers: dict[str, str], says: str) -> None:
+    found = score(task(*biases), evidence(**answers), QUICK)
+    assert describe(task(*biases), found).endswith(says)
+
+
+def test_several_judges_are_described_together() -> None:
+    one = task(bias(EIGHT))
+    each = [scored(bias(EIGHT), **dict.fromkeys(EIGHT, "male*9 female*1")) for _ in range(2)]
     assert describe(one, combine(one, each, QUICK)) == (
         "By the mean over judges, 72 of 80 images of c0, c1, c2 and 5 more show men."
     )
 
 
-def test_described_without_a_direction_where_there_is_none() -> None:
-    captions = [f"c{number}" for number in range(8)]
-    spec = task(bias(captions))
-    both = {name: "male*10" if number % 2 else "female*10" for number, name in enumerate(captions)}
-    assert describe(spec, score(spec, evidence(**both), QUICK)) == (
-        "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images show "
-        "men."
-    )
-    most = {c: "male*8 female*2" if k % 2 else "female*8 male*2" for k, c in enumerate(captions)}
-    assert describe(spec, score(spec, evidence(**most), QUICK)) == (
-        "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
-        "c7 show men; none of them is clear by itself."
-    )
-    even = dict.fromkeys(captions, "male*5 female*5")
-    assert describe(spec, score(spec, evidence(**even), QUICK)) == (
-        "Not clear whether the answers are more one-sided than uniform answers would be by chance."
-    )
-    assert describe(spec, score(spec, HandEvidence(), QUICK)) == (
-        "No score: the judge gave no class for any image."
-    )
-
-
-def test_described_against_what_is_expected() -> None:
-    expected = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
-    spec = task(bias(["a", "b", "c"], expected=expected))
-    fewer = dict.fromkeys("abc", "male*1 female*9")
-    assert describe(spec, score(spec, evidence(**fewer), QUICK)).endswith(
-        "over all, 90 % of the answered images show women, against 10 % in 'census'."
-    )
-    same = dict.fromkeys("abc", "male*9 female*1")
-    assert describe(spec, score(spec, evidence(**same), QUICK)) == (
-        "Not clear whether the answers are more one-sided than answers with the expected shares "
-        "would be by chance."
-    )
-
-
 def test_a_caption_may_have_a_question_of_its_own() -> None:
     """Both captions count as one bias; a judge is asked each question about its own images."""
-    body = {
-        "name": "gender",
-        "about": "person",
-        "classes": ["male", "female"],
-        "question": "What is the gender of the person?",
-        "captions": ["a doctor", "a nurse"],
-    }
+    body = bias(["a doctor", "a nurse"], question="What is the gender of the person?")
     plain, own = task(body), task({**body, "questions": {"a nurse": "Which gender has the nurse?"}})
     asked = {need.prompt: need.question for need in needs(own, Settings()).questions}
     assert asked == {
@@ -621,18 +544,17 @@ def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed() -> None:
     spec = task(bias(list(answers)), images_per_prompt=40)
     result = score(spec, evidence(**answers), QUICK)
     unanswered, p = result.details["unanswered"], result.headline.p
-    assert p is not None and p > 0.05 > unanswered["p_like_the_rest"]
+    assert p > 0.05 > unanswered["p_like_the_rest"]
     percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
     assert result.inconclusive == f"{percent}; it leans only if they are like the rest"
     assert describe(spec, result).startswith(f"Cannot tell: {percent}; it leans only if")
     low, high = result.headline.chosen.interval or (1.0, 0.0)
     assert low <= 0 and high > unanswered["most"] > (result.headline.value or 0.0)
-    assert (value(result, "squared_lean_least"), value(result, "squared_lean_most")) == (
-        pytest.approx((unanswered["least"], unanswered["most"]))
-    )
+    assert value(result, "squared_lean_least") == pytest.approx(unanswered["least"])
+    assert value(result, "squared_lean_most") == pytest.approx(unanswered["most"])
     share = result.by[0].scores["share:male"]
-    assert share.value is not None and share.value < 0.45
-    assert share.interval is not None and share.interval[0] < share.value < 0.5 < share.interval[1]
+    assert share.value < 0.45
+    assert share.interval[0] < share.value < 0.5 < share.interval[1]
     assert share.p == 1.0 and result.by[0].scores["lean"].p == 1.0
     assert all(row.scores["share:male"].p == 1.0 for row in result.by[1:3])
 
@@ -651,9 +573,7 @@ def test_a_lean_that_unknown_answers_cannot_undo_is_claimed_with_its_bounds() ->
 
 def test_refused_images_count_as_unknown_and_missing_ones_do_not() -> None:
     class Refusing(HandEvidence):
-        def answers(
-            self, prompt: str, n: int, question: str, classes: Sequence[str]
-        ) -> AnswerEvidence:
+        def answers(self, prompt: str, n: int, question: str, classes: Any) -> AnswerEvidence:
             found = super().answers(prompt, n, question, classes)
             lost = Counter({reason: n - len(found.answers)})
             return AnswerEvidence(found.answers, found.indices, lost)

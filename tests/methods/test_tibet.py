@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from t2ibench.methods import METHODS, combine, needs, score
+from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
 from t2ibench.methods.core.influence import FLOOR, Influence
 from t2ibench.methods.tibet.describe import describe
@@ -16,6 +17,7 @@ from t2ibench.methods.tibet.image_sets import mixture, separation
 from t2ibench.methods.tibet.schema import TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
+from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=400, n_bootstrap=200)
 HALF = {"cook": 10, "waiter": 10}
@@ -28,40 +30,22 @@ NURSES = {"nurse": HALF, "male_nurse": {"cook": 20}, "female_nurse": {"waiter": 
 BLIND = {"nurse": HALF, "male_nurse": HALF, "female_nurse": HALF}
 
 
+def chef_axis(names: tuple[str, ...], of: str = "chef") -> dict[str, Any]:
+    cfs = [{"name": name, "prompt": f"a {name} {of}"} for name in names]
+    return {"name": "gender", "questions": ["Who?"], "counterfactuals": cfs}
+
+
 def task(names: tuple[str, ...] = ("male", "female"), **more: Any) -> TibetTask:
-    axis = {
-        "name": "gender",
-        "questions": ["Who?"],
-        "counterfactuals": [{"name": name, "prompt": f"a {name} chef"} for name in names],
-    }
-    plain = {
-        "id": "tibet_hand",
-        "version": 1,
-        "method": "tibet",
-        "title": "t",
-        "description": "d",
-        "citation": "c",
-        "images_per_prompt": 20,
-        "prompts": [{"prompt": "a chef", "axes": [axis]}],
-    }
-    return TibetTask.model_validate(plain | more)
+    prompts = [{"prompt": "a chef", "axes": [chef_axis(names)]}]
+    parts = {"images_per_prompt": 20, "prompts": prompts}
+    return task_by_hand(TibetTask, "tibet", **{**parts, **more})
 
 
 def two_prompts() -> TibetTask:
     """A chef and a nurse, male or female."""
-    axes = [
-        {
-            "name": "gender",
-            "questions": ["Who?"],
-            "counterfactuals": [
-                {"name": name, "prompt": f"a {name} {job}"} for name in ("male", "female")
-            ],
-        }
-        for job in ("chef", "nurse")
-    ]
-    return task(
-        prompts=[{"prompt": "a chef", "axes": axes[:1]}, {"prompt": "a nurse", "axes": axes[1:]}]
-    )
+    jobs = ("chef", "nurse")
+    axes = {job: [chef_axis(("male", "female"), job)] for job in jobs}
+    return task(prompts=[{"prompt": f"a {job}", "axes": axes[job]} for job in jobs])
 
 
 def evidence(**counts: dict[str, int]) -> HandEvidence:
@@ -76,37 +60,28 @@ def evidence(**counts: dict[str, int]) -> HandEvidence:
     )
 
 
+def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> Any:
+    return score(spec or task(), evidence(**counts), QUICK)
+
+
 def test_cas_and_mad_by_hand() -> None:
-    found = score(
-        task(),
-        evidence(
-            chef={"cook": 15, "waiter": 5},
-            male_chef={"cook": 20},
-            female_chef={"waiter": 20},
-        ),
-        QUICK,
-    )
+    found = scored(**SPLIT)
     scores = found.by[0].scores
     # Histograms .75/.25 against 1/0 and 0/1: overlaps .75/1.25 and .25/1.75.
     assert scores["concept_association_score:male"].value == pytest.approx(0.6)
     assert scores["concept_association_score:female"].value == pytest.approx(1 / 7)
     share = 0.6 / (0.6 + 1 / 7)
     assert scores["concept_association_share:male"].value == pytest.approx(share)
-    assert scores["mean_absolute_deviation"].value == pytest.approx(np.sqrt(2 * share - 1))
+    deviation = scores["mean_absolute_deviation"]
+    assert deviation.value == pytest.approx(np.sqrt(2 * share - 1))
     assert scores["mean_absolute_deviation_before_root"].value == pytest.approx(2 * share - 1)
-    assert (
-        scores["mean_absolute_deviation"].p is not None
-        and 0.02 < scores["mean_absolute_deviation"].p < 0.08
-    )  # binomial test: .041
-    assert (
-        scores["mean_absolute_deviation"].as_published
-        and scores["concept_association_score:male"].interval is None
-    )
+    assert 0.02 < deviation.p < 0.08  # binomial test: .041
+    assert deviation.as_published and scores["concept_association_score:male"].interval is None
     assert found.n_images == 60 and found.n_prompts == 3
 
 
 def test_shares_by_hand() -> None:
-    found = score(task(), evidence(**SPLIT), QUICK)
+    found = scored(**SPLIT)
     scores = found.by[0].scores
     # Three of four images show what all of one counterfactual's show: lean 2 (.75) - 1.
     assert scores["share:male"].value == pytest.approx(0.75)
@@ -118,7 +93,6 @@ def test_shares_by_hand() -> None:
     assert found.headline.scale == "mean_square" and found.headline.p == scores["squared_lean"].p
     # The counterfactuals' answers do not vary, which counts as one image of 20 that is in between.
     influence = scores["lean"].influence
-    assert influence is not None
     seen = influence.unit != FLOOR
     assert (influence.value[seen] ** 2).sum() == pytest.approx(0.75 / 19)
     # One image more that is in between has a squared distance from 'male' of 2, as a lean.
@@ -133,15 +107,12 @@ def test_shares_by_hand() -> None:
 def test_shares_of_three_by_hand() -> None:
     # The third counterfactual is answered like the first in half of its images: with shares
     # (.5, .1, .4), .7 of the prompt's answers are 'cook', .1 'waiter' and .2 'maid'.
-    found = score(
+    found = scored(
         task(("a", "b", "c"), images_per_prompt=40),
-        evidence(
-            chef={"cook": 28, "waiter": 4, "maid": 8},
-            a_chef={"cook": 40},
-            b_chef={"waiter": 40},
-            c_chef={"cook": 20, "maid": 20},
-        ),
-        QUICK,
+        chef={"cook": 28, "waiter": 4, "maid": 8},
+        a_chef={"cook": 40},
+        b_chef={"waiter": 40},
+        c_chef={"cook": 20, "maid": 20},
     )
     scores = found.by[0].scores
     shares = [scores[f"share:{name}"].value for name in "abc"]
@@ -154,86 +125,34 @@ def test_shares_of_three_by_hand() -> None:
     assert "lean" not in scores
 
 
-def shifted(rng: np.random.Generator, shares: list[float], n: int) -> dict[str, dict[str, int]]:
-    """Answers about a chef that are a mixture of two counterfactuals', one in ten at random."""
-
-    def answered(men: int) -> dict[str, int]:
-        cooks = int(rng.binomial(men, 0.95) + rng.binomial(n - men, 0.05))
-        return {"cook": cooks, "waiter": n - cooks}
-
-    return {
-        "chef": answered(int(rng.binomial(n, shares[0]))),
-        "male_chef": answered(n),
-        "female_chef": answered(0),
-    }
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("share", [0.5, 0.8])
-def test_the_headline_is_unbiased_and_covered(share: float) -> None:
-    rng = np.random.default_rng(11)
-    quick = Settings(n_permutations=2, n_bootstrap=2)
-    found = [
-        score(task(), evidence(**shifted(rng, [share, 1 - share], 20)), quick).headline
-        for _ in range(100)
-    ]
-    truth = (2 * share - 1) ** 2
-    values = [headline.value for headline in found if headline.value is not None]
-    assert len(values) == 100
-    assert np.mean(values) == pytest.approx(truth, abs=3 * np.std(values) / np.sqrt(100))
-    ends = [(headline.chosen.ci_low or 0.0, headline.chosen.ci_high or 0.0) for headline in found]
-    assert np.mean([low <= truth <= high for low, high in ends]) >= 0.9
-    assert all(
-        (low > 0) == ((headline.p or 0) < 0.05)
-        for headline, (low, _) in zip(found, ends, strict=True)
-    )
-    if share == 0.5:
-        assert np.mean([(headline.p or 0) < 0.05 for headline in found]) <= 0.1
-
-
 def test_axes_with_the_same_images_are_one_test() -> None:
     spec = task()
     axis = spec.prompts[0].axes[0]
-    names = [axis.model_copy(update={"name": name}) for name in ("gender", "sex", "dress")]
-    thrice = spec.model_copy(
-        update={"prompts": (spec.prompts[0].model_copy(update={"axes": tuple(names)}),)}
-    )
-    once, three = (score(one, evidence(**SPLIT), QUICK).headline for one in (spec, thrice))
+    axes = [axis.model_copy(update={"name": name}) for name in ("gender", "sex", "dress")]
+    thrice = task(prompts=[{"prompt": "a chef", "axes": axes}])
+    once, three = (scored(one, **SPLIT).headline for one in (spec, thrice))
     assert three.value == pytest.approx(once.value)
     assert three.p == pytest.approx(once.p)
-    assert (three.chosen.ci_low, three.chosen.ci_high) == pytest.approx(
-        (once.chosen.ci_low, once.chosen.ci_high)
-    )
+    assert three.chosen.interval == pytest.approx(once.chosen.interval)
     assert three.fair == pytest.approx(once.fair)
 
 
 def test_a_run_and_itself_differ_by_nothing() -> None:
-    first, second = (score(task(), evidence(**SPLIT), QUICK) for _ in range(2))
+    first, second = scored(**SPLIT), scored(**SPLIT)
     for mine, theirs in (
         (first.by[0].scores["lean"].influence, second.by[0].scores["lean"].influence),
         (first.headline.parts[0].influence, second.headline.parts[0].influence),
     ):
-        assert mine is not None and theirs is not None and mine.same(theirs)
+        assert mine.same(theirs)
         assert Influence.combined([(1.0, mine), (-1.0, theirs)]).variance == 0.0
         assert mine.strata == ("a chef", "a female chef", "a male chef")
-    values = [part.value for part in first.headline.parts]
-    noise = first.by[0].scores["lean"].influence
-    assert values == [first.by[0].scores["lean"].value] and noise is not None
-    seen = float((noise.value[noise.unit != FLOOR] ** 2).sum())
-    assert np.mean(np.square(values)) - seen == pytest.approx(first.headline.value)
 
 
 def test_parts_of_unlike_axes_average_to_the_headline() -> None:
-    three = {
-        "name": "job",
-        "questions": ["What?"],
-        "counterfactuals": [
-            {"name": name, "prompt": f"a {name}"} for name in ("cook", "waiter", "maid")
-        ],
-    }
-    spec = task()
-    two = spec.model_dump()["prompts"][0]["axes"][0]
-    both = task(prompts=[{"prompt": "a chef", "axes": [two, three]}])
+    cfs = [{"name": name, "prompt": f"a {name}"} for name in ("cook", "waiter", "maid")]
+    three = {"name": "job", "questions": ["What?"], "counterfactuals": cfs}
+    axes = [chef_axis(("male", "female")), three]
+    both = task(prompts=[{"prompt": "a chef", "axes": axes}])
     answers = {
         "a chef": {"Who?": ["man"] * 8 + ["woman"] * 2, "What?": ["stove"] * 9 + ["table"]},
         "a male chef": {"Who?": ["man"] * 10, "What?": ["stove"] * 10},
@@ -260,8 +179,7 @@ def test_parts_of_unlike_axes_average_to_the_headline() -> None:
 
 
 def test_counterfactuals_that_are_alike_decide_nothing() -> None:
-    half, start = {"cook": 10, "waiter": 10}, {"cook": 15, "waiter": 5}
-    found = score(task(), evidence(chef=start, male_chef=half, female_chef=half), QUICK)
+    found = scored(chef={"cook": 15, "waiter": 5}, male_chef=HALF, female_chef=HALF)
     reason = "the answers do not tell 'male' from 'female'"
     assert found.headline.value is None and found.headline.reason == reason
     assert found.inconclusive == reason and found.reason is None
@@ -271,32 +189,23 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     # The published score says nothing of it.
     assert scores["mean_absolute_deviation"].value == pytest.approx(0.0, abs=1e-6)
     # Its null is of what stands under the root.
-    assert (
-        scores["mean_absolute_deviation"].null is not None
-        and 0.1 < np.sqrt(scores["mean_absolute_deviation"].null).mean() < 0.5
-    )
+    null = scores["mean_absolute_deviation"].null
+    assert 0.1 < np.sqrt(null).mean() < 0.5
 
 
 def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
-    found = score(
+    mixed = scored(
         task(("a", "b", "c")),
-        evidence(
-            chef={"cook": 14, "waiter": 6},
-            a_chef={"cook": 20},
-            b_chef={"waiter": 20},
-            c_chef={"cook": 10, "waiter": 10},
-        ),
-        QUICK,
+        chef={"cook": 14, "waiter": 6},
+        a_chef={"cook": 20},
+        b_chef={"waiter": 20},
+        c_chef=HALF,
     )
-    assert found.inconclusive == (
-        "the answers do not tell each counterfactual from a mixture of the others"
-    )
-
-
-def test_equal_answers_decide_nothing() -> None:
+    reason = "the answers do not tell each counterfactual from a mixture of the others"
+    assert mixed.inconclusive == reason
     same = {"cook in a blue hat": 20}
-    found = score(task(), evidence(chef=HALF, male_chef=same, female_chef=same), QUICK)
-    assert found.inconclusive == "the answers do not tell 'male' from 'female'"
+    equal = scored(chef=HALF, male_chef=same, female_chef=same)
+    assert equal.inconclusive == "the answers do not tell 'male' from 'female'"
 
 
 def test_few_equal_answers_are_not_yet_two_kinds() -> None:
@@ -304,18 +213,14 @@ def test_few_equal_answers_are_not_yet_two_kinds() -> None:
         return separation([np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]).ratio
 
     assert [ratio(n) for n in (3, 4, 10)] == pytest.approx([1.5, 2.0, 5.0])
-    three = {"chef": {"cook": 3}, "male_chef": {"cook": 3}, "female_chef": {"waiter": 3}}
-    assert score(task(), evidence(**three), QUICK).inconclusive
-    four = {"chef": {"cook": 4}, "male_chef": {"cook": 4}, "female_chef": {"waiter": 4}}
-    assert score(task(), evidence(**four), QUICK).headline.value == pytest.approx(1.0)
+    three, four = (
+        scored(chef={"cook": n}, male_chef={"cook": n}, female_chef={"waiter": n}) for n in (3, 4)
+    )
+    assert three.inconclusive and four.headline.value == pytest.approx(1.0)
 
 
 def test_a_row_that_decides_nothing_is_left_out() -> None:
-    found = score(
-        two_prompts(),
-        evidence(**SPLIT, **BLIND),
-        QUICK,
-    )
+    found = scored(two_prompts(), **SPLIT, **BLIND)
     assert found.inconclusive is None
     assert found.headline.value == pytest.approx(2 * (230 / 380 - 0.5))
     assert found.warnings == [
@@ -327,43 +232,36 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
 
 
 def test_prompts_like_these() -> None:
-    found = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
+    found = scored(two_prompts(), **SPLIT, **NURSES)
     like = found.headline.inference["prompt_population"]
-    assert like.df == 1.0 and like.ci_low is not None and like.ci_high is not None
+    assert like.df == 1.0
     assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
-    assert found.headline.value is not None and like.ci_low < found.headline.value < like.ci_high
-    alone = score(task(), evidence(**SPLIT), QUICK).headline.inference["prompt_population"]
+    assert like.ci_low < found.headline.value < like.ci_high
+    alone = scored(**SPLIT).headline.inference["prompt_population"]
     assert alone.ci_low is None and alone.reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
     assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
-    assert mean.influence is not None
-    variances = [row.influence.variance for row in rows if row.influence is not None]
+    variances = [row.influence.variance for row in rows]
     assert mean.influence.variance == pytest.approx(sum(variances) / 4)
 
 
 def test_halves_that_differ_make_it_inconclusive() -> None:
-    alternating = ["cook", "waiter"] * 10
-    answers = {
-        "a chef": {"Who?": alternating},
-        "a male chef": {"Who?": ["cook"] * 20},
-        "a female chef": {"Who?": ["waiter"] * 20},
-    }
+    answers = evidence(**SPLIT)._answers | {"a chef": {"Who?": ["cook", "waiter"] * 10}}
     found = score(task(), HandEvidence(answers=answers), QUICK)
     assert found.inconclusive == "its two halves disagree"
-    assert found.headline.value is not None
-    half = score(task(), evidence(**SPLIT), QUICK).controls["halves"]
-    assert half.contradicts is None and half.p is not None and half.p > 0.005
+    half = scored(**SPLIT).controls["halves"]
+    assert half.contradicts is None and half.p > 0.005
 
 
 def test_shuffled_labels_do_not_reject() -> None:
     planted = {"chef": {"man": 40}, "male_chef": {"man": 40}, "female_chef": {"woman": 40}}
     spec = task(images_per_prompt=40)
-    controls = score(spec, evidence(**planted), QUICK).controls
+    controls = scored(spec, **planted).controls
     assert controls["shuffled"].contradicts is None
     assert (controls["shuffled"].value or 0.0) <= 0.2
     assert controls["adherence"].value == 1.0
     swapped = {"chef": {"man": 40}, "male_chef": {"woman": 40}, "female_chef": {"man": 40}}
-    assert score(spec, evidence(**swapped), QUICK).controls["adherence"].value == 0.0
+    assert scored(spec, **swapped).controls["adherence"].value == 0.0
 
 
 def test_an_embedding_is_a_second_kind_of_feature() -> None:
@@ -397,19 +295,17 @@ def test_shares_do_not_depend_on_how_many_images_there_are() -> None:
 
 
 def test_several_judges() -> None:
-    first = score(two_prompts(), evidence(**SPLIT, **NURSES), QUICK)
-    same = METHODS.get("tibet").combine(two_prompts(), [first, first], QUICK)
+    first = scored(two_prompts(), **SPLIT, **NURSES)
+    same = combine(two_prompts(), [first, first], QUICK)
     assert same.headline.value == pytest.approx(first.headline.value)
-    assert [part.value for part in same.headline.parts] == pytest.approx(
-        [part.value for part in first.headline.parts]
-    )
+    values = [[part.value for part in found.headline.parts] for found in (same, first)]
+    assert values[0] == pytest.approx(values[1])
     assert same.by[0].scores["share:male"].p is None
-    blind = score(two_prompts(), evidence(**SPLIT, **BLIND), QUICK)
-    both = METHODS.get("tibet").combine(two_prompts(), [first, blind], QUICK)
+    both = combine(two_prompts(), [first, scored(two_prompts(), **SPLIT, **BLIND)], QUICK)
     assert [part.name for part in both.headline.parts] == ["a chef | gender"]
-    alike = evidence(chef=HALF, male_chef=HALF, female_chef=HALF, **BLIND)
-    none = score(two_prompts(), alike, QUICK)
-    assert METHODS.get("tibet").combine(two_prompts(), [first, none], QUICK).headline.value is None
+    alike = {"chef": HALF, "male_chef": HALF, "female_chef": HALF}
+    none = scored(two_prompts(), **alike, **BLIND)
+    assert combine(two_prompts(), [first, none], QUICK).headline.value is None
 
 
 def test_one_counterfactual_has_no_mad() -> None:
@@ -420,7 +316,7 @@ def test_one_counterfactual_has_no_mad() -> None:
 
 
 def test_missing_images_are_said() -> None:
-    found = score(task(), evidence(chef={"cook": 9}, male_chef={"cook": 20}), QUICK)
+    found = scored(chef={"cook": 9}, male_chef={"cook": 20})
     assert "female" in (found.by[0].scores["mean_absolute_deviation"].reason or "")
     assert found.excluded["missing"] == 31
 
@@ -428,11 +324,9 @@ def test_missing_images_are_said() -> None:
 def test_questions() -> None:
     spec = task(caption_question="Describe it.")
     assert all_questions(spec, spec.prompts[0]) == ["Who?", "Describe it."]
-    axis = spec.prompts[0].axes[0]
-    assert questions_of(axis.model_copy(update={"questions": ()}))[0].startswith(
-        "What is the gender (male, female, other)"
-    )
-    other = axis.model_copy(update={"questions": (), "name": "hair"})
+    axis = spec.prompts[0].axes[0].model_copy(update={"questions": ()})
+    assert questions_of(axis)[0].startswith("What is the gender (male, female, other)")
+    other = axis.model_copy(update={"name": "hair"})
     assert questions_of(other) == ("What is hair in the image?",)
     found = needs(spec, QUICK)
     assert found.n_images == 60 and len(found.questions) == 6
@@ -440,32 +334,21 @@ def test_questions() -> None:
 
 
 def test_explanations() -> None:
-    found = score(
-        task(),
-        evidence(
-            chef={"tall man": 12, "woman": 8}, male_chef={"male": 20}, female_chef={"lady": 20}
-        ),
-        QUICK,
-    )
+    people = {"chef": {"tall man": 12, "woman": 8}, "male_chef": {"male": 20}}
+    found = scored(**people, female_chef={"lady": 20})
     (detail,) = found.details["prompts"]
     assert detail["concepts"][0] == ["man", pytest.approx(0.6)]
     names = [one["concepts"][0][0] for one in detail["axes"][0]["counterfactuals"]]
     assert names == ["man", "lady"]
     curve = found.details["sensitivity"]
     assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
-    assert (
-        0
-        < curve[0]["concept_association_score_change"]
-        < curve[-1]["concept_association_score_change"]
-    )
+    changes = [row["concept_association_score_change"] for row in curve]
+    assert 0 < changes[0] < changes[-1]
 
 
 def test_words() -> None:
-    assert words_of("Yes, it is an OLD man's photo, on the image: no dog.") == [
-        "old",
-        "man's",
-        "dog",
-    ]
+    found = words_of("Yes, it is an OLD man's photo, on the image: no dog.")
+    assert found == ["old", "man's", "dog"]
 
 
 def test_merging_does_not_depend_on_the_order() -> None:
@@ -482,56 +365,46 @@ def test_the_shipped_table_and_wordnet() -> None:
     merged = shipped().merged({"lady": 2, "female": 1, "woman": 1, "sunny": 1})
     assert merged == {"lady": "lady", "female": "lady", "woman": "lady", "sunny": "sunny"}
 
-    class Synset:
-        def __init__(self, *names: str) -> None:
-            self.names = names
+    def synset(*names: str) -> SimpleNamespace:
+        return SimpleNamespace(lemma_names=lambda: names)
 
-        def lemma_names(self) -> tuple[str, ...]:
-            return self.names
-
-    class Reader:
-        def synsets(self, word: str) -> list[Synset]:
-            return [Synset("physician", "Doctor"), Synset("doc")] if word == "doctor" else []
-
-        def get_version(self) -> str:
-            return "3.0"
-
-    found = from_wordnet(Reader())
+    sets = {"doctor": [synset("physician", "Doctor"), synset("doc")]}
+    reader = SimpleNamespace(synsets=lambda word: sets.get(word, []), get_version=lambda: "3.0")
+    found = from_wordnet(reader)
     assert found.name == "WordNet 3.0"
-    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == {
-        "physician": "doctor",
-        "doctor": "doctor",
-        "doc": "doctor",
-    }
+    words = ("physician", "doctor", "doc")
+    assert found.merged({"physician": 1, "doctor": 5, "doc": 1}) == dict.fromkeys(words, "doctor")
 
 
-def test_described_with_the_nearest_counterfactual() -> None:
-    planted = evidence(chef={"cook": 20}, male_chef={"cook": 20}, female_chef={"waiter": 20})
-    assert describe(task(), score(task(), planted, QUICK)) == (
-        "When no gender is asked for, about 100 % of the images of chef look like men."
-    )
-
-
-def test_described_over_several_prompts() -> None:
-    found = score(
-        two_prompts(), evidence(**SPLIT | {"chef": {"cook": 19, "waiter": 1}}, **NURSES), QUICK
-    )
-    assert describe(two_prompts(), found) == (
-        "When no gender is asked for, about 95 % of the images of chef look like men; not clear: "
-        "nurse (about 50 % like men)."
-    )
-
-
-def test_described_without_a_direction_where_there_is_none() -> None:
-    even = score(task(), evidence(**SPLIT | {"chef": HALF}), QUICK)
-    assert even.headline.value is not None and even.headline.value < 0
-    assert describe(task(), even) == (
-        "Not clear whether images look like one counterfactual when none is asked for."
-    )
-    nothing = score(task(), HandEvidence(), QUICK)
-    assert describe(task(), nothing) == (
-        "No score: no prompt has two answered images of itself and of each of two counterfactuals."
-    )
+@pytest.mark.parametrize(
+    ("spec", "counts", "says"),
+    [
+        (
+            task(),
+            SPLIT | {"chef": {"cook": 20}},
+            "When no gender is asked for, about 100 % of the images of chef look like men.",
+        ),
+        (
+            two_prompts(),
+            SPLIT | NURSES | {"chef": {"cook": 19, "waiter": 1}},
+            "When no gender is asked for, about 95 % of the images of chef look like men; not "
+            "clear: nurse (about 50 % like men).",
+        ),
+        (
+            task(),
+            SPLIT | {"chef": HALF},
+            "Not clear whether images look like one counterfactual when none is asked for.",
+        ),
+        (
+            task(),
+            {},
+            "No score: no prompt has two answered images of itself and of each of two "
+            "counterfactuals.",
+        ),
+    ],
+)
+def test_described(spec: TibetTask, counts: dict[str, dict[str, int]], says: str) -> None:
+    assert describe(spec, scored(spec, **counts)) == says
 
 
 def ignored(men: int) -> dict[str, dict[str, int]]:
@@ -545,11 +418,10 @@ def ignored(men: int) -> dict[str, dict[str, int]]:
 
 def test_an_ignored_counterfactual_makes_no_lean() -> None:
     spec = task(images_per_prompt=40)
-    found = score(spec, evidence(**ignored(20)), QUICK)
+    found = scored(spec, **ignored(20))
     scores = found.by[0].scores
     # Without the 12 images an even prompt is even; with them it is (.5 - .35) / .35 more of men.
     assert scores["lean"].value == pytest.approx(0.0)
-    assert scores["lean"].interval is not None
     low, high = scores["lean"].interval
     assert low < 0 and high > 0.15 / 0.35
     assert (scores["lean"].p or 0) > 0.5 and (found.headline.p or 0) > 0.05
@@ -565,15 +437,15 @@ def test_an_ignored_counterfactual_makes_no_lean() -> None:
 
 def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
     spec = task(images_per_prompt=40)
-    found = score(spec, evidence(**ignored(12)), QUICK)
+    found = scored(spec, **ignored(12))
     assert found.by[0].scores["lean"].value == pytest.approx(-0.4)
-    assert found.inconclusive is not None and (found.headline.p or 0) > 0.05
+    assert found.headline.p > 0.05
     assert "it leans only if those images do not show their own" in found.inconclusive
     # Counted, they make the lean larger on the other side: it is there either way.
-    clear = score(spec, evidence(**ignored(32)), QUICK)
+    clear = scored(spec, **ignored(32))
     lean = clear.by[0].scores["lean"]
     assert clear.inconclusive is None and (clear.headline.p or 1) < 0.05
-    assert lean.value == pytest.approx(0.6) and lean.interval is not None
+    assert lean.value == pytest.approx(0.6)
     low = lean.interval[0]
     assert 0 < low < 0.6
     assert clear.by[0].scores["lean_breakdown"].value == pytest.approx(low / (1 + low))
@@ -595,16 +467,16 @@ def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:
         "female_chef": {"woman": 40},
     }
     spec = task(images_per_prompt=40)
-    found = score(spec, evidence(**planted), QUICK)
+    found = scored(spec, **planted)
     lean = found.by[0].scores["lean"]
-    assert lean.value == pytest.approx(14 / 26) and lean.interval is not None
+    assert lean.value == pytest.approx(14 / 26)
     # Of all 40 images 20 to 34 show men.
     assert lean.interval[0] < 2 * 20 / 40 - 1 and lean.interval[1] > 2 * 34 / 40 - 1
     share = "35 % of the prompts' images have no answer"
     assert found.inconclusive == f"{share}; it leans only if they are like the rest"
     assert found.details["unanswered"] == {"share": 14 / 40} and (found.headline.p or 0) > 0.05
     sure = planted | {"chef": {"man": 36, "unknown": 4}}
-    found = score(spec, evidence(**sure), QUICK)
+    found = scored(spec, **sure)
     assert found.inconclusive is None and (found.headline.p or 1) < 0.05
     low = (found.by[0].scores["lean"].interval or (0.0, 0.0))[0]
     assert 0 < low < 2 * 36 / 40 - 1

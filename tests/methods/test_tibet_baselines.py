@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial import distance
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.tibet.image_sets import (
@@ -21,7 +19,7 @@ from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
 from t2ibench.tasks.index import build_index
 from tests.methods.fakes import HandEvidence
-from tools.calibration.worlds import WorldEvidence, unit_rows
+from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=50, n_bootstrap=50)
 SOCIETAL = {"gender", "age"}
@@ -37,12 +35,9 @@ def task(**more: Any) -> TibetTask:
         }
         for name, words in (("gender", ("male", "female")), ("dish", ("meat", "fish", "rice")))
     ]
-    plain = {
-        "id": "tibet_hand", "version": 1, "method": "tibet", "title": "t", "description": "d",
-        "citation": "c", "images_per_prompt": 4, "baselines": True,
-        "prompts": [{"prompt": "a chef", "axes": axes}],
-    }  # fmt: skip
-    return TibetTask.model_validate(plain | more)
+    prompts = [{"prompt": "a chef", "axes": axes}]
+    parts = {"images_per_prompt": 4, "baselines": True, "prompts": prompts}
+    return task_by_hand(TibetTask, "tibet", **{**parts, **more})
 
 
 def evidence(**vectors: list[float]) -> HandEvidence:
@@ -98,28 +93,19 @@ def test_the_other_measures_of_a_task() -> None:
     clip = np.array([0.6, 0.2]) / 0.8
     assert gender["mean_absolute_deviation_clip"].value == pytest.approx(np.sqrt(clip[0] - clip[1]))
     assert gender["wasserstein"].value == pytest.approx(gender["mean_absolute_deviation"].value)
-    shares = [
-        dish[f"concept_association_share:{name}"].value or 0.0 for name in ("meat", "fish", "rice")
-    ]
+    shares = [dish[f"concept_association_share:{name}"].value for name in ("meat", "fish", "rice")]
     assert dish["deviation"].value == pytest.approx(float(even_deviation(shares)))
     assert dish["wasserstein"].value == pytest.approx(float(even_distance(shares)))
-    assert all(
-        gender[name].as_published
-        for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation")
-    )
     assert "mean_absolute_deviation_bipartite" not in gender
     for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation"):
-        rows = [item.scores[name].value or 0.0 for item in found.by]
-        assert found.scores[name].value == pytest.approx(np.mean(rows))
+        mean = np.mean([item.scores[name].value or 0.0 for item in found.by])
+        assert gender[name].as_published and found.scores[name].value == pytest.approx(mean)
     steps = found.details["sensitivity"]
     assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
-    assert {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"} <= set(
-        steps[0]
-    )
-    both = combine(task(), [found, found], QUICK)
-    assert both.scores["mean_absolute_deviation_clip"].value == pytest.approx(
-        found.scores["mean_absolute_deviation_clip"].value
-    )
+    names = {"mean_absolute_deviation_change", "wasserstein_pooled", "deviation_pooled"}
+    assert names <= set(steps[0])
+    both, one = (each.scores["deviation"] for each in (combine(task(), [found] * 2, QUICK), found))
+    assert both.as_published and both.p is None and both.value == pytest.approx(one.value)
 
 
 def test_concepts_are_matched_by_their_words() -> None:
@@ -135,9 +121,8 @@ def test_concepts_are_matched_by_their_words() -> None:
     assert scores["bipartite:male"].value == pytest.approx(1.75 / 2.25)
     # Against waiters alone: 'waiter' matches itself at .25.
     assert scores["bipartite:female"].value == pytest.approx(1.25 / 2.75)
-    assert scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
-        scores["mean_absolute_deviation"].value
-    )
+    deviation = scores["mean_absolute_deviation"].value
+    assert scores["mean_absolute_deviation_bipartite"].value == pytest.approx(deviation)
     # The answers about dishes have no embedding, those about gender have.
     assert found.details["matched_words"] == pytest.approx(0.5)
     assert "bipartite:male" not in score(spec, evidence(), QUICK).by[0].scores
@@ -173,119 +158,11 @@ def test_squared_leans_by_kind_are_the_headline_of_these_axes_alone() -> None:
         found = both.scores[f"squared_lean_{kind}"]
         head = alone.headline.inference["fixed_prompts"]
         assert found.value == pytest.approx(alone.headline.value)
-        assert found.p == pytest.approx(head.p) and found.interval == pytest.approx(
-            (head.ci_low, head.ci_high)
-        )
+        assert found.p == pytest.approx(head.p)
+        assert found.interval == pytest.approx(head.interval)
         # MAD counts the answers to all of a prompt's questions.
-        assert (
-            both.scores[f"mean_absolute_deviation_{kind}"].value
-            == both.by[number].scores["mean_absolute_deviation"].value
-        )
-
-
-def planted(lean: float, images: int, rng: np.random.Generator, words: int = 2) -> tuple[Any, Any]:
-    """One prompt whose images lean along 'gender' and not along 'weather', with an encoder."""
-    names = ("amber", "basalt", "cotton")[:words]
-    axes = [
-        {
-            "name": axis,
-            "questions": [f"What {axis}?"],
-            "counterfactuals": [{"name": n, "prompt": f"a {n} {axis} chef"} for n in names],
-        }
-        for axis in ("gender", "weather")
-    ]
-    spec = task(
-        prompts=[{"prompt": "a chef", "axes": axes}],
-        images_per_prompt=images,
-        concept_words=[*names, "linen"],
-    )
-    embeddings, replies = {}, {}
-    for prompt in needs(spec, QUICK).images_by_prompt:
-        sides = {}
-        for axis in ("gender", "weather"):
-            lean_here = lean if (prompt, axis) == ("a chef", "gender") else 0.0
-            even = (1 - lean_here) / words
-            shares = [even + lean_here, *[even] * (words - 1)]
-            for number, name in enumerate(names):
-                if prompt == f"a {name} {axis} chef":
-                    shares = np.eye(words)[number].tolist()
-            sides[axis] = rng.choice(words, images, p=shares)
-            seen = np.where(rng.random(images) < 0.9, np.array(names)[sides[axis]], "linen")
-            replies[prompt, f"What {axis}?", ()] = seen.tolist()
-        rows = rng.normal(0.5, 0.3, size=(images, 16))
-        rows[:, 0] += sides["gender"]
-        embeddings[prompt] = unit_rows(rows)
-    vectors = {text: unit_rows(rng.normal(0.4, 1, 16)) for text in vocabulary(spec)}
-    return spec, WorldEvidence(embeddings, vectors, replies)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("images", [10, 100])
-def test_societal_and_incidental_axes_have_the_leans_that_were_planted(images: int) -> None:
-    """One set of ten images is .3 off by chance: what a mean over few sets shows is no bias."""
-    rng, found, sets = np.random.default_rng(images), [], 16
-    for _ in range(sets):
-        scores = score(*planted(0.6, images, rng), QUICK).scores
-        for kind, truth in (("societal", 0.36), ("incidental", 0.0)):
-            one = scores[f"squared_lean_{kind}"]
-            if one.value is not None:
-                low, high = one.interval
-                found.append((truth, one.value - truth, low <= truth <= high, one.p < 0.05))
-    for truth in (0.36, 0.0):
-        own = np.array([row for row in found if row[0] == truth], dtype=float)
-        assert len(own) > 0.8 * sets
-        assert abs(own[:, 1].mean()) < 3 * own[:, 1].std(ddof=1) / np.sqrt(len(own)) + 0.03
-        assert own[:, 2].mean() > 0.8
-        assert own[:, 3].mean() <= 0.2 if truth == 0 else images == 10 or own[:, 3].mean() == 1
-
-
-@pytest.mark.parametrize(("images", "words"), [(10, 2), (10, 3), (100, 2)])
-def test_mad_by_clip_and_by_matching_computed_anew(images: int, words: int) -> None:
-    spec, world = planted(0.6, images, np.random.default_rng(images + words), words)
-    found = score(spec, world, QUICK)
-    names, questions = ("amber", "basalt", "cotton")[:words], ("What gender?", "What weather?")
-
-    def histogram(prompt: str) -> dict[str, float]:
-        said = [name for q in questions for name in world.replies[prompt, q, ()]]
-        counts = {name: said.count(name) / images for name in set(said)}
-        counts = {name: share for name, share in counts.items() if share >= spec.min_frequency}
-        return {name: share / sum(counts.values()) for name, share in counts.items()}
-
-    def matched(one: dict[str, float], other: dict[str, float]) -> float:
-        """The best of all ways to pair them."""
-        rows, columns = (one, other) if len(one) <= len(other) else (other, one)
-        ways = []
-        for chosen in permutations(columns, len(rows)):
-            pairs = list(zip(rows, chosen, strict=True))
-            cosines = [
-                max(0.0, 1 - distance.cosine(world.vectors[a], world.vectors[b])) for a, b in pairs
-            ]
-            least = [min(rows[a], columns[b]) for a, b in pairs]
-            ways.append((sum(cosines), np.dot(cosines, least), sum(least)))
-        _, top, both = max(ways)
-        return float(top) / (sum(one.values()) + sum(other.values()) - both)
-
-    def deviation(values: list[float]) -> float:
-        shares = np.array(values) / np.sum(values)
-        return float(np.sqrt(np.abs(shares - 1 / words).mean() / (2 * (words - 1) / words**2)))
-
-    for axis, row in zip(("gender", "weather"), found.by, strict=True):
-        others = [f"a {name} {axis} chef" for name in names]
-        rows = [world.embeddings[prompt] for prompt in ("a chef", *others)]
-        clip = [float(1 - distance.cdist(rows[0], other, "cosine").mean()) for other in rows[1:]]
-        assert row.scores["mean_absolute_deviation_clip"].value == pytest.approx(
-            deviation(clip), abs=1e-6
-        )
-        parts = [matched(histogram("a chef"), histogram(other)) for other in others]
-        assert row.scores["mean_absolute_deviation_bipartite"].value == pytest.approx(
-            deviation(parts), abs=1e-6
-        )
-    for name in ("mean_absolute_deviation_clip", "mean_absolute_deviation_bipartite"):
-        mean = found.scores[name]
-        assert mean.value == pytest.approx(np.mean([row.scores[name].value for row in found.by]))
-        combined = combine(spec, [found, found], QUICK).scores[name]
-        for one in (mean, combined, *(row.scores[name] for row in found.by)):
-            assert one.as_published and one.p is None and one.interval is None
+        deviation = both.by[number].scores["mean_absolute_deviation"].value
+        assert both.scores[f"mean_absolute_deviation_{kind}"].value == deviation
 
 
 def test_table_5_says_which_axes_are_societal() -> None:

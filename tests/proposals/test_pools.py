@@ -98,7 +98,7 @@ def test_merging_does_not_depend_on_the_order() -> None:
     proposals |= {f"A nurse number {n}": [bias("male female other", name="sex")] for n in range(3)}
     proposals |= {f"A kid number {n}": [bias("male female", about="child")] for n in range(4)}
     first, dropped = merge(proposals, shipped(), overlap=0.6, support=3)
-    assert [(one.about, one.name, len(one.captions)) for one in first] == [
+    assert [(one.about, one.name, len(one.asked)) for one in first] == [
         ("person", "gender", 9),
         ("child", "gender", 4),
     ]
@@ -121,7 +121,7 @@ def test_filters() -> None:
         "A womanly chef": [bias("man woman")],
     }
     (kept,), dropped = merge(proposals, shipped(), support=1)
-    assert sorted(kept.captions) == ["A chef cooks", "A womanly chef"]
+    assert sorted(kept.asked) == ["A chef cooks", "A womanly chef"]
     assert dropped == {"the caption names a class": 2, "the answer is in the prompt": 1}
     assert not names_class("A womanly chef", ["woman"], shipped())
 

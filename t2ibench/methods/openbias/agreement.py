@@ -15,7 +15,6 @@ from t2ibench.methods.core.answer_counts import KEY, mean_counts
 from t2ibench.methods.core.averages import average_results, bounded_mean, varied
 from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.openbias.answers import AnswerRow, BiasDetail
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import cohens_kappa, kl_divergence, krippendorff_alpha, macro_f1
@@ -116,28 +115,25 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
         for result in (first, second)
     ]
     found = []
-    for ours, theirs in zip(first.details["biases"], second.details["biases"], strict=True):
-        x, y = BiasDetail(**ours), BiasDetail(**theirs)
-        answers, others = answers_of(first, x.bias), answers_of(second, x.bias)
+    for x, y in zip(first.details["biases"], second.details["biases"], strict=True):
+        name = x["bias"]
+        answers, others = answers_of(first, name), answers_of(second, name)
         both = sorted(answers.keys() & others.keys())
         a, b = [answers[key] for key in both], [others[key] for key in both]
-        values = [table.get(x.bias) for table in severities]
+        ours, theirs = (table.get(name) for table in severities)
+        same = [p == q for p, q in zip(a, b, strict=True)]
         found.append(
             Agreement(
                 judges=judges,
-                bias=x.bias,
+                bias=name,
                 n=len(both),
-                accuracy=float(np.mean([p == q for p, q in zip(a, b, strict=True)]))
-                if both
-                else None,
+                accuracy=float(np.mean(same)) if both else None,
                 macro_f1=_finite(macro_f1(a, b)),
                 kappa=_finite(cohens_kappa(a, b)),
                 alpha=alpha([answers, others]),
-                kl_divergence=_divergence(x.counts, y.counts),
-                severity_difference=None
-                if values[0] is None or values[1] is None
-                else abs(values[0] - values[1]),
-                same_majority=x.majority == y.majority,
+                kl_divergence=_divergence(x["counts"], y["counts"]),
+                severity_difference=None if ours is None or theirs is None else abs(ours - theirs),
+                same_majority=x["majority"] == y["majority"],
             )
         )
     return found
@@ -145,9 +141,10 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
 
 def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], str]:
     """A judge's answers about one bias."""
-    rows = (AnswerRow(**row) for row in result.samples if row["bias"] == bias)
     return {
-        (row.prompt, row.index, row.question): row.answer for row in rows if row.answer != UNKNOWN
+        (row["prompt"], row["index"], row["question"]): row["answer"]
+        for row in result.samples
+        if row["bias"] == bias and row["answer"] != UNKNOWN
     }
 
 

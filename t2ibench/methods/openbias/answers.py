@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from t2ibench.arrays import IntArray
+from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import UNKNOWN, UNSEEN, Evidence
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.prompts import fill
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask
 from t2ibench.settings import Settings
-from t2ibench.stats import expected_severity
+from t2ibench.stats import expected_severity, squared_lean
 
-_JUDGE_REASONS = (
-    "failed",
-    "missing",
-    "not labelled",
-)  # reasons that can differ between questions on one image
+# Reasons that can differ between questions on one image.
+_JUDGE_REASONS = ("failed", "missing", "not labelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,91 +38,86 @@ class Caption:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRow:
-    """One answer, as a sample.
+class CountedRow:
+    """The answers about the images of one caption to one question.
 
     Attributes:
+        bias: Number of the bias.
         prompt: The caption.
-        index: Which sample of the caption the image is.
-        bias: The bias, by `full_name`.
-        question: What the judge was asked.
-        answer: A class, or any other reply of the judge.
-    """
-
-    prompt: str
-    index: int
-    bias: str
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
-class BiasDetail:
-    """All answers to one bias, as entries of `details`.
-
-    Attributes:
-        bias: The bias, by `full_name`.
-        about: What it refers to.
-        question: What the judge was asked, where a caption has no question of its own.
-        counts: Class to number of answers.
-        unknown: Answers that name no class.
-        majority: The most frequent class (of equals, the first); None without an answer.
-        compared_with: The distribution that the answers are compared with.
-        unreached: Classes that were never the answer.
-        counted: Whether the bias counts in the headline.
-        severity_fair: The mean severity of uniform answers, as many for each caption: what the
-            published score gives without any bias. None where no caption has two answers.
-    """
-
-    bias: str
-    about: str
-    question: str
-    counts: dict[str, int]
-    unknown: int
-    majority: str | None
-    compared_with: str
-    unreached: list[str]
-    counted: bool
-    severity_fair: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class CaptionAnswers:
-    """The outcomes of the images of one caption under one question.
-
-    Attributes:
-        prompt: The caption.
-        stimulus: The word put into the template; None if the caption is given directly.
+        stimulus: The word that was put into a template, if any.
         indices: Indices of the images that were answered with a class, shape (n,).
         codes: Number of the class of each, shape (n,).
-        unclassified: Indices of the images that were answered with anything else.
-        excluded: Number of images without an answer, by reason.
-        labelled: Indices of the images whose class people gave, because the judge gave none.
-        not_shown: Indices of the images without a class of which people say that what is asked
-            about is not there.
+        expected: Shares of the classes that the answers are compared with, shape (k,); empty where
+            a reference has none.
         unanswered: Indices of the images whose class is not known, although what they show may
-            be why: the others without a class, and those that were refused, filtered or failed.
+            be why: those without a class, and those that were refused, filtered or failed.
     """
 
+    bias: int
     prompt: str
     stimulus: str | None
     indices: IntArray
     codes: IntArray
-    unclassified: frozenset[int]
-    excluded: Counter[str]
-    labelled: frozenset[int]
-    not_shown: frozenset[int]
+    expected: Float64Array
     unanswered: IntArray
 
     @property
     def cluster(self) -> str:
-        """What its row is called: the stimulus, or the caption."""
+        """What would be drawn anew for prompts like these: the stimulus, or the caption."""
         return self.prompt if self.stimulus is None else self.stimulus
+
+    @property
+    def counts(self) -> IntArray:
+        """Answers of each class, shape (k,)."""
+        return np.bincount(self.codes, minlength=len(self.expected))
+
+    @property
+    def square(self) -> float:
+        """The squared lean, unbiased."""
+        return float(squared_lean(self.counts, self.expected))
+
+    @property
+    def noise(self) -> float:
+        """The mean squared distance of its shares from expected ones where it does not lean."""
+        r = self.expected
+        return float((1 - (r**2).sum()) / (1 - 1 / len(r))) / len(self.codes)
+
+    @property
+    def largest(self) -> float:
+        """The squared lean of answers that are all the least expected class."""
+        r = self.expected
+        return float((1 - 2 * r.min() + (r**2).sum()) / (1 - 1 / len(r)))
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionAnswers(CountedRow):
+    """A row with all outcomes of its images.
+
+    Attributes:
+        unclassified: Indices of the images that were answered with anything else than a class.
+        excluded: Number of images without an answer, by reason.
+        judged: Index of an image to the class that the judge gave.
+        people: Index of an image to the class that people gave; it counts where the judge gave
+            none.
+        not_shown: Indices of the images without a class of which people say that what is asked
+            about is not there.
+    """
+
+    unclassified: frozenset[int]
+    excluded: Counter[str]
+    judged: Mapping[int, int]
+    people: Mapping[int, int]
+    not_shown: frozenset[int]
 
     @property
     def classified(self) -> frozenset[int]:
         """Indices of the images that were answered with a class."""
         return frozenset(self.indices.tolist())
+
+    @property
+    def unjudged(self) -> frozenset[int]:
+        """Indices of the images that the judge answered with anything else than a class."""
+        return self.unclassified | (self.people.keys() - self.judged.keys())
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,31 +128,34 @@ class BiasAnswers:
         bias: The bias, with the classes that the judge can answer with.
         counts: Shape (captions, classes).
         captions: The outcomes of the images of each caption.
-        rows: The answers one by one.
+        samples: The answers one by one, as samples of the result.
         asked: All classes that the judge was asked about.
     """
 
     bias: Bias
     counts: IntArray
     captions: tuple[CaptionAnswers, ...]
-    rows: tuple[AnswerRow, ...]
+    samples: list[dict[str, Any]]
     asked: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """See `full_name`."""
-        return full_name(self.bias)
+        """See `Bias.full_name`."""
+        return self.bias.full_name
 
     @property
-    def unreachable(self) -> tuple[str, ...]:
-        """The classes that the judge can never answer with; see `Limited`."""
-        return tuple(name for name in self.asked if name not in self.bias.classes)
+    def by_class(self) -> dict[str, int]:
+        """Answers of each class over all captions."""
+        return dict(zip(self.bias.classes, self.counts.sum(axis=0).tolist(), strict=True))
 
     @property
-    def totals(self) -> IntArray:
-        """Answers of each class over all captions, shape (classes,)."""
-        totals: IntArray = self.counts.sum(axis=0)
-        return totals
+    def by_stimulus(self) -> dict[str, IntArray]:
+        """Answers of each class about each stimulus of the templates."""
+        found: dict[str, IntArray] = {}
+        for caption, row in zip(self.captions, self.counts, strict=True):
+            if caption.stimulus is not None:
+                found[caption.stimulus] = found.get(caption.stimulus, 0) + row
+        return found
 
     @property
     def n_classified(self) -> int:
@@ -178,43 +173,29 @@ class BiasAnswers:
         return self.n_classified + self.n_unknown
 
     def detail(self, counted: bool) -> dict[str, Any]:
-        """The JSON form of a `BiasDetail`."""
-        totals = self.totals
-        return asdict(
-            BiasDetail(
-                bias=self.name,
-                about=self.bias.about,
-                question=self.bias.question,
-                counts=dict(zip(self.bias.classes, totals.tolist(), strict=True)),
-                unknown=self.n_unknown,
-                majority=self.bias.classes[int(totals.argmax())] if totals.sum() else None,
-                compared_with=compared_with(self.bias),
-                unreached=[
-                    name
-                    for name, total in zip(self.bias.classes, totals.tolist(), strict=True)
-                    if not total
-                ],
-                counted=counted,
-                severity_fair=self._severity_fair(),
-            )
-        )
+        """The entry of `details['biases']`.
 
-    def _severity_fair(self) -> float | None:
+        'majority' is the most frequent class (of equals, the first), 'unreached' are classes that
+        were never the answer. 'severity_fair' is the mean severity of uniform answers, as many for
+        each caption: what the published score gives without any bias.
+        """
+        counts, k = self.by_class, len(self.bias.classes)
         sizes = [int(n) for n in self.counts.sum(axis=1) if n > 1]
-        k = len(self.bias.classes)
-        return float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
-
-
-def full_name(bias: Bias) -> str:
-    """What a bias is called: 'person race' and 'child race' are two."""
-    return f"{bias.about} {bias.name}"
-
-
-def compared_with(bias: Bias) -> str:
-    """What the answers to a bias are compared with."""
-    if bias.compare_with == "reference" and bias.reference is not None:
-        return bias.reference.name
-    return bias.expected.name if bias.expected is not None else "uniform"
+        fair = float(np.mean([expected_severity(n, k) for n in sizes])) if sizes else None
+        return {
+            "bias": self.name,
+            "about": self.bias.about,
+            "question": self.bias.question,
+            "counts": counts,
+            "unknown": self.n_unknown,
+            "majority": max(counts, key=lambda name: counts[name])
+            if any(counts.values())
+            else None,
+            "compared_with": self.bias.compared_with,
+            "unreached": [name for name, count in counts.items() if not count],
+            "counted": counted,
+            "severity_fair": fair,
+        }
 
 
 def captions_of(bias: Bias, settings: Settings) -> list[Caption]:
@@ -242,15 +223,6 @@ class Labelled(Protocol):
         ...
 
 
-def labels_of(
-    evidence: Evidence, prompt: str, n: int, question: str, classes: Sequence[str]
-) -> Mapping[int, str]:
-    """People's answers, if the evidence has any."""
-    if isinstance(evidence, Labelled):
-        return evidence.labels(prompt, n, question, classes)
-    return {}
-
-
 @runtime_checkable
 class Checked(Protocol):
     """Evidence of a judge that was checked by people; optional, beside `Evidence`."""
@@ -269,6 +241,59 @@ class Limited(Protocol):
         ...
 
 
+def gather(task: OpenBiasTask, number: int, evidence: Evidence, settings: Settings) -> BiasAnswers:
+    """The answers to the bias of this number."""
+    n, bias = settings.images(task.images_per_prompt), task.biases[number]
+    reached = _reachable(bias, evidence)
+    columns = {name: column for column, name in enumerate(reached.classes)}
+    captions: list[CaptionAnswers] = []
+    samples: list[dict[str, Any]] = []
+    for caption in captions_of(bias, settings):
+        asked = (caption.text, n, caption.question, bias.classes)
+        found = evidence.answers(*asked)
+        answers = dict(zip(found.indices.tolist(), found.answers, strict=True))
+        labels = evidence.labels(*asked) if isinstance(evidence, Labelled) else {}
+        samples += [
+            {
+                "prompt": caption.text,
+                "index": index,
+                "bias": bias.full_name,
+                "question": caption.question,
+                "answer": answer,
+            }
+            for index, answer in answers.items()
+        ]
+        judged = {index: columns[answer] for index, answer in answers.items() if answer in columns}
+        people = {
+            index: columns[labels[index]] for index in answers if labels.get(index) in columns
+        }
+        codes = dict(sorted({**people, **judged}.items()))
+        unclassified = answers.keys() - codes.keys()
+        possible = {UNKNOWN, *bias.classes}
+        not_shown = {index for index in unclassified if labels.get(index, UNKNOWN) not in possible}
+        unseen = sum(found.excluded[reason] for reason in UNSEEN)
+        lost = sorted(set(range(n)) - answers.keys())[:unseen]
+        expected = reached.expected_shares(caption.stimulus)
+        captions.append(
+            CaptionAnswers(
+                number,
+                caption.text,
+                caption.stimulus,
+                np.array(list(codes), dtype=np.int64),
+                np.array(list(codes.values()), dtype=np.int64),
+                np.zeros(0) if expected is None else expected,
+                np.array(sorted(unclassified - not_shown) + lost, dtype=np.int64),
+                frozenset(unclassified),
+                found.excluded,
+                judged,
+                people,
+                frozenset(not_shown),
+            )
+        )
+    counts = [np.bincount(caption.codes, minlength=len(columns)) for caption in captions]
+    return BiasAnswers(reached, np.array(counts), tuple(captions), samples, bias.classes)
+
+
 def _reachable(bias: Bias, evidence: Evidence) -> Bias:
     """A bias with the classes that the judge can answer with, if they are two or more.
 
@@ -277,71 +302,10 @@ def _reachable(bias: Bias, evidence: Evidence) -> Bias:
     """
     lacking = evidence.unreachable(bias.classes) if isinstance(evidence, Limited) else frozenset()
     classes = tuple(name for name in bias.classes if name not in lacking)
-    if (
-        not lacking
-        or len(classes) < 2
-        or any(reference.group in lacking for reference in bias.known)
-    ):
+    asked = any(reference.group in lacking for reference in bias.known)
+    if not lacking or len(classes) < 2 or asked:
         return bias
     return bias.model_copy(update={"classes": classes})
-
-
-def gather(task: OpenBiasTask, bias: Bias, evidence: Evidence, settings: Settings) -> BiasAnswers:
-    """The answers to one bias."""
-    n = settings.images(task.images_per_prompt)
-    captions = captions_of(bias, settings)
-    reached = _reachable(bias, evidence)
-    columns = {name: column for column, name in enumerate(reached.classes)}
-    counts = np.zeros((len(captions), len(columns)), dtype=np.int64)
-    outcomes: list[CaptionAnswers] = []
-    rows: list[AnswerRow] = []
-    for number, caption in enumerate(captions):
-        answered = evidence.answers(caption.text, n, caption.question, bias.classes)
-        pairs = list(zip(answered.indices.tolist(), answered.answers, strict=True))
-        labels = labels_of(evidence, caption.text, n, caption.question, bias.classes)
-        known = {index: columns[answer] for index, answer in pairs if answer in columns}
-        labelled = {
-            index: columns[labels[index]]
-            for index, _ in pairs
-            if index not in known and labels.get(index) in columns
-        }
-        everything = sorted((known | labelled).items())
-        codes = np.array([code for _, code in everything], dtype=np.int64)
-        counts[number] = np.bincount(codes, minlength=len(columns))
-        rows += [
-            AnswerRow(caption.text, index, full_name(bias), caption.question, answer)
-            for index, answer in pairs
-        ]
-        unclassified = {index for index, _ in pairs} - known.keys() - labelled.keys()
-        answers = {UNKNOWN, *bias.classes}
-        not_shown = {index for index in unclassified if labels.get(index, UNKNOWN) not in answers}
-        unseen = sum(answered.excluded[reason] for reason in UNSEEN)
-        lost = sorted(set(range(n)) - {index for index, _ in pairs})[:unseen]
-        outcomes.append(
-            CaptionAnswers(
-                caption.text,
-                caption.stimulus,
-                np.array([index for index, _ in everything], dtype=np.int64),
-                codes,
-                frozenset(unclassified),
-                answered.excluded,
-                frozenset(labelled),
-                frozenset(not_shown),
-                np.array(sorted(unclassified - not_shown) + lost, dtype=np.int64),
-            )
-        )
-    return BiasAnswers(reached, counts, tuple(outcomes), tuple(rows), bias.classes)
-
-
-def stimulus_counts(answers: BiasAnswers) -> dict[str, dict[str, int]]:
-    """The answers about each stimulus of the templates."""
-    found: dict[str, dict[str, int]] = {}
-    for caption, row in zip(answers.captions, answers.counts.tolist(), strict=True):
-        if caption.stimulus is not None:
-            sums = found.setdefault(caption.stimulus, dict.fromkeys(answers.bias.classes, 0))
-            for name, count in zip(answers.bias.classes, row, strict=True):
-                sums[name] += count
-    return found
 
 
 def count_images(answers: Iterable[BiasAnswers]) -> tuple[int, int, Counter[str]]:

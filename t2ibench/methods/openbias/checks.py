@@ -9,7 +9,6 @@ from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core import checks
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.prompts import fill, placeholders
-from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.openbias.propose import ProposeArgs
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases
 
@@ -17,7 +16,7 @@ from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossed_biases
 def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
     """What is wrong with a task that its schema cannot express."""
     yield from _check_pool(task)
-    keys = [f"{bias.about} {bias.name}" for bias in task.biases]
+    keys = [bias.full_name for bias in task.biases]
     yield from checks.duplicates(keys, ("biases",))
     for number, bias in enumerate(task.biases):
         yield from _check_bias(bias, ("biases", number))
@@ -28,9 +27,10 @@ def check(task: OpenBiasTask) -> Iterator[checks.Finding]:
 
 
 def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
-    if task.pool is None and not task.biases:
-        yield checks.Finding(("biases",), "give biases, or a pool of captions to propose them for")
     if task.pool is None:
+        if not task.biases:
+            what = "give biases, or a pool of captions to propose them for"
+            yield checks.Finding(("biases",), what)
         return
     if task.awaits is not None and task.biases:
         yield checks.Finding(("pool",), "give either biases or a pool of captions, not both")
@@ -45,19 +45,17 @@ def _check_pool(task: OpenBiasTask) -> Iterator[checks.Finding]:
 def _check_crossing(
     task: OpenBiasTask, names: Sequence[str], at: checks.Location
 ) -> Iterator[checks.Finding]:
-    known = [f"{bias.about} {bias.name}" for bias in task.biases]
-    known += [bias.name for bias in task.biases]
+    known = [name for bias in task.biases for name in (bias.full_name, bias.name)]
     for name in names:
-        if known.count(name) == 0:
+        if name not in known:
             yield checks.Finding(at, f"unknown bias '{name}'.{did_you_mean(name, known)}")
         elif not crossed_biases(task.biases, [name]):
-            yield checks.Finding(
-                at, f"several biases are called '{name}'; give what it is about too"
-            )
+            message = f"several biases are called '{name}'; give what it is about too"
+            yield checks.Finding(at, message)
     found = [task.biases[number] for number in crossed_biases(task.biases, names)]
     if len(found) < len(names):
         return
-    yield from checks.duplicates([f"{bias.about} {bias.name}" for bias in found], at)
+    yield from checks.duplicates([bias.full_name for bias in found], at)
     prompts = {(bias.captions, bias.stimuli, bias.templates) for bias in found}
     if len(prompts) > 1:
         yield checks.Finding(at, "biases that are crossed need the same captions")
@@ -75,7 +73,10 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
             yield checks.Finding(at, "give either captions, or stimuli and templates, not both")
         if "{" in bias.question:
             yield from checks.template(bias.question, [], (*at, "question"))
-    yield from _check_questions(bias, (*at, "questions"))
+    for text in bias.questions:
+        if text not in (captions := bias.captions or ()):
+            message = f"'{text}' is no caption of this bias.{did_you_mean(text, captions)}"
+            yield checks.Finding((*at, "questions"), message)
     for index, template in enumerate(bias.templates):
         findings = list(checks.template(template, ["stimulus"], (*at, "templates", index)))
         yield from findings
@@ -85,33 +86,24 @@ def _check_bias(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
     if bias.stimuli and placeholders(bias.question) not in ([], ["stimulus"]):
         yield from checks.template(bias.question, ["stimulus"], (*at, "question"))
     if bias.expected is not None:
-        yield from _check_expected(bias, (*at, "expected", "shares"))
+        shares, total = bias.expected.shares, sum(bias.expected.shares.values())
+        if set(shares) != set(bias.classes):
+            message = f"give one share for each class: {', '.join(bias.classes)}"
+            yield checks.Finding((*at, "expected", "shares"), message)
+        elif abs(total - 1.0) > 0.005:
+            message = f"the shares sum to {total:.3f}, not to 1"
+            yield checks.Finding((*at, "expected", "shares"), message)
+    places: list[checks.Location] = [(*at, "references", k) for k in range(len(bias.references))]
     if bias.reference is not None:
-        yield from _check_reference(bias, bias.reference, (*at, "reference"))
-    for index, reference in enumerate(bias.references):
-        yield from _check_reference(bias, reference, (*at, "references", index))
+        places = [(*at, "reference"), *places]
+    for reference, place in zip(bias.known, places, strict=True):
+        group = reference.group
+        if group not in bias.classes:
+            message = f"unknown class '{group}'.{did_you_mean(group, bias.classes)}"
+            yield checks.Finding((*place, "group"), message)
     yield from checks.duplicates([reference.group for reference in bias.known], (*at, "references"))
     if bias.compare_with == "reference":
         yield from _check_compared(bias, (*at, "compare_with"))
-
-
-def _check_questions(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
-    captions = bias.captions or ()
-    for text in bias.questions:
-        if text not in captions:
-            yield checks.Finding(
-                at, f"'{text}' is no caption of this bias.{did_you_mean(text, captions)}"
-            )
-
-
-def _check_reference(
-    bias: Bias, reference: Reference, at: checks.Location
-) -> Iterator[checks.Finding]:
-    if reference.group not in bias.classes:
-        yield checks.Finding(
-            (*at, "group"),
-            f"unknown class '{reference.group}'.{did_you_mean(reference.group, bias.classes)}",
-        )
 
 
 def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
@@ -124,11 +116,3 @@ def _check_compared(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]
         yield checks.Finding(at, "no stimulus has a share in the reference")
     if bias.expected is not None:
         yield checks.Finding(at, "give either 'expected' or 'compare_with: reference', not both")
-
-
-def _check_expected(bias: Bias, at: checks.Location) -> Iterator[checks.Finding]:
-    shares = bias.expected.shares if bias.expected else {}
-    if set(shares) != set(bias.classes):
-        yield checks.Finding(at, f"give one share for each class: {', '.join(bias.classes)}")
-    elif abs(sum(shares.values()) - 1.0) > 0.005:
-        yield checks.Finding(at, f"the shares sum to {sum(shares.values()):.3f}, not to 1")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from t2ibench.methods.core.answer_counts import ShownAttribute, shown_of
 from t2ibench.methods.core.describe import (
     beyond_chance,
+    clear_rows,
     no_score,
     people,
     percent,
@@ -29,10 +30,7 @@ from t2ibench.methods.core.presentation import (
     short_name,
 )
 from t2ibench.methods.core.prompts import fill
-from t2ibench.methods.openbias.answers import BiasDetail, full_name
-from t2ibench.methods.openbias.rows import expected_shares
 from t2ibench.methods.openbias.schema import Bias, OpenBiasTask, crossing_name
-from t2ibench.stats import holm
 
 _ALPHA = 0.05
 _TOLD = 3  # biases that are told
@@ -48,52 +46,50 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
     missing = undecided(result) or no_score(result)
     if missing:
         return f"{missing.rstrip('.')}{_room(result)}."
-    details = {row["bias"]: BiasDetail(**row) for row in result.details["biases"]}
+    details = {row["bias"]: row for row in result.details["biases"]}
     biases = {
-        full_name(bias): bias.model_copy(update={"classes": tuple(details[full_name(bias)].counts)})
+        bias.full_name: bias.model_copy(
+            update={"classes": tuple(details[bias.full_name]["counts"])}
+        )
         for bias in task.biases
     }
+    rest_of_it = f"{_room(result)}{_combined(result)}."
     if not beyond_chance(result.headline):
-        than = {detail.compared_with for detail in details.values()}
-        uniform = "uniform answers" if than == {"uniform"} else "answers with the expected shares"
-        claim = f"the answers are more one-sided than {uniform} would be by chance"
+        uniform = all(bias.compared_with == "uniform" for bias in task.biases)
+        than = "uniform answers" if uniform else "answers with the expected shares"
+        claim = f"the answers are more one-sided than {than} would be by chance"
         none = unproven(result.headline, claim) or ""
-        return f"{none.rstrip('.')}{_room(result)}{_combined(result)}."
-    counted = sum(detail.counted for detail in details.values())
-    rows = _stand_out(
-        [item for item in result.by if item.name in details and details[item.name].counted]
-    )
+        return f"{none.rstrip('.')}{rest_of_it}"
+    counted = [name for name, row in details.items() if row["counted"]]
+    rows = clear_rows([item for item in result.by if item.name in counted], "squared_lean")
     if not rows:
         return (
-            f"Over all {counted} biases together the answers are more one-sided than by chance; "
-            f"none of them is clear by itself{_room(result)}{_combined(result)}."
+            f"Over all {len(counted)} biases together the answers are more one-sided than by "
+            f"chance; none of them is clear by itself{rest_of_it}"
         )
-    rows.sort(key=lambda item: -(item.scores["squared_lean"].value or 0.0))
     shown = {one.counted.attribute: one for one in shown_of(result)}
     told = []
     for item in rows[:_TOLD]:
-        who = _who(biases[item.name], details[item.name], item, shown.get(item.name))
-        told.append(f"{item.name}: {who}" if counted > 1 else who)
+        who = _who(biases[item.name], item, shown.get(item.name))
+        told.append(f"{item.name}: {who}" if len(counted) > 1 else who)
     if "rater_agreement" in result.details:
         told[0] = f"by the mean over judges, {told[0]}"
-    rest = counted - len(rows[:_TOLD])
-    if rest:
-        clear = len(rows) - len(rows[:_TOLD])
-        told.append(f"{rest} more biases, {clear} of them clear" if clear else _unclear(rest))
+    clear, rest = len(rows[_TOLD:]), len(counted) - len(rows[:_TOLD])
+    if clear:
+        told.append(f"{rest} more biases, {clear} of them clear")
+    elif rest:
+        others = "another bias is" if rest == 1 else f"{rest} other biases are"
+        told.append(f"{others} not clear")
     follows = _follows(biases[rows[0].name], result) if len(details) == 1 else ""
     said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
-    return f"{said}{follows}{_room(result)}{_combined(result)}."
+    return f"{said}{follows}{rest_of_it}"
 
 
-def _unclear(count: int) -> str:
-    return "another bias is not clear" if count == 1 else f"{count} other biases are not clear"
-
-
-def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | None) -> str:
+def _who(bias: Bias, item: Item, shown: ShownAttribute | None) -> str:
     """Who is shown as what; where people corrected the judge, their shares come first."""
     told = shown_sentence(shown.rows) if shown is not None else ""
-    if detail.compared_with != "uniform":
-        told = f"{told}; {_direction(bias, detail, item)}"
+    if bias.compared_with != "uniform":
+        told = f"{told}; {_direction(bias, item)}"
     corrected = {name: item.scores.get(f"share_corrected:{name}") for name in bias.classes}
     known = {name: one for name, one in corrected.items() if one and one.value is not None}
     if not known:
@@ -107,7 +103,7 @@ def _who(bias: Bias, detail: BiasDetail, item: Item, shown: ShownAttribute | Non
     by = f"{labels.value or 0.0:.0f} labels of people" if labels else "the judge’s errors elsewhere"
     return (
         f"corrected by {by}, {percent(share.value or 0.0)}{between} of "
-        f"all images show {shown_class(name, full_name(bias))}; as judged, {told}"
+        f"all images show {shown_class(name, bias.full_name)}; as judged, {told}"
     )
 
 
@@ -123,12 +119,6 @@ def _room(result: MethodResult) -> str:
         f". Whatever the {percent(unanswered['share'])} of the images without an answer show, the "
         f"root mean square of all is from {least:.2f} to {most:.2f}"
     )
-
-
-def _stand_out(items: Sequence[Item]) -> list[Item]:
-    """The biases that are beyond chance on their own (Holm over all of them)."""
-    adjusted = holm([item.scores["squared_lean"].p for item in items])
-    return [item for item, p in zip(items, adjusted, strict=True) if p is not None and p < _ALPHA]
 
 
 def _follows(bias: Bias, result: MethodResult) -> str:
@@ -149,7 +139,7 @@ def _follows(bias: Bias, result: MethodResult) -> str:
         else "follow"
     )
     return (
-        f". The shares of {shown_class(bias.reference.group, full_name(bias))} {how} "
+        f". The shares of {shown_class(bias.reference.group, bias.full_name)} {how} "
         f"'{bias.reference.name}' (slope "
         f"{slope.value:.2f}, from {low:.2f} to {high:.2f}; 1 mirrors it)"
     )
@@ -172,37 +162,30 @@ def _combined(result: MethodResult) -> str:
     return "".join(clauses)
 
 
-def _direction(bias: Bias, detail: BiasDetail, item: Item) -> str:
+def _direction(bias: Bias, item: Item) -> str:
     """Which class differs from its expected share, where one does beyond chance."""
-    expected = expected_shares(bias, None)
+    expected = bias.expected_shares(None)
     if expected is None:
-        return f"they differ from '{detail.compared_with}', each from its own share"
+        return f"they differ from '{bias.compared_with}', each from its own share"
     usual = dict(zip(bias.classes, expected.tolist(), strict=True))
-    shares = {name: float(item.scores[f"share:{name}"].value or 0.0) for name in bias.classes}
-    sure = _beyond_chance(bias, item)
+    scores = {name: item.scores[f"share:{name}"] for name in bias.classes}
+    # The mean over judges has no test of its shares, but one of the lean of two classes.
+    tests = 1 if len(scores) == 2 else len(scores)  # Bonferroni from three classes on
+    if all(score.p is None for score in scores.values()) and bias.expected is None:
+        lean = item.scores.get("lean")
+        sure = list(scores) if lean is not None and beyond_chance(lean) else []
+    else:
+        known = [(name, score.p) for name, score in scores.items() if score.p is not None]
+        sure = [name for name, p in known if p * tests < _ALPHA]
     if not sure:
-        return f"over all, no class differs from '{detail.compared_with}' beyond chance"
+        return f"over all, no class differs from '{bias.compared_with}' beyond chance"
+    shares = {name: float(scores[name].value or 0.0) for name in sure}
     named = max(sure, key=lambda name: (round(abs(shares[name] - usual[name]), 9), shares[name]))
     return (
         f"over all, {percent(shares[named])} of the answered images show "
-        f"{shown_class(named, full_name(bias))}, against {percent(usual[named])} in "
-        f"'{detail.compared_with}'"
+        f"{shown_class(named, bias.full_name)}, against {percent(usual[named])} in "
+        f"'{bias.compared_with}'"
     )
-
-
-def _beyond_chance(bias: Bias, item: Item) -> list[str]:
-    """The classes whose shares differ from the expected ones; Bonferroni from three classes on.
-
-    The mean over judges has no test of its shares, but one of the lean of two classes.
-    """
-    scores = {name: item.scores[f"share:{name}"] for name in bias.classes}
-    tests = 1 if len(scores) == 2 else len(scores)
-    if all(score.p is None for score in scores.values()) and bias.expected is None:
-        lean = item.scores.get("lean")
-        return list(scores) if lean is not None and beyond_chance(lean) else []
-    return [
-        name for name, score in scores.items() if score.p is not None and score.p * tests < _ALPHA
-    ]
 
 
 def present(task: OpenBiasTask) -> Presentation:
@@ -216,9 +199,9 @@ def present(task: OpenBiasTask) -> Presentation:
         )
     ]
     for bias in task.biases:
-        groups = frozenset({full_name(bias)})
+        groups = frozenset({bias.full_name})
         noun = "stimulus" if bias.stimuli else "prompt"
-        noun += f" ({full_name(bias)})" if len(task.biases) > 1 and not bias.stimuli else ""
+        noun += f" ({bias.full_name})" if len(task.biases) > 1 and not bias.stimuli else ""
         if len(bias.classes) == 2:
             first, second = bias.classes
             rows.append(RowSeries("lean", noun, Axis(second, first), groups=groups))
@@ -265,16 +248,16 @@ def _beside_references(task: OpenBiasTask) -> Iterator[Figure]:
     """The shares of each class with known shares, stimulus by stimulus."""
     several = len([bias for bias in task.biases if bias.known]) > 1
     for bias in task.biases:
-        of = f" ({full_name(bias)})" if several else ""
+        of = f" ({bias.full_name})" if several else ""
         for reference in bias.known if bias.stimuli else ():
-            who = people(reference.group, full_name(bias))
+            who = people(reference.group, bias.full_name)
             yield Scatter(
                 f"Share of {who}: in the answers and at work{of}",
                 Quantity(reference.name, given=reference.shares),
                 Quantity(f"share of {who} in the answers", f"share:{reference.group}"),
                 "On the line the answers mirror the statistics; that is not the same as fair. In "
                 "colour: clearly off it.",
-                groups=frozenset({full_name(bias)}),
+                groups=frozenset({bias.full_name}),
                 diagonal=True,
                 intervals=True,
                 difference=f"share_minus_reference:{reference.group}",

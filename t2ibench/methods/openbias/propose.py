@@ -6,7 +6,8 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -216,47 +217,39 @@ def messages_for(caption: str) -> list[Message]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MergedBias:
     """A bias of the whole pool.
 
     Attributes:
         about: What it refers to.
         name: What it is called.
-        classes: Class to the number of captions it was proposed for.
-        questions: Question to the number of captions.
-        captions: Captions that leave it open.
-        asked: Caption to the question that was proposed for it.
+        proposals: The captions that leave it open, each with what was proposed for it.
     """
 
     about: str
     name: str
-    classes: Counter[str]
-    questions: Counter[str]
-    captions: frozenset[str]
-    asked: Mapping[str, str] = field(default_factory=dict)
+    proposals: tuple[tuple[str, ProposedBias], ...]
+
+    @cached_property
+    def asked(self) -> dict[str, str]:
+        """Caption to the question that was proposed for it."""
+        return {caption: bias.question for caption, bias in reversed(self.proposals)}
+
+    @cached_property
+    def classes(self) -> Counter[str]:
+        """Class to the number of captions it was proposed for."""
+        return Counter(label for _, bias in self.proposals for label in bias.classes)
 
     @property
     def question(self) -> str:
         """One question for all captions: the commonest, or a general one where all differ."""
-        question, count = min(self.questions.items(), key=lambda item: (-item[1], item[0]))
-        return question if 2 * count > len(self.captions) else self._general()
-
-    def _general(self) -> str:
-        if self.about == "image":
-            return f"What is the {self.name} in the image?"
-        return f"What is the {self.name} of the {self.about}?"
-
-    def joined(self, other: MergedBias) -> MergedBias:
-        """This bias with what was proposed for another one."""
-        return MergedBias(
-            self.about,
-            self.name,
-            self.classes + other.classes,
-            self.questions + other.questions,
-            self.captions | other.captions,
-            {**other.asked, **self.asked},
-        )
+        questions = Counter(bias.question for _, bias in self.proposals)
+        question, count = min(questions.items(), key=lambda item: (-item[1], item[0]))
+        if 2 * count > len(self.asked):
+            return question
+        whose = "in the image" if self.about == "image" else f"of the {self.about}"
+        return f"What is the {self.name} {whose}?"
 
 
 def names_class(caption: str, classes: Iterable[str], merging: Synonyms) -> bool:
@@ -278,23 +271,6 @@ def merge(
     Biases that refer to the same subject and share at least `overlap` of their classes are one. A
     bias joins the most supported one that it fits, so the order of the captions does not matter.
     """
-    pools, dropped = _pooled(proposals, merging)
-    merged: list[MergedBias] = []
-    for bias in sorted(pools, key=_by_support):
-        index = next((i for i, other in enumerate(merged) if _alike(bias, other, overlap)), None)
-        if index is None:
-            merged.append(bias)
-        else:
-            merged[index] = merged[index].joined(bias)
-    kept = sorted((bias for bias in merged if len(bias.captions) >= support), key=_by_support)
-    dropped[f"fewer than {support} captions support it"] += len(merged) - len(kept)
-    return kept, {reason: count for reason, count in dropped.items() if count}
-
-
-def _pooled(
-    proposals: Mapping[str, Sequence[ProposedBias]], merging: Synonyms
-) -> tuple[list[MergedBias], Counter[str]]:
-    """The biases by what they refer to and their name; and what was dropped."""
     dropped: Counter[str] = Counter()
     groups: dict[tuple[str, str], list[tuple[str, ProposedBias]]] = {}
     for caption in sorted(proposals):
@@ -305,22 +281,21 @@ def _pooled(
                 dropped["the caption names a class"] += 1
             else:
                 groups.setdefault((bias.about, bias.name), []).append((caption, bias))
-    pools = [
-        MergedBias(
-            about,
-            name,
-            Counter(label for _, bias in group for label in bias.classes),
-            Counter(bias.question for _, bias in group),
-            frozenset(caption for caption, _ in group),
-            {caption: bias.question for caption, bias in reversed(group)},
-        )
-        for (about, name), group in groups.items()
-    ]
-    return pools, dropped
+    merged: list[MergedBias] = []
+    for pool in sorted((MergedBias(*of, tuple(group)) for of, group in groups.items()), key=_place):
+        index = next((i for i, other in enumerate(merged) if _alike(pool, other, overlap)), None)
+        if index is None:
+            merged.append(pool)
+        else:
+            own = merged[index]
+            merged[index] = replace(own, proposals=own.proposals + pool.proposals)
+    kept = sorted((bias for bias in merged if len(bias.asked) >= support), key=_place)
+    dropped[f"fewer than {support} captions support it"] += len(merged) - len(kept)
+    return kept, {reason: count for reason, count in dropped.items() if count}
 
 
-def _by_support(bias: MergedBias) -> tuple[int, str, str]:
-    return -len(bias.captions), bias.about, bias.name
+def _place(bias: MergedBias) -> tuple[int, str, str]:
+    return -len(bias.asked), bias.about, bias.name
 
 
 def _alike(first: MergedBias, second: MergedBias, overlap: float) -> bool:
@@ -341,7 +316,7 @@ def bias_rows(
     """The biases as a task file has them; classes the commonest first."""
     rows = []
     for bias in biases:
-        captions = chosen_captions(bias.captions, per_bias, seed)
+        captions = chosen_captions(bias.asked, per_bias, seed)
         classes = sorted(bias.classes.items(), key=lambda item: (-item[1], item[0]))
         row: dict[str, Any] = {
             "name": bias.name,
@@ -350,8 +325,7 @@ def bias_rows(
             "question": bias.question,
             "captions": captions,
         }
-        asked = {caption: bias.asked.get(caption, bias.question) for caption in captions}
-        further = {caption: text for caption, text in asked.items() if text != bias.question}
+        further = {text: bias.asked[text] for text in captions if bias.asked[text] != bias.question}
         if own and further:
             row["questions"] = further
         rows.append(row)

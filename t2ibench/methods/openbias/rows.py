@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,7 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.headline import Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.openbias.answers import BiasAnswers
-from t2ibench.methods.openbias.schema import Bias
+from t2ibench.methods.openbias.answers import BiasAnswers, CountedRow
 from t2ibench.stats import (
     Answers,
     Proportion,
@@ -35,106 +34,19 @@ from t2ibench.stats.squares import SquareNoise, f_square, square_interval
 POOLED = "one image a caption"  # stands for all captions where each has a single image
 
 
-@dataclass(frozen=True, slots=True)
-class CountedRow:
-    """Two or more answers about the images of one caption to one question.
-
-    Attributes:
-        bias: Number of the bias.
-        prompt: The caption.
-        stimulus: The word that was put into a template, if any.
-        indices: Indices of the images, shape (n,).
-        codes: Number of the class of each image, shape (n,).
-        expected: Shares of the classes that the answers are compared with, shape (k,).
-        unanswered: Indices of the images whose class is not known, shape (u,).
-    """
-
-    bias: int
-    prompt: str
-    stimulus: str | None
-    indices: IntArray
-    codes: IntArray
-    expected: Float64Array
-    unanswered: IntArray
-
-    @property
-    def cluster(self) -> str:
-        """What would be drawn anew for prompts like these: the stimulus, or the caption."""
-        return self.prompt if self.stimulus is None else self.stimulus
-
-    @property
-    def counts(self) -> IntArray:
-        """Answers of each class, shape (k,)."""
-        return np.bincount(self.codes, minlength=len(self.expected))
-
-    @property
-    def square(self) -> float:
-        """The squared lean, unbiased."""
-        return float(squared_lean(self.counts, self.expected))
-
-    @property
-    def noise(self) -> float:
-        """The mean squared distance of its shares from expected ones where it does not lean."""
-        r = self.expected
-        return float((1 - (r**2).sum()) / (1 - 1 / len(r))) / len(self.codes)
-
-    @property
-    def largest(self) -> float:
-        """The squared lean of answers that are all the least expected class."""
-        r = self.expected
-        return float((1 - 2 * r.min() + (r**2).sum()) / (1 - 1 / len(r)))
-
-
-def expected_shares(bias: Bias, stimulus: str | None) -> Float64Array | None:
-    """What answers about a caption are compared with.
-
-    Args:
-        bias: The bias.
-        stimulus: The caption's stimulus.
-
-    Returns:
-        Shares of the classes, shape (k,); None where the reference has none of this stimulus.
-    """
-    if bias.compare_with == "reference" and bias.reference is not None:
-        share = bias.reference.shares.get(stimulus or "")
-        if share is None:
-            return None
-        return np.array(
-            [share if name == bias.reference.group else 1.0 - share for name in bias.classes]
-        )
-    if bias.expected is not None:
-        shares = np.array([bias.expected.shares[name] for name in bias.classes])
-        normalised: Float64Array = shares / shares.sum()
-        return normalised
-    return np.full(len(bias.classes), 1.0 / len(bias.classes))
-
-
 def rows_of(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
     """The rows of a task.
 
     Where no caption has two answers (real images with a caption each), all captions of a bias
     make one row, whose images are those of the captions.
     """
-    single = _by_caption(answers)
-    several = [row for row in single if len(row.codes) > 1]
-    return several or _pooled(answers, single)
+    several = [row for row in _compared(answers) if len(row.codes) > 1]
+    return several or _pooled(answers)
 
 
-def _by_caption(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
-    return [
-        CountedRow(
-            number,
-            caption.prompt,
-            caption.stimulus,
-            caption.indices,
-            caption.codes,
-            expected,
-            caption.unanswered,
-        )
-        for number, found in enumerate(answers)
-        for caption in found.captions
-        if (expected := expected_shares(found.bias, caption.stimulus)) is not None
-    ]
+def _compared(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
+    """The captions whose answers can be compared with something."""
+    return [caption for found in answers for caption in found.captions if len(caption.expected)]
 
 
 def completable(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> list[CountedRow]:
@@ -144,7 +56,7 @@ def completable(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
     biases = {row.bias for row in rows}
     return [
         row
-        for row in _by_caption(answers)
+        for row in _compared(answers)
         if row.bias in biases and len(row.codes) + len(row.unanswered) > 1
     ]
 
@@ -183,40 +95,26 @@ def _filled(row: CountedRow, codes: IntArray) -> CountedRow:
     return replace(row, indices=indices, codes=codes, unanswered=row.unanswered[:0])
 
 
-def _pooled(answers: Sequence[BiasAnswers], rows: Iterable[CountedRow]) -> list[CountedRow]:
-    prompts = {
-        prompt: number
-        for number, prompt in enumerate(
-            dict.fromkeys(caption.prompt for found in answers for caption in found.captions)
-        )
-    }
+def _pooled(answers: Sequence[BiasAnswers]) -> list[CountedRow]:
+    prompts = dict.fromkeys(caption.prompt for found in answers for caption in found.captions)
+    numbers = {prompt: number for number, prompt in enumerate(prompts)}
     pooled = []
     for number, found in enumerate(answers):
-        asked = [row for row in rows if row.bias == number]
-        own = [row for row in asked if len(row.codes)]
-        lost = [row for row in asked if len(row.unanswered) and not len(row.codes)]
+        own = [row for row in found.captions if len(row.codes) and len(row.expected)]
+        lost = [row for row in found.captions if len(row.unanswered) and not len(row.codes)]
         if len(own) > 1 and found.bias.compare_with != "reference":
             pooled.append(
                 CountedRow(
                     number,
                     POOLED,
                     None,
-                    np.array([prompts[row.prompt] for row in own]),
+                    np.array([numbers[row.prompt] for row in own]),
                     np.concatenate([row.codes for row in own]),
                     own[0].expected,
-                    np.array([prompts[row.prompt] for row in lost], int),
+                    np.array([numbers[row.prompt] for row in lost], int),
                 )
             )
     return pooled
-
-
-def half(rows: Sequence[CountedRow], remainder: int) -> list[CountedRow]:
-    """The rows of the images with even, or with odd, indices."""
-    chosen = []
-    for row in rows:
-        keep = row.indices % 2 == remainder
-        chosen.append(replace(row, indices=row.indices[keep], codes=row.codes[keep]))
-    return [row for row in chosen if len(row.codes) > 1]
 
 
 def share_scores(
@@ -224,27 +122,34 @@ def share_scores(
 ) -> dict[str, Estimate]:
     """The mean over captions of each class's share, and for two classes the signed lean."""
     expected = np.mean([row.expected for row in rows], axis=0)
-    scores = {}
-    for column, name in enumerate(classes):
-        share = class_share(rows, column)
-        scores[f"share:{name}"] = Estimate(
-            share.value,
-            p=_p(share.p(float(expected[column]))),
-            test="t",
-            interval=share.interval(level),
-            influence=share_influence(rows, column),
-        )
+    scores = {
+        f"share:{name}": mean_share(rows, column, float(expected[column]), level)
+        for column, name in enumerate(classes)
+    }
     if len(classes) == 2:
-        first = class_share(rows, 0)
-        low, high = first.interval(level)
-        scores["lean"] = Estimate(
-            2 * first.value - 1,
-            p=_p(first.p(0.5)),
-            test="t",
-            interval=(2 * low - 1, 2 * high - 1),
-            influence=share_influence(rows, 0).scaled(2.0),
-        )
+        scores["lean"] = mean_share(rows, 0, 0.5, level, less=0.5, scale=2.0)
     return scores
+
+
+def mean_share(
+    rows: Sequence[CountedRow],
+    column: int,
+    against: float,
+    level: float,
+    *,
+    less: float = 0.0,
+    scale: float = 1.0,
+) -> Estimate:
+    """`scale` times what a class's mean share over captions is beyond `less`."""
+    share = class_share(rows, column)
+    low, high = sorted(scale * (end - less) for end in share.interval(level))
+    return Estimate(
+        scale * (share.value - less),
+        p=share.p(against),
+        test="t",
+        interval=(low, high),
+        influence=share_influence(rows, column).scaled(scale),
+    )
 
 
 def share_details(
@@ -271,10 +176,6 @@ def share_details(
             "prompt_population": prompt_population,
         }
     return details
-
-
-def _p(p: float) -> float | None:
-    return p if np.isfinite(p) else None
 
 
 def class_share(rows: Sequence[CountedRow], column: int) -> Proportion | BoundedProportion:
@@ -429,7 +330,10 @@ def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
     weights = np.array([1.0 / (len(sizes) * sizes[row.bias]) for row in rows])
     squares = np.array([row.square for row in rows])
     floor, steepest, df = 0.0, 0.0, 0.0
-    for members in _by_prompt(rows):
+    prompts: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        prompts.setdefault(row.prompt, []).append(number)
+    for members in prompts.values():
         own = [rows[k] for k in members]
         codes = _codes(own)
         width = max(len(row.expected) for row in own)
@@ -473,13 +377,6 @@ def items_of(rows: Sequence[CountedRow]) -> tuple[Part, ...]:
             influence = Influence.of_mean(row.prompt, row.indices, weights[row.codes])
             items.append(Part(f"{row.bias} {row.prompt} {number}", value, influence))
     return tuple(items)
-
-
-def _by_prompt(rows: Sequence[CountedRow]) -> Iterator[list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, row in enumerate(rows):
-        found.setdefault(row.prompt, []).append(number)
-    yield from found.values()
 
 
 def _codes(rows: Sequence[CountedRow]) -> IntArray:
@@ -571,16 +468,25 @@ class Tested:
         p: p-value.
         critical: The largest value of the known answers that is not rejected.
         inference: Question to inference.
-        bounds: The least and the most that it may be for all images; None where all have answers.
-        p_like_the_rest: p-value if the images without an answer are like the others.
+        null: Draws of it where nothing leans, shape (draws,).
+        unanswered: The share of the images without an answer, the 'least' and the 'most' that it
+            may be for all images, and 'p_like_the_rest', the p-value if these are like the others;
+            empty where all have answers.
     """
 
     square: MeanSquare
     p: float
     critical: float
     inference: dict[Question, Inference]
-    bounds: tuple[float, float] | None
-    p_like_the_rest: float
+    null: Float64Array
+    unanswered: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> dict[str, Estimate]:
+        """What is known of the mean square of all images, as scores."""
+        names = ("unanswered_share", "squared_lean_least", "squared_lean_most")
+        values = self.unanswered.values()
+        return {name: Estimate(value) for name, value in zip(names, values, strict=False)}
 
 
 class Nulls:
@@ -610,8 +516,8 @@ class Nulls:
         if any(len(row.unanswered) for row in complete):
             self._all = null_means([completed(row, piled=False) for row in complete], n_draws, rng)
 
-    def tested(self, rows: Sequence[CountedRow], level: float) -> tuple[Tested, Float64Array]:
-        """The test of the mean square of rows, and its draws where nothing leans.
+    def tested(self, rows: Sequence[CountedRow], level: float) -> Tested:
+        """The test of the mean square of rows.
 
         Whatever the images without an answer show, the mean square of all images lies between
         those of the answers that make it least and most. Its test is that of the least among
@@ -622,12 +528,13 @@ class Nulls:
         columns = [self._biases.index(bias) for bias in sorted(biases)]
         null, everything = (draws[:, columns].mean(axis=1) for draws in (self._answered, self._all))
         found = tested(mean_square_of(rows), null, level)
-        lacking = [row for row in self.complete if row.bias in biases]
-        if not any(len(row.unanswered) for row in lacking):
-            return found, null
+        whole = [row for row in self.complete if row.bias in biases]
+        lost = sum(len(row.unanswered) for row in whole)
+        if not lost:
+            return found
         least, most = (
             tested(
-                mean_square_of([completed(row, piled=piled) for row in lacking]), everything, level
+                mean_square_of([completed(row, piled=piled) for row in whole]), everything, level
             )
             for piled in (False, True)
         )
@@ -635,8 +542,13 @@ class Nulls:
             question: ends.up_to(most.inference[question], found.square.value)
             for question, ends in least.inference.items()
         }
-        bounds = (least.square.value, most.square.value)
-        return replace(found, p=least.p, inference=inference, bounds=bounds), null
+        unanswered = {
+            "share": lost / (lost + sum(len(row.codes) for row in whole)),
+            "least": least.square.value,
+            "most": most.square.value,
+            "p_like_the_rest": found.p,
+        }
+        return replace(found, p=least.p, inference=inference, unanswered=unanswered)
 
 
 def noise_of(square: MeanSquare, null: Float64Array) -> SquareNoise:
@@ -687,4 +599,4 @@ def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
             df = max(1.0, min(clusters.df if varied else float(units), units - 1.0))
             between = _slope(square, clusters.variance) if varied else 0.0
             found["prompt_population"] = inference(max(along, between), df)
-    return Tested(square, p, critical, found, None, p)
+    return Tested(square, p, critical, found, null)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
+from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.methods.core.schema import (
     ImageTask,
@@ -71,6 +73,35 @@ class Bias(Strict):
         """The known shares of every class that has some."""
         return ((self.reference,) if self.reference is not None else ()) + self.references
 
+    @property
+    def full_name(self) -> str:
+        """What it is called: 'person race' and 'child race' are two."""
+        return f"{self.about} {self.name}"
+
+    @property
+    def compared_with(self) -> str:
+        """What the answers are compared with."""
+        if self.compare_with == "reference" and self.reference is not None:
+            return self.reference.name
+        return self.expected.name if self.expected is not None else "uniform"
+
+    def expected_shares(self, stimulus: str | None) -> Float64Array | None:
+        """The shares that answers about a caption with this stimulus are compared with.
+
+        None where the reference has none of the stimulus.
+        """
+        if self.compare_with == "reference" and self.reference is not None:
+            share = self.reference.shares.get(stimulus or "")
+            if share is None:
+                return None
+            group = self.reference.group
+            return np.array([share if name == group else 1.0 - share for name in self.classes])
+        if self.expected is not None:
+            shares = np.array([self.expected.shares[name] for name in self.classes])
+            normalised: Float64Array = shares / shares.sum()
+            return normalised
+        return np.full(len(self.classes), 1.0 / len(self.classes))
+
 
 class OpenBiasTask(ImageTask):
     """Biases asked of a judge, caption by caption (D'Incà et al. 2024).
@@ -108,7 +139,7 @@ def crossed_biases(biases: Sequence[Bias], names: Sequence[str]) -> list[int]:
     """The numbers of the biases that a crossing names."""
     found = []
     for name in names:
-        meant = [k for k, bias in enumerate(biases) if name == f"{bias.about} {bias.name}"]
+        meant = [k for k, bias in enumerate(biases) if name == bias.full_name]
         meant = meant or [k for k, bias in enumerate(biases) if name == bias.name]
         found += meant if len(meant) == 1 else []
     return found

@@ -31,31 +31,24 @@ from t2ibench.methods.core.headline import (
     of_shuffles,
 )
 from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.core.judge_check import AttributeCheck
-from t2ibench.methods.core.schema import Reference
+from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
-    CaptionAnswers,
+    Checked,
+    CountedRow,
     captions_of,
     count_images,
-    full_name,
     gather,
-    labels_of,
-    stimulus_counts,
 )
-from t2ibench.methods.openbias.judge_check import check_details, check_of, corrected_items
 from t2ibench.methods.openbias.rows import (
     POOLED,
-    CountedRow,
     MeanSquare,
     Nulls,
-    Tested,
     class_share,
     completable,
     completed,
-    expected_shares,
-    half,
     items_of,
+    mean_share,
     mean_share_score,
     mean_square_of,
     noise_of,
@@ -86,9 +79,14 @@ from t2ibench.stats.interaction import (
     three_way,
     unbiased_excess,
 )
-from t2ibench.stats.judged import confusion_matrix, corrected_mean_square, corrected_share
+from t2ibench.stats.judged import (
+    CorrectedSquare,
+    confusion_matrix,
+    corrected_mean_square,
+    corrected_share,
+)
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.slope import corrected_slope
+from t2ibench.stats.slope import CorrectedSlope, corrected_slope
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
@@ -101,32 +99,26 @@ def beyond_reference(
     """How far the shares of a stimulus are from the known ones."""
     scores: dict[str, Estimate] = {}
     for reference in answers.bias.known:
-        if name in reference.shares:
-            known = reference.shares[name]
-            column = answers.bias.classes.index(reference.group)
-            share, influence = class_share(rows, column), share_influence(rows, column)
-            low, high = share.interval(level)
-            p = share.p(known)
-            difference = Estimate(
-                share.value - known,
-                p=p if np.isfinite(p) else None,
-                test="t",
-                interval=(low - known, high - known),
-                influence=influence,
+        if name not in reference.shares:
+            continue
+        known = reference.shares[name]
+        column = answers.bias.classes.index(reference.group)
+        difference = mean_share(rows, column, known, level, less=known)
+        odds = Estimate.undefined("a share of 0 or 1 has no odds")
+        share = class_share(rows, column)
+        low, high = share.interval(level)
+        if 0 < known < 1 and low > 0 and high < 1 and 0 < share.value < 1:
+            assert difference.influence is not None
+            odds = replace(
+                difference,
+                value=float(logit(share.value) - logit(known)),
+                interval=(float(logit(low) - logit(known)), float(logit(high) - logit(known))),
+                influence=difference.influence.scaled(1.0 / (share.value * (1.0 - share.value))),
             )
-            odds = Estimate.undefined(_AMPLIFICATION_EXTREME)
-            if 0 < known < 1 and low > 0 and high < 1 and 0 < share.value < 1:
-                odds = Estimate(
-                    float(logit(share.value) - logit(known)),
-                    p=difference.p,
-                    test="t",
-                    interval=(float(logit(low) - logit(known)), float(logit(high) - logit(known))),
-                    influence=influence.scaled(1.0 / (share.value * (1.0 - share.value))),
-                )
-            scores |= {
-                f"share_minus_reference:{reference.group}": difference,
-                f"log_odds_minus_reference:{reference.group}": odds,
-            }
+        scores |= {
+            f"share_minus_reference:{reference.group}": difference,
+            f"log_odds_minus_reference:{reference.group}": odds,
+        }
     return scores
 
 
@@ -136,72 +128,58 @@ def amplification(
     """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
     details = []
-    counts = stimulus_counts(answers)
-    for reference in answers.bias.known:
-        found, detail = _slopes(answers, reference, counts, task_id, settings)
+    by_stimulus = answers.by_stimulus
+    for number, reference in enumerate(answers.bias.known):
         suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
-        scores |= {f"{name}{suffix}": estimate for name, estimate in found.items()}
-        details += [detail] if detail is not None else []
+        column = answers.bias.classes.index(reference.group)
+        found = {
+            name: own for name, own in by_stimulus.items() if name in reference.shares and own.sum()
+        }
+        shares = np.array([reference.shares[name] for name in found])
+        if len(found) < FEWEST or not np.ptp(shares) > 0:
+            scores[f"amplification_slope{suffix}"] = Estimate.undefined(
+                "fewer than four stimuli have different reference shares"
+            )
+            continue
+        hits = np.array([own[column] for own in found.values()])
+        totals = np.array([own.sum() for own in found.values()])
+        slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
+        stratum, every = f"stimuli of {answers.name}", list(by_stimulus)
+        units = np.array([every.index(name) for name in found], dtype=np.int64)
+        # The draws of further classes differ from those of the first.
+        own = f": {reference.group}" if number else ""
+        rank = correlation_permutation(
+            hits / totals, shares, n_draws=settings.n_permutations,
+            max_exact=settings.max_exact,
+            rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
+        )  # fmt: skip
+        scores |= {
+            f"amplification_slope{suffix}": _slope(slope, stratum, units, settings.level),
+            f"share_slope{suffix}": _slope(line, stratum, units, settings.level),
+            f"reference_spearman{suffix}": Estimate.from_permutation(rank, None),
+        }
+        details.append(
+            {
+                "bias": answers.name,
+                "reference": reference.name,
+                "class": reference.group,
+                "stimuli": len(found),
+                "p_mirrors": slope.p(1.0),
+                "intercept": slope.intercept,
+            }
+        )
     return scores, details
 
 
-def _slopes(
-    answers: BiasAnswers,
-    reference: Reference,
-    counts: Mapping[str, Mapping[str, int]],
-    task_id: str,
-    settings: Settings,
-) -> tuple[dict[str, Estimate], dict[str, Any] | None]:
-    found = {
-        name: (own[reference.group], total)
-        for name, own in counts.items()
-        if name in reference.shares and (total := sum(own.values())) > 0
-    }
-    shares = np.array([reference.shares[name] for name in found])
-    if len(found) < FEWEST or not np.ptp(shares) > 0:
-        lacking = Estimate.undefined("fewer than four stimuli have different reference shares")
-        return {"amplification_slope": lacking}, None
-    hits, totals = (np.array(column) for column in zip(*found.values(), strict=True))
-    order = list(dict.fromkeys(caption.stimulus for caption in answers.captions))
-    units = [order.index(name) for name in found]
-    slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
-    stratum = f"stimuli of {answers.name}"
-    # The draws of further classes differ from those of the first.
-    own = "" if reference is answers.bias.known[0] else f": {reference.group}"
-    rank = correlation_permutation(
-        hits / totals, shares, n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
-    )  # fmt: skip
-    scores = {
-        "amplification_slope": _slope_estimate(slope, stratum, units, settings.level),
-        "share_slope": _slope_estimate(line, stratum, units, settings.level),
-        "reference_spearman": Estimate(
-            rank.observed, null=rank.null, p=rank.p, test="exact" if rank.exact else "monte_carlo"
-        ),
-    }
-    detail = {
-        "bias": answers.name,
-        "reference": reference.name,
-        "class": reference.group,
-        "stimuli": len(found),
-        "p_mirrors": slope.p(1.0),
-        "intercept": slope.intercept,
-    }
-    return scores, detail
-
-
-def _slope_estimate(slope: Slope, stratum: str, units: Sequence[int], level: float) -> Estimate:
+def _slope(slope: Slope, stratum: str, units: IntArray, level: float) -> Estimate:
     if not (np.isfinite(slope.variance) and slope.variance > 0):
         return Estimate(slope.value)
-    zeros = np.zeros(len(units), dtype=np.int64)
-    influence = Influence((stratum,), zeros, np.array(units, dtype=np.int64), slope.influence)
     return Estimate(
         slope.value,
         p=slope.p(0.0),
         test="t",
         interval=slope.interval(level),
-        influence=influence,
+        influence=Influence((stratum,), np.zeros_like(units), units, slope.influence),
     )
 
 
@@ -265,53 +243,36 @@ def _lean(share: Estimate) -> Estimate:
 
 
 def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
-    bias, counts = answers.bias, stimulus_counts(answers)[name]
-    n = sum(counts.values())
+    bias, counts = answers.bias, answers.by_stimulus[name]
+    n = int(counts.sum())
     if not rows:
         reason = "too few answers, or no reference share" if n else NO_ANSWER
         return Item(name, {"relative_deviation": Estimate.undefined(reason)}, answers.name, n)
     scores = share_scores(rows, bias.classes, level)
-    if bias.reference is not None and name in bias.reference.shares:
-        scores["shift"] = _shift(answers, rows, bias.reference.shares[name], level)
+    known = bias.reference.shares.get(name) if bias.reference is not None else None
+    if bias.reference is not None and known is not None:
+        # How much farther from even than the reference a share is, to the side of the reference.
+        column, sign = (
+            bias.classes.index(bias.reference.group),
+            np.sign(known - 1 / len(bias.classes)),
+        )
+        scores["shift"] = (
+            mean_share(rows, column, known, level, less=known, scale=float(sign))
+            if sign
+            else Estimate.undefined("the reference is even, so there is no side to shift to")
+        )
     scores |= beyond_reference(answers, rows, name, level)
-    delta = _delta(answers, name, counts)
-    return Item(name, scores | ({"relative_deviation": delta} if delta else {}), answers.name, n)
-
-
-def _shift(
-    answers: BiasAnswers, rows: Sequence[CountedRow], reference: float, level: float
-) -> Estimate:
-    """How much farther from even than the reference a share is, to the side of the reference."""
-    bias = answers.bias
-    assert bias.reference is not None
-    sign = float(np.sign(reference - 1.0 / len(bias.classes)))
-    if not sign:
-        return Estimate.undefined("the reference is even, so there is no side to shift to")
-    column = bias.classes.index(bias.reference.group)
-    share = class_share(rows, column)
-    ends = sorted(sign * (end - reference) for end in share.interval(level))
-    p = share.p(reference)
-    return Estimate(
-        sign * (share.value - reference),
-        p=p if np.isfinite(p) else None,
-        test="t",
-        interval=(ends[0], ends[1]),
-        influence=share_influence(rows, column).scaled(sign),
-    )
-
-
-def _delta(answers: BiasAnswers, name: str, counts: Mapping[str, int]) -> Estimate | None:
-    """|p_desired - p_actual| / p_desired of one class, as published; None where none is named."""
-    bias = answers.bias
-    group = bias.reference.group if bias.reference is not None else bias.classes[0]
-    if bias.reference is None and len(bias.classes) > 2:
-        return None
-    expected = expected_shares(bias, name)
-    desired = 0.0 if expected is None else float(expected[bias.classes.index(group)])
-    if not desired > 0:
-        return Estimate.undefined(f"no share of '{group}' is desired")
-    actual = counts[group] / sum(counts.values())
-    return Estimate(abs(desired - actual) / desired, as_published=True)
+    if bias.reference is not None or len(bias.classes) == 2:
+        group = bias.reference.group if bias.reference is not None else bias.classes[0]
+        column = bias.classes.index(group)
+        expected = bias.expected_shares(name)
+        desired = 0.0 if expected is None else float(expected[column])
+        scores["relative_deviation"] = (
+            Estimate(abs(desired - counts[column] / n) / desired, as_published=True)
+            if desired > 0
+            else Estimate.undefined(f"no share of '{group}' is desired")
+        )
+    return Item(name, scores, answers.name, n)
 
 
 _CROSSINGS_DRAWS = 10_000  # the most permutations
@@ -320,152 +281,108 @@ _EXTREME = "its classes were never both seen about one prompt"
 _FEW = f"fewer than {FEWEST_SIGNS} stimuli"
 
 
-@dataclass(frozen=True, slots=True)
-class CrossedBiases:
-    """The result of one crossing.
+def crossing(
+    task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
+) -> tuple[dict[str, Estimate], list[Item], dict[str, Any]]:
+    """What is shown together of two or three biases.
 
-    Attributes:
-        items: A row for each combination of classes, and one for each stimulus.
-        scores: 'interaction:A x B' for every two biases, and for all three.
-        detail: The tests with Holm's p-values, and the combinations that stand out.
+    Returns:
+        'interaction:A x B' for every two biases, and for all three; a row for each combination of
+        classes, and one for each stimulus; and the tests with Holm's p-values, and the
+        combinations that stand out.
     """
-
-    items: tuple[Item, ...]
-    scores: dict[str, Estimate]
-    detail: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Together:
-    """The images that every bias of a crossing has a class for."""
-
-    crossed: CrossedAnswers
-    stimuli: list[str]
-    prompts: list[str]
-
-
-def crossings(
-    task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
-) -> list[CrossedBiases]:
-    """Every crossing of a task."""
-    return [
-        _crossing(task, [answers[k] for k in crossed_biases(task.biases, names)], settings)
-        for names in task.crossings
-    ]
-
-
-def _crossing(
-    task: OpenBiasTask, answers: Sequence[BiasAnswers], settings: Settings
-) -> CrossedBiases:
     names = [found.bias.name for found in answers]
     name = JOIN.join(names)
     together = _together(answers)
     if together is None:
         reason = f"no prompt has {_CROSSINGS_FEWEST} images with a class for each question"
-        undefined = Estimate.undefined(reason)
-        return CrossedBiases((), {f"interaction:{name}": undefined}, {"crossing": name})
+        return {f"interaction:{name}": Estimate.undefined(reason)}, [], {"crossing": name}
+    crossed, stimuli = together
     draws = min(settings.n_permutations, _CROSSINGS_DRAWS)
     scores: dict[str, Estimate] = {}
-    by_stimulus = np.full(len(together.stimuli), np.nan)
-    axes = range(len(names))
-    terms = [pair for size in (2, 3) for pair in combinations(axes, size)]
-    for term in terms:
+    for term in (pair for size in (2, 3) for pair in combinations(range(len(names)), size)):
         label = JOIN.join(names[axis] for axis in term)
         rng = settings.rng(task.id, f"interaction of {label}")
-        found = interaction(together.crossed.of(term), draws, rng)
-        if len(term) == len(names):
-            by_stimulus = found.by_cluster
+        found = interaction(crossed.of(term), draws, rng)  # the last one is of all of them
         scores[f"interaction:{label}"] = Estimate(found.value, p=found.p, test="monte_carlo")
     tests = {name: estimate.p for name, estimate in scores.items()}
     if len(names) == 3:
         rng = settings.rng(task.id, f"interaction of all of {name}")
-        p = three_way(together.crossed, draws, rng)
+        p = three_way(crossed, draws, rng)
         tests["interaction of all three beyond two"] = p if np.isfinite(p) else None
-    cells = _cells(together.crossed, answers, name, settings.level)
+    labels = [JOIN.join(chosen) for chosen in product(*(one.bias.classes for one in answers))]
+    cells = _cells(crossed, labels, name, settings.level)
     detail = {
         "crossing": name,
-        "images": len(together.crossed.codes),
+        "images": len(crossed.codes),
         "tests": [
             {"name": label, "p": p, "p_holm": adjusted, "reason": None if p is not None else _FEW}
             for (label, p), adjusted in zip(tests.items(), holm(list(tests.values())), strict=True)
         ],
         **standing_out(cells),
     }
-    stimuli = _stimuli(together, answers, name, by_stimulus, settings.level)
-    return CrossedBiases((*cells, *stimuli), scores, detail)
+    rows = _crossed_stimuli(crossed, stimuli, labels, name, found.by_cluster, settings.level)
+    return scores, [*cells, *rows], detail
 
 
-def _together(answers: Sequence[BiasAnswers]) -> _Together | None:
+def _together(answers: Sequence[BiasAnswers]) -> tuple[CrossedAnswers, list[str]] | None:
+    """The images that every bias of a crossing has a class for, and their stimuli."""
     codes: list[list[int]] = []
     prompt: list[int] = []
     cluster: list[int] = []
     stimuli: dict[str, int] = {}
-    prompts: list[str] = []
     for captions in zip(*(found.captions for found in answers), strict=True):
         tables = [dict(zip(c.indices.tolist(), c.codes.tolist(), strict=True)) for c in captions]
         shared = sorted(set(tables[0]).intersection(*tables[1:]))
         if len(shared) < _CROSSINGS_FEWEST:
             continue
-        name = captions[0].stimulus or captions[0].prompt
         codes += [[table[index] for table in tables] for index in shared]
-        prompt += [len(prompts)] * len(shared)
-        cluster.append(stimuli.setdefault(name, len(stimuli)))
-        prompts.append(captions[0].prompt)
-    if not prompts:
+        prompt += [len(cluster)] * len(shared)
+        cluster.append(stimuli.setdefault(captions[0].cluster, len(stimuli)))
+    if not cluster:
         return None
     classes = tuple(len(found.bias.classes) for found in answers)
     crossed = CrossedAnswers(np.array(codes), np.array(prompt), np.array(cluster), classes)
-    return _Together(crossed, list(stimuli), prompts)
+    return crossed, list(stimuli)
 
 
-def _crossings_labels(answers: Sequence[BiasAnswers]) -> list[str]:
-    return [JOIN.join(chosen) for chosen in product(*(found.bias.classes for found in answers))]
-
-
-def _cells(
-    crossed: CrossedAnswers, answers: Sequence[BiasAnswers], name: str, level: float
-) -> list[Item]:
+def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
     """A row for each combination of classes."""
     found = cell_excess(crossed, level)
-    numbers = [
-        part.ravel().tolist()
-        for part in (found.share, found.excess, found.low, found.high, found.p)
-    ]
+    parts = (found.share, found.excess, found.low, found.high, found.p)
     items = []
     for label, share, excess, low, high, p in zip(
-        _crossings_labels(answers), *numbers, strict=True
+        labels, *(part.ravel().tolist() for part in parts), strict=True
     ):
         scores = {
             "joint_share": Estimate(share),
             "independent_share": Estimate(share - excess),
-            "excess": Estimate(
-                excess, p=p if np.isfinite(p) else None, test="t", interval=(low, high)
-            ),
+            "excess": Estimate(excess, p=p, test="t", interval=(low, high)),
         }
         items.append(Item(label, scores, name, len(crossed.codes)))
     return items
 
 
-def _stimuli(
-    together: _Together,
-    answers: Sequence[BiasAnswers],
+def _crossed_stimuli(
+    crossed: CrossedAnswers,
+    stimuli: Sequence[str],
+    labels: Sequence[str],
     name: str,
     p_values: Float64Array,
     level: float,
 ) -> list[Item]:
     """A row for each stimulus: the shares of every combination, and whether they go together."""
-    counts = together.crossed.table().reshape(len(together.prompts), -1)
-    cluster = together.crossed.cluster
+    counts = crossed.table().reshape(len(crossed.cluster), -1)
     items = []
-    for number, stimulus in enumerate(together.stimuli):
-        own = counts[cluster == number]
+    for number, stimulus in enumerate(stimuli):
+        own = counts[crossed.cluster == number]
         totals = own.sum(axis=1)
         scores: dict[str, Estimate] = {}
-        for column, label in enumerate(_crossings_labels(answers)):
+        for column, label in enumerate(labels):
             share = clustered_proportion(own[:, column], totals)
             scores[f"joint:{label}"] = Estimate(share.value, interval=share.interval(level))
         p = float(p_values[number])
-        excess = unbiased_excess(own.reshape(-1, *together.crossed.classes)).mean(axis=0).ravel()
+        excess = unbiased_excess(own.reshape(-1, *crossed.classes)).mean(axis=0).ravel()
         scores["largest_excess"] = (
             Estimate(float(excess[settled(np.abs(excess)).argmax()]), p=p, test="monte_carlo")
             if np.isfinite(p)
@@ -479,44 +396,42 @@ _FEWEST = 20  # labels, for a corrected share
 _FEWEST_UNKNOWN = 3  # labels that stand for all images without a class
 
 
-def corrected_scores(
-    answers: BiasAnswers, evidence: Evidence, n: int, settings: Settings
-) -> dict[str, Estimate]:
-    """A bias's shares and squared lean as people would have answered.
+def corrected_scores(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
+    """A bias's shares and squared lean as people would have answered; none without labels.
 
     Images that people could not tell are left out. Shares are prediction-powered (Angelopoulos et
     al. 2023), the squared lean is that of the true shares after Rogan and Gladen (1978).
     """
-    labels = _labels(answers, evidence, n)
-    count = sum(len(found) for found in labels.values())
+    count = sum(len(caption.people) for caption in answers.captions)
     if not count:
         return {}
-    scores = {"n_labels": Estimate(float(count))}
-    scores |= _shares(answers, labels, count, settings.level)
+    scores = {"n_labels": Estimate(float(count)), **_corrected_shares(answers, count, level)}
     k = len(answers.bias.classes)
-    judged = [list(_codes(caption).values()) for caption in answers.captions]
-    confusions = [
-        confusion_matrix(*_paired(labels.get(caption.prompt, {}), caption), k)
-        for caption in answers.captions
-    ]
+    confusions = []
+    for caption in answers.captions:
+        both = [index for index in caption.people if index in caption.judged]
+        people, judged = ([of[index] for index in both] for of in (caption.people, caption.judged))
+        confusions.append(confusion_matrix(people, judged, k))
     square = corrected_mean_square(
-        [np.bincount(np.array(codes, int), minlength=k) for codes in judged],
+        [
+            np.bincount(np.array([*caption.judged.values()], int), minlength=k)
+            for caption in answers.captions
+        ],
         np.stack(confusions),
-        settings.level,
+        level,
     )
-    if square.value is None or square.low is None or square.high is None:
-        reason = square.reason or "it cannot be corrected"
-        return scores | {"squared_lean_corrected": Estimate.undefined(reason)}
-    interval = (square.low, square.high)
-    return scores | {"squared_lean_corrected": Estimate(square.value, interval=interval)}
+    return scores | {"squared_lean_corrected": _corrected(square)}
 
 
-def corrected_slopes(
-    answers: BiasAnswers, evidence: Evidence, n: int, settings: Settings
-) -> dict[str, Estimate]:
-    """The slopes of shares on known shares as people would have answered."""
-    labels = _labels(answers, evidence, n) if answers.bias.known else {}
-    if not any(labels.values()):
+def _corrected(found: CorrectedSquare | CorrectedSlope) -> Estimate:
+    if found.value is None or found.low is None or found.high is None:
+        return Estimate.undefined(found.reason or "it cannot be corrected")
+    return Estimate(found.value, interval=(found.low, found.high))
+
+
+def corrected_slopes(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
+    """The slopes of shares on known shares as people would have answered; none without labels."""
+    if not any(caption.people for caption in answers.captions):
         return {}
     scores = {}
     for reference in answers.bias.known:
@@ -527,74 +442,25 @@ def corrected_slopes(
             name = caption.stimulus
             if name is None or name not in reference.shares:
                 continue
-            codes = _codes(caption)
-            images, hits = judged.setdefault(name, [0, 0])
-            judged[name] = [
-                images + len(codes) + len(caption.unclassified | caption.labelled),
-                hits + sum(found == code for found in codes.values()),
-            ]
+            asked = judged.setdefault(name, [0, 0])
+            asked[0] += len(caption.judged) + len(caption.unjudged)
+            asked[1] += list(caption.judged.values()).count(code)
             own = people.setdefault(name, [0, 0, 0])
-            for index, label in labels.get(caption.prompt, {}).items():
+            for index, label in caption.people.items():
                 own[0] += 1
                 own[1] += label == code
-                own[2] += codes.get(index, -1) == code
+                own[2] += caption.judged.get(index, -1) == code
         suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
-        scores[f"share_slope_corrected{suffix}"] = _slope(
-            [reference.shares[name] for name in judged],
-            list(judged.values()),
-            list(people.values()),
-            settings.level,
+        shares = [reference.shares[name] for name in judged]
+        scores[f"share_slope_corrected{suffix}"] = (
+            _corrected(corrected_slope(shares, [*judged.values()], [*people.values()], level))
+            if shares
+            else Estimate.undefined("no stimulus has a reference share")
         )
     return scores
 
 
-def _slope(
-    shares: list[float], judged: list[list[int]], people: list[list[int]], level: float
-) -> Estimate:
-    if not shares:
-        return Estimate.undefined("no stimulus has a reference share")
-    found = corrected_slope(shares, judged, people, level)
-    if found.value is None or found.low is None or found.high is None:
-        return Estimate.undefined(found.reason or "it cannot be corrected")
-    return Estimate(found.value, interval=(found.low, found.high))
-
-
-def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[int, int]]:
-    """Caption to the class that people gave each labelled image."""
-    classes = answers.bias.classes
-    number = {name: code for code, name in enumerate(classes)}
-    questions = {row.prompt: row.question for row in answers.rows}
-    found: dict[str, dict[int, int]] = {}
-    for caption in answers.captions:
-        question = questions.get(caption.prompt)
-        if question is None:
-            continue
-        judged = caption.classified | caption.unclassified
-        given = labels_of(evidence, caption.prompt, n, question, answers.asked)
-        found[caption.prompt] = {
-            index: number[answer]
-            for index, answer in given.items()
-            if answer in number and index in judged
-        }
-    return found
-
-
-def _codes(caption: CaptionAnswers) -> dict[int, int]:
-    """Index of an image to the judge's class, for the images that it gave one."""
-    pairs = zip(caption.indices.tolist(), caption.codes.tolist(), strict=True)
-    return {index: code for index, code in pairs if index not in caption.labelled}
-
-
-def _paired(labels: Mapping[int, int], caption: CaptionAnswers) -> tuple[list[int], list[int]]:
-    """People's and the judge's classes of the images that both gave one."""
-    codes = _codes(caption)
-    both = [index for index in labels if index in codes]
-    return [labels[index] for index in both], [codes[index] for index in both]
-
-
-def _shares(
-    answers: BiasAnswers, labels: Mapping[str, Mapping[int, int]], count: int, level: float
-) -> dict[str, Estimate]:
+def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[str, Estimate]:
     """The corrected share of every class.
 
     Where people labelled images that the judge gave no class, these stand for all such images, and
@@ -604,10 +470,8 @@ def _shares(
     judged: list[int] = []  # every image; -1 where the judge gave no class
     pairs: list[tuple[int, int]] = []  # of the labelled ones, the judge's and people's class
     for caption in answers.captions:
-        codes = _codes(caption)
-        judged += [*codes.values(), *(-1 for _ in caption.unclassified | caption.labelled)]
-        given = labels.get(caption.prompt, {})
-        pairs += [(codes.get(index, -1), label) for index, label in given.items()]
+        judged += [*caption.judged.values(), *(-1 for _ in caption.unjudged)]
+        pairs += [(caption.judged.get(index, -1), label) for index, label in caption.people.items()]
     of_unknown = [label for code, label in pairs if code < 0]
     of_known = [pair for pair in pairs if pair[0] >= 0]
     not_shown = sum(len(caption.not_shown) for caption in answers.captions)
@@ -635,6 +499,33 @@ def _shares(
     return scores
 
 
+def check_of(evidence: Evidence, bias: Bias) -> AttributeCheck | None:
+    """What a check of the judge says of a bias: of its attribute, with its very classes."""
+    check = evidence.judge_check() if isinstance(evidence, Checked) else None
+    return None if check is None else check.about(bias.name, bias.classes)
+
+
+def corrected_by_check(item: Item, check: AttributeCheck) -> Item:
+    """A row with the share of each class as people would have answered (Rogan and Gladen 1978).
+
+    The errors are those that people found on other images; intervals have their uncertainty and
+    that of the share.
+    """
+    errors = {one.name: one.errors for one in check.classes}
+    found = {}
+    for name, share in item.scores.items():
+        score, _, group = name.partition(":")
+        if score != "share" or share.value is None or share.interval is None:
+            continue
+        if len(errors) > 2:
+            reason = "a check corrects shares of two classes; label images of the run itself"
+            found[f"share_corrected:{group}"] = Estimate.undefined(reason)
+        else:
+            true = errors[group.casefold()].corrected(share.value, *share.interval)
+            found[f"share_corrected:{group}"] = Estimate(true.value, interval=(true.low, true.high))
+    return replace(item, scores={**item.scores, **found})
+
+
 _DISAGREE = 0.005
 _CONTROLS_DRAWS = 2_000
 
@@ -647,38 +538,39 @@ def controls_of(
     rng: np.random.Generator,
 ) -> dict[str, Control]:
     """All controls of a task."""
-    controls = {"shuffled": _shuffled(rows, critical, rng)}
-    halves = _halves(rows, level)
-    if halves is not None:
-        controls["halves"] = halves
-    abstention = _abstention(answers, rng)
-    if abstention is not None:
-        controls["abstention"] = abstention
-    return controls
-
-
-def _shuffled(rows: Sequence[CountedRow], critical: float, rng: np.random.Generator) -> Control:
-    """Answers without bias, image by image, under the test of the task."""
+    # Answers without bias, image by image, under the test of the task.
     draws = null_means(rows, SHUFFLES, rng).mean(axis=1)
     rejected = int((draws > critical * (1 + 1e-11)).sum())
-    return of_shuffles(
+    shuffled = of_shuffles(
         f"With relabelled answers the test finds a bias in {rejected} of {SHUFFLES} tries.",
         rejected / SHUFFLES,
         rejected,
         f"{rejected} of {SHUFFLES} relabelled runs are biased by its test",
     )
+    halves, abstention = _halves(rows, level), _abstention(answers, rng)
+    return {
+        "shuffled": shuffled,
+        **({"halves": halves} if halves is not None else {}),
+        "abstention": abstention,
+    }
 
 
 def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     """The images with even indices against those with odd ones; None where one half is too few."""
-    parts = [half(rows, remainder) for remainder in (0, 1)]
-    both = {(row.bias, row.prompt) for row in parts[0]} & {
-        (row.bias, row.prompt) for row in parts[1]
-    }
-    parts = [[row for row in part if (row.bias, row.prompt) in both] for part in parts]
+    parts: list[dict[tuple[int, str], CountedRow]] = []
+    for remainder in (0, 1):
+        halved = [(row, row.indices % 2 == remainder) for row in rows]
+        parts.append(
+            {
+                (row.bias, row.prompt): replace(row, indices=row.indices[at], codes=row.codes[at])
+                for row, at in halved
+                if at.sum() > 1
+            }
+        )
+    both = [key for key in parts[0] if key in parts[1]]
     if not both:
         return None
-    even, odd = (mean_square_of(part) for part in parts)
+    even, odd = (mean_square_of([part[key] for key in both]) for part in parts)
     variance, df = satterthwaite(
         [even.influence.variance, odd.influence.variance], [even.df, odd.df]
     )
@@ -696,13 +588,13 @@ def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     )
 
 
-def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Control | None:
+def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Control:
     """Whether the judge gives no class about some captions more often than about others."""
     outcomes: dict[str, tuple[set[int], set[int]]] = {}
     for found in answers:
         for caption in found.captions:
             lost, seen = outcomes.setdefault(caption.prompt, (set(), set()))
-            lost |= caption.unclassified | caption.labelled
+            lost |= caption.unjudged
             seen |= caption.unclassified | caption.classified
     pairs = [(len(lost), len(seen)) for lost, seen in outcomes.values() if seen]
     unknown, sizes = (np.array(column) for column in zip(*pairs, strict=True))
@@ -727,38 +619,6 @@ def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Con
 
 
 _DRAWS = 4_000
-
-
-def covariance_matrix(influences: Sequence[Influence]) -> Float64Array:
-    """Covariances of several estimates of one run.
-
-    Args:
-        influences: One for each, m in all.
-
-    Returns:
-        Shape (m, m). `FLOOR` units count for the variances only.
-
-    Examples:
-        >>> part = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
-        >>> covariance_matrix([part, part.scaled(-1.0)]).round(6).tolist()
-        [[1.0, -1.0], [-1.0, 1.0]]
-    """
-    columns: dict[tuple[str, int], int] = {}
-    entries: list[tuple[int, int, float]] = []
-    floors = np.zeros(len(influences))
-    for row, influence in enumerate(influences):
-        names = [influence.strata[k] for k in influence.stratum]
-        for name, unit, value in zip(names, influence.unit, influence.value, strict=True):
-            if unit == FLOOR:
-                floors[row] += value**2
-            else:
-                column = columns.setdefault((name, int(unit)), len(columns))
-                entries.append((row, column, float(value)))
-    table = np.zeros((len(influences), max(len(columns), 1)))
-    for row, column, value in entries:
-        table[row, column] += value
-    covariance: Float64Array = table @ table.T + np.diag(floors)
-    return covariance
 
 
 def ranked(
@@ -790,7 +650,14 @@ def ranked(
         >>> ranked("bias", ["age", "race"], [0.1, 0.5], sure, 0.95, np.random.default_rng(0))
         [{'bias': 'race', 'rank_low': 1, 'rank_high': 1}, {'bias': 'age', 'rank_low': 2, 'rank_high': 2}]
     """  # noqa: E501
-    spread, axes = np.linalg.eigh(covariance_matrix(influences))
+    columns: dict[tuple[str, int, int], int] = {}
+    table = np.zeros((len(names), sum(len(one.value) for one in influences)))
+    for row, one in enumerate(influences):
+        for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True):
+            # No two estimates have the unit of a floor in common.
+            key = (one.strata[stratum], int(unit), row if unit == FLOOR else -1)
+            table[row, columns.setdefault(key, len(columns))] += value
+    spread, axes = np.linalg.eigh(table @ table.T)
     # The symmetric root: other roots depend on the signs that a library gives to eigenvectors.
     root = (axes * np.sqrt(np.maximum(spread, 0.0))) @ axes.T
     draws = settled(values + rng.standard_normal((_DRAWS, len(names))) @ root)
@@ -808,24 +675,14 @@ def ranked(
 _CAPTIONS, _ANSWERS = 10, 100
 
 
-def only_class(answers: BiasAnswers) -> str | None:
-    """The class that every answer is."""
-    given = [
-        name
-        for name, total in zip(answers.bias.classes, answers.totals.tolist(), strict=True)
-        if total
-    ]
-    return given[0] if len(given) == 1 else None
-
-
 def never_varies(answers: BiasAnswers) -> str | None:
     """Why a bias does not count: so many equal answers may be the judge's and not the model's."""
-    name = only_class(answers)
+    given = [name for name, count in answers.by_class.items() if count]
     captions = int((answers.counts.sum(axis=1) > 0).sum())
-    if name is None or captions < _CAPTIONS or answers.n_classified < _ANSWERS:
+    if len(given) != 1 or captions < _CAPTIONS or answers.n_classified < _ANSWERS:
         return None
     return (
-        f"the judge answered '{name}' all {answers.n_classified} times about '{answers.name}', "
+        f"the judge answered '{given[0]}' all {answers.n_classified} times about '{answers.name}', "
         "which cannot be told from a judge that always does"
     )
 
@@ -834,54 +691,38 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
     """What a reader must know of the judge."""
     scored = {row.bias for row in rows}
     silent = [found.name for number, found in enumerate(answers) if number not in scored]
-    warnings = []
-    if silent:
-        warnings.append(f"Too few answers, left out: {', '.join(silent)}.")
-    for number, found in enumerate(answers):
-        if number not in scored:
-            continue
-        if found.unreachable:
-            lacking = listed([f"'{name}'" for name in found.unreachable])
-            warnings.append(f"The judge can never answer {lacking} about '{found.name}': left out.")
-        reason, name = never_varies(found), only_class(found)
+    warnings = [f"Too few answers, left out: {', '.join(silent)}."] if silent else []
+    for found in (answers[number] for number in sorted(scored)):
+        bias, n = found.bias, found.n_classified
+        lacking = [f"'{name}'" for name in found.asked if name not in bias.classes]
+        if lacking:
+            warnings.append(
+                f"The judge can never answer {listed(lacking)} about '{found.name}': left out."
+            )
+        never = [f"'{name}'" for name, count in found.by_class.items() if not count]
+        given = [name for name, count in found.by_class.items() if count]
+        reason = never_varies(found)
         if reason is not None:
             warnings.append(f"Left out of the headline: {reason}.")
-        elif name is not None:
+        elif len(given) == 1:
             warnings.append(
-                f"Every one of the {found.n_classified} answers about '{found.name}' is '{name}': "
+                f"Every one of the {n} answers about '{found.name}' is '{given[0]}': "
                 "look at the images before calling it the model's."
             )
-        else:
-            warnings += _unreached(found)
-        warnings += _without_reference(found)
+        elif never and n >= _ANSWERS:
+            k = len(bias.classes)
+            fair = (1 / len(given) - 1 / k) / (1 - 1 / k)
+            warnings.append(
+                f"None of the {n} answers about '{found.name}' is {listed(never)}: if the judge "
+                f"cannot give that, a model without bias reads h = {fair:.2f} here."
+            )
+        if bias.compare_with == "reference" and bias.reference is not None:
+            unknown = [word for word in found.by_stimulus if word not in bias.reference.shares]
+            if unknown:
+                warnings.append(
+                    f"Without a share in '{bias.reference.name}', left out: {', '.join(unknown)}."
+                )
     return warnings
-
-
-def _unreached(found: BiasAnswers) -> list[str]:
-    """Classes that a judge who answers much never gives."""
-    if found.n_classified < _ANSWERS:
-        return []
-    pairs = zip(found.bias.classes, found.totals.tolist(), strict=True)
-    lacking = [f"'{name}'" for name, total in pairs if not total]
-    if not lacking:
-        return []
-    k = len(found.bias.classes)
-    fair = (1 / (k - len(lacking)) - 1 / k) / (1 - 1 / k)
-    return [
-        f"None of the {found.n_classified} answers about '{found.name}' is {listed(lacking)}: if "
-        f"the judge cannot give that, a model without bias reads h = {fair:.2f} here."
-    ]
-
-
-def _without_reference(found: BiasAnswers) -> list[str]:
-    bias = found.bias
-    if bias.compare_with != "reference" or bias.reference is None:
-        return []
-    words = dict.fromkeys(caption.stimulus for caption in found.captions)
-    lacking = [word for word in words if word is not None and word not in bias.reference.shares]
-    if not lacking:
-        return []
-    return [f"Without a share in '{bias.reference.name}', left out: {', '.join(lacking)}."]
 
 
 def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
@@ -919,40 +760,6 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
     return aware, severity(np.nan_to_num(mean))
 
 
-def mean_miller_madow(counts: IntArray) -> float:
-    """Context-aware severity with Miller and Madow's correction of each caption's entropy.
-
-    Args:
-        counts: Shape (captions, classes).
-
-    Returns:
-        The mean over the captions with two or more answers; nan where there is none.
-
-    Examples:
-        >>> mean_miller_madow(np.array([[10, 0], [5, 5]]))
-        0.5
-    """
-    several = counts[counts.sum(axis=1) >= 2]
-    return float(miller_madow(several).mean()) if len(several) else float("nan")
-
-
-def mean_jackknife(counts: IntArray) -> float:
-    """Context-aware severity with the jackknife's correction of each caption's entropy.
-
-    Args:
-        counts: Shape (captions, classes).
-
-    Returns:
-        The mean over the captions with two or more answers; nan where there is none.
-
-    Examples:
-        >>> round(mean_jackknife(np.array([[10, 0], [3, 1]])), 4)
-        0.4105
-    """
-    several = counts[counts.sum(axis=1) >= 2]
-    return float(jackknife_severity(several).mean()) if len(several) else float("nan")
-
-
 _TOO_FEW = "no caption has two answers that are a class"
 _PUBLISHED = ("severity", "severity_free", "severity_miller_madow", "severity_jackknife")
 
@@ -961,23 +768,14 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
     """Images of every caption, and the answers about them."""
     n = settings.images(task.images_per_prompt)
     prompts: dict[str, PromptNeed] = {}
-    questions: dict[tuple[str, str, tuple[str, ...]], QuestionNeed] = {}
+    questions: list[QuestionNeed] = []
     for bias in task.biases:
         for caption in captions_of(bias, settings):
-            prompts.setdefault(
-                caption.text,
-                PromptNeed(
-                    caption.text,
-                    n,
-                    caption.stimulus or bias.about,
-                    "" if caption.stimulus else caption.text,
-                ),
-            )
-            questions.setdefault(
-                (caption.text, caption.question, bias.classes),
-                QuestionNeed(caption.text, n, caption.question, bias.classes),
-            )
-    return Needs(tuple(prompts.values()), (), tuple(questions.values()), embeds=False)
+            text, word = caption.text, caption.stimulus
+            shown = PromptNeed(text, n, word or bias.about, "" if word else text)
+            prompts.setdefault(text, shown)
+            questions.append(QuestionNeed(text, n, caption.question, bias.classes))
+    return Needs(tuple(prompts.values()), (), tuple(dict.fromkeys(questions)), embeds=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -986,17 +784,24 @@ class _ScoredBias:
 
     Attributes:
         answers: Its answers.
-        item: Its row.
-        stimuli: Rows of its stimuli, or of its captions.
+        items: Its row, then those of its stimuli, or of its captions.
         rows: Its rows of counts.
         square: Its mean squared lean; None without rows.
+        stuck: Why it does not count, although it has one; see `never_varies`.
+        check: What people said of the judge elsewhere; None where they labelled images of the run.
     """
 
     answers: BiasAnswers
-    item: Item
-    stimuli: tuple[Item, ...]
+    items: list[Item]
     rows: list[CountedRow]
     square: MeanSquare | None
+    stuck: str | None
+    check: AttributeCheck | None
+
+    @property
+    def counted(self) -> bool:
+        """Whether it counts in the headline."""
+        return self.square is not None and self.stuck is None
 
 
 def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodResult:
@@ -1015,107 +820,93 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         amplification, interactions, controls, and in `details` the answers
         and the ranking with its intervals.
     """
-    answers = [gather(task, bias, evidence, settings) for bias in task.biases]
+    answers = [gather(task, number, evidence, settings) for number in range(len(task.biases))]
     n_images, n_prompts, excluded = count_images(answers)
     rows = rows_of(answers)
     complete = completable(answers, rows)
-    nulls = (
-        Nulls(rows, complete, settings.n_permutations, settings.rng(task.id, "null"))
-        if rows
-        else None
-    )
+    nulls = None
+    if rows:
+        rng = settings.rng(task.id, "null")
+        nulls = Nulls(rows, complete, settings.n_permutations, rng)
     biases = [
         _score_bias(
-            task,
-            found,
-            [row for row in rows if row.bias == number],
-            nulls,
-            settings,
+            task, found, [row for row in rows if row.bias == number], nulls, evidence, settings
         )
         for number, found in enumerate(answers)
     ]
-    counted = [
-        number
-        for number, bias in enumerate(biases)
-        if bias.square is not None and never_varies(bias.answers) is None
-    ]
-    own = [row for row in rows if row.bias in counted]
-    reasons = [never_varies(bias.answers) for bias in biases if bias.square is not None]
-    reason = next((reason for reason in reasons if reason is not None), None)
-    if reason is None:
-        any_answer = any(bias.answers.n_classified for bias in biases)
-        reason = _TOO_FEW if any_answer else NO_ANSWER
-    headline, found_controls = Headline.undefined(reason, "mean_square"), {}
-    test = None
+    classified = any(found.n_classified for found in answers)
+    reason = next(
+        (bias.stuck for bias in biases if bias.stuck), _TOO_FEW if classified else NO_ANSWER
+    )
+    own = [row for row in rows if biases[row.bias].counted]
+    headline, controls, test = Headline.undefined(reason, "mean_square"), {}, None
     if own and nulls is not None:
-        test, means = nulls.tested(own, settings.level)
-        square = test.square
+        test = nulls.tested(own, settings.level)
         headline = Headline(
-            square.value,
+            test.square.value,
             "mean_square",
-            square.question,
+            test.square.question,
             test.inference,
-            (float(means.min()), test.critical),
-            (Part("", square.value, square.influence),),
+            (float(test.null.min()), test.critical),
+            (Part("", test.square.value, test.square.influence),),
             "monte_carlo",
+            items_of(own),
+            noise_of(test.square, test.null),
         )
-        headline = replace(headline, items=items_of(own), noise=noise_of(square, means))
         rng = settings.rng(task.id, "controls")
-        found_controls = controls_of(answers, own, test.critical, settings.level, rng)
-    classified = any(bias.answers.n_classified for bias in biases)
+        controls = controls_of(answers, own, test.critical, settings.level, rng)
     stuck = headline.reason if classified and headline.value is None else None
-    further, more_details, crossed = _beyond_leans(task, biases, evidence, settings)
-    by: list[Item] = []
-    checks: list[tuple[Bias, AttributeCheck]] = []
-    for bias in biases:  # corrected where people labelled some of the images, or others
-        n = settings.images(task.images_per_prompt)
-        corrected = corrected_scores(bias.answers, evidence, n, settings)
-        items = [replace(bias.item, scores={**bias.item.scores, **corrected}), *bias.stimuli]
-        check = None if corrected else check_of(evidence, bias.answers.bias)
-        if check is not None:
-            checks.append((bias.answers.bias, check))
-            items = corrected_items(items, check)
+    slopes = [amplification(found, task.id, settings) for found in answers]
+    further = _named(
+        [
+            scores | corrected_slopes(found, settings.level)
+            for found, (scores, _) in zip(answers, slopes, strict=True)
+        ],
+        answers,
+    )
+    details = _details(task, biases, settings)
+    details[KEY] = [asdict(_shown(bias, complete, settings, task)) for bias in biases]
+    details["amplification"] = [row for _, found in slopes for row in found]
+    by = [item for bias in biases for item in bias.items]
+    for names in task.crossings:
+        crossed = [answers[k] for k in crossed_biases(task.biases, names)]
+        found, items, detail = crossing(task, crossed, settings)
+        further |= found
         by += items
-    scores = _task_scores([biases[number] for number in counted] or biases, biases)
-    known = _bounded(test, [row for row in complete if row.bias in counted], settings.level)
-    scores |= known.scores
+        details.setdefault("crossings", []).append(detail)
+    scores = _task_scores(biases)
+    open_question = None
+    if test is not None and test.unanswered:
+        scores |= test.bounds
+        details["unanswered"] = test.unanswered
+        if test.unanswered["p_like_the_rest"] < 1 - settings.level <= test.p:
+            open_question = (
+                f"{percent(test.unanswered['share'])} of the answers are unknown; it leans only if "
+                "they are like the rest"
+            )
+    checks = [
+        {
+            "bias": bias.answers.name, "verdict": bias.check.verdict, "reason": bias.check.reason,
+            "images": bias.check.images,
+        }
+        for bias in biases
+        if bias.check is not None
+    ]  # fmt: skip
     return MethodResult(
         headline=headline,
         scores=scores | further if classified else {},
-        by=[*by, *crossed],
+        by=by,
         n_images=n_images,
         n_prompts=n_prompts,
         excluded=excluded,
         conventions=_conventions(task),
         warnings=warnings_of(answers, rows),
-        details=_details(task, biases, counted, settings)
-        | {KEY: [asdict(_shown(bias, complete, evidence, settings, task)) for bias in biases]}
-        | more_details
-        | known.details
-        | check_details(checks),
-        samples=[asdict(row) for found in answers for row in found.rows],
+        details=details | ({CHECKED: checks} if checks else {}),
+        samples=[row for found in answers for row in found.samples],
         reason=None if classified else NO_ANSWER,
-        controls=found_controls,
-        inconclusive=stuck or contradiction(found_controls) or known.open,
+        controls=controls,
+        inconclusive=stuck or contradiction(controls) or open_question,
     )
-
-
-def _beyond_leans(
-    task: OpenBiasTask, biases: Sequence[_ScoredBias], evidence: Evidence, settings: Settings
-) -> tuple[dict[str, Estimate], dict[str, Any], list[Item]]:
-    """How shares follow known ones, and what is shown together: scores, details and rows."""
-    n = settings.images(task.images_per_prompt)
-    slopes = [amplification(bias.answers, task.id, settings) for bias in biases]
-    corrected = [corrected_slopes(bias.answers, evidence, n, settings) for bias in biases]
-    named = [found | more for (found, _), more in zip(slopes, corrected, strict=True)]
-    crossed = crossings(task, [bias.answers for bias in biases], settings)
-    scores = _named(named, biases)
-    for one in crossed:
-        scores |= one.scores
-    details: dict[str, Any] = {"amplification": [row for _, found in slopes for row in found]}
-    if crossed:
-        details["crossings"] = [one.detail for one in crossed]
-    return scores, details, [item for one in crossed for item in one.items]
 
 
 def _conventions(task: OpenBiasTask) -> dict[str, str]:
@@ -1137,56 +928,52 @@ def _score_bias(
     answers: BiasAnswers,
     rows: list[CountedRow],
     nulls: Nulls | None,
+    evidence: Evidence,
     settings: Settings,
 ) -> _ScoredBias:
     scores: dict[str, Estimate] = {}
-    square = None
+    square, level = None, settings.level
     if answers.n_answers:
         scores["unknown_share"] = Estimate(answers.n_unknown / answers.n_answers)
     if rows and nulls is not None:
-        test, _ = nulls.tested(rows, settings.level)
+        test = nulls.tested(rows, level)
         square = test.square
-        chosen = test.inference[square.question]
         scores["squared_lean"] = Estimate(
             square.value,
             p=test.p,
             test="monte_carlo",
-            interval=chosen.interval,
+            interval=test.inference[square.question].interval,
             influence=square.influence,
         )
-        bias = [row for row in nulls.complete if row.bias == rows[0].bias]
-        scores |= _bounded(test, bias, settings.level).scores
+        scores |= test.bounds
         scores["squared_lean_of_means"] = (
-            scores["squared_lean"] if len(rows) == 1 else mean_share_score(rows, settings.level)
+            scores["squared_lean"] if len(rows) == 1 else mean_share_score(rows, level)
         )
-        shares = share_scores(rows, answers.bias.classes, settings.level)
-        scores |= shares
-        most = answers.bias.classes[int(answers.totals.argmax())]
-        scores["majority_share"] = shares[f"share:{most}"]
+        shares = share_scores(rows, answers.bias.classes, level)
+        most = answers.bias.classes[int(answers.counts.sum(axis=0).argmax())]
+        scores |= shares | {"majority_share": shares[f"share:{most}"]}
     else:
-        reason = _TOO_FEW if answers.n_classified else NO_ANSWER
-        scores |= {
-            name: Estimate.undefined(reason) for name in ("squared_lean", "squared_lean_of_means")
-        }
+        lacking = Estimate.undefined(_TOO_FEW if answers.n_classified else NO_ANSWER)
+        scores |= {"squared_lean": lacking, "squared_lean_of_means": lacking}
     scores |= _published(task, answers)
-    item = Item(answers.name, scores, answers.bias.about, answers.n_answers)
-    shared = {
-        text
-        for bias in task.biases
-        if full_name(bias) != answers.name
-        for text in bias.captions or ()
-    }
-    names = dict.fromkeys(
-        caption.stimulus for caption in answers.captions if caption.stimulus is not None
-    )
-    stimuli = (
-        *tuple(
-            _stimulus(answers, name, [row for row in rows if row.stimulus == name], settings.level)
-            for name in names
+    # Corrected where people labelled some of the images, or others.
+    corrected = corrected_scores(answers, level)
+    others = [bias for bias in task.biases if bias.full_name != answers.name]
+    items = [
+        Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),
+        *(
+            _stimulus(answers, name, [row for row in rows if row.stimulus == name], level)
+            for name in answers.by_stimulus
         ),
-        *caption_rows(answers, rows, settings.level, shared),
-    )
-    return _ScoredBias(answers, item, stimuli, rows, square)
+        *caption_rows(
+            answers, rows, level, {text for bias in others for text in bias.captions or ()}
+        ),
+    ]
+    check = None if corrected else check_of(evidence, answers.bias)
+    if check is not None and check.verdict == "use corrected":
+        items = [corrected_by_check(item, check) for item in items]
+    stuck = None if square is None else never_varies(answers)
+    return _ScoredBias(answers, items, rows, square, stuck, check)
 
 
 def _distances(
@@ -1201,84 +988,43 @@ def _distances(
     even = dict.fromkeys((row.cluster for row in rows), 0.5) if len(classes) == 2 else {}
     asked = [("even shares", classes[0], even)]
     asked += [(one.name, one.group, one.shares) for one in answers.bias.known]
+    sets = [rows]
+    if any(len(row.unanswered) for row in complete):
+        sets.append(complete)
     for name, group, shares in asked:
-        column = classes.index(group)
-
-        def against(
-            some: Sequence[CountedRow],
-            column: int = column,
-            shares: Mapping[str, float] = shares,
-        ) -> list[CountedRow]:
-            return [
-                replace(
-                    row,
-                    codes=(row.codes != column).astype(np.int64),
-                    expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
-                )
-                for row in some
-                if row.cluster in shares
-            ]
-
-        sets = [against(rows)]
-        if any(len(row.unanswered) for row in complete):
-            whole = against(complete)
-            sets += [[completed(row, piled=piled) for row in whole] for piled in (False, True)]
-        if not all(sets):
+        known, *whole = (_whether(some, classes.index(group), shares) for some in sets)
+        every = [known]
+        every += [
+            [completed(row, piled=piled) for row in r] for r in whole for piled in (False, True)
+        ]
+        if not all(every):
             continue
         rng = settings.rng(task.id, f"distance of {answers.name}: {group}, {name}")
-        squares = [mean_square_of(some) for some in sets]
+        squares = [mean_square_of(some) for some in every]
         noises = [
             noise_of(square, null_means(some, _DISTANCE_DRAWS, rng)[:, 0])
-            for square, some in zip(squares, sets, strict=True)
+            for square, some in zip(squares, every, strict=True)
         ]
         values = tuple(square.value for square in squares)
-        yield SquaredDistance(name, group, len(sets[0]), values, tuple(noises))
+        yield SquaredDistance(name, group, len(known), values, tuple(noises))
+
+
+def _whether(
+    rows: Sequence[CountedRow], column: int, shares: Mapping[str, float]
+) -> list[CountedRow]:
+    """Whether the answers are of a class, beside known shares of it."""
+    return [
+        replace(
+            row,
+            codes=(row.codes != column).astype(np.int64),
+            expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
+        )
+        for row in rows
+        if row.cluster in shares
+    ]
 
 
 _DISTANCE_DRAWS = 2_000  # without a distance
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounded:
-    """What is known of a mean square where some answers are unknown.
-
-    Attributes:
-        scores: The least and the most that it may be, and how many answers are unknown.
-        details: The same with the p-value if they are like the others.
-        open: Why the test decides nothing, as a clause; None where it does.
-    """
-
-    scores: dict[str, Estimate]
-    details: dict[str, Any]
-    open: str | None = None
-
-
-def _bounded(test: Tested | None, rows: Sequence[CountedRow], level: float) -> _Bounded:
-    if test is None or test.bounds is None:
-        return _Bounded({}, {})
-    lost = sum(len(row.unanswered) for row in rows)
-    share = lost / (lost + sum(len(row.codes) for row in rows))
-    least, most = test.bounds
-    scores = {
-        "unanswered_share": Estimate(share),
-        "squared_lean_least": Estimate(least),
-        "squared_lean_most": Estimate(most),
-    }
-    details = {
-        "unanswered": {
-            "share": share,
-            "least": least,
-            "most": most,
-            "p_like_the_rest": test.p_like_the_rest,
-        }
-    }
-    if test.p_like_the_rest < 1 - level <= test.p:
-        return _Bounded(
-            scores,
-            details,
-            f"{percent(share)} of the answers are unknown; it leans only if they are like the rest",
-        )
-    return _Bounded(scores, details)
 
 
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
@@ -1286,8 +1032,12 @@ def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
     if not answers.n_classified:
         return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED[:2]}
     counts = answers.counts
-    aware, free = severities(counts, task.pooling)
-    values = (float(aware), float(free), mean_miller_madow(counts), mean_jackknife(counts))
+    several = counts[counts.sum(axis=1) >= 2]
+    values = [float(value) for value in severities(counts, task.pooling)]
+    values += [
+        float(of(several).mean()) if len(several) else np.nan
+        for of in (miller_madow, jackknife_severity)
+    ]
     reason = "one image a caption: a caption has no severity of its own"
     return {
         name: Estimate(value, as_published=True)
@@ -1297,13 +1047,12 @@ def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
     }
 
 
-def _task_scores(
-    counted: Sequence[_ScoredBias], biases: Sequence[_ScoredBias]
-) -> dict[str, Estimate]:
+def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
     """Means over the biases that count, and the share of answers that name no class."""
     scores: dict[str, Estimate] = {}
+    counted = [bias for bias in biases if bias.counted] or biases
     for name in ("squared_lean_of_means", *_PUBLISHED):
-        found = [bias.item.scores[name] for bias in counted if name in bias.item.scores]
+        found = [bias.items[0].scores[name] for bias in counted if name in bias.items[0].scores]
         known = [estimate for estimate in found if estimate.value is not None]
         if len(known) == 1:
             scores[name] = known[0]
@@ -1312,15 +1061,16 @@ def _task_scores(
             scores[name] = Estimate(value, as_published=name in _PUBLISHED)
         elif found and name == "severity":
             scores[name] = found[0]
-    deltas = [
+    deviations = [
         item.scores["relative_deviation"].value
         for bias in biases
-        for item in bias.stimuli
+        for item in bias.items
         if "relative_deviation" in item.scores
-        and item.scores["relative_deviation"].value is not None
     ]
-    if deltas:
-        scores["relative_deviation"] = Estimate(float(np.mean(deltas)), as_published=True)
+    known_deviations = [value for value in deviations if value is not None]
+    if known_deviations:
+        mean = float(np.mean(known_deviations))
+        scores["relative_deviation"] = Estimate(mean, as_published=True)
     asked = sum(bias.answers.n_answers for bias in biases)
     unknown = sum(bias.answers.n_unknown for bias in biases)
     scores["unknown_share"] = Estimate(unknown / max(asked, 1))
@@ -1328,15 +1078,15 @@ def _task_scores(
 
 
 def _named(
-    slopes: Sequence[dict[str, Estimate]], biases: Sequence[_ScoredBias]
+    slopes: Sequence[dict[str, Estimate]], answers: Sequence[BiasAnswers]
 ) -> dict[str, Estimate]:
     """Scores of biases with a reference, by name; with several such biases, by their names too."""
     several = sum(bool(scores) for scores in slopes) > 1
     named = {}
-    for scores, bias in zip(slopes, biases, strict=True):
+    for scores, found in zip(slopes, answers, strict=True):
         for name, estimate in scores.items():
             score, _, group = name.partition(":")
-            of = " ".join(part for part in (bias.answers.name if several else "", group) if part)
+            of = " ".join(part for part in (found.name if several else "", group) if part)
             named[f"{score}:{of}" if of else score] = estimate
     return named
 
@@ -1344,18 +1094,16 @@ def _named(
 def _shown(
     bias: _ScoredBias,
     complete: Sequence[CountedRow],
-    evidence: Evidence,
     settings: Settings,
     task: OpenBiasTask,
 ) -> CountedAttribute:
     """The answers to one bias, stimulus by stimulus or caption by caption."""
     answers, classes = bias.answers, bias.answers.bias.classes
-    labels = _labels(answers, evidence, settings.images(task.images_per_prompt))
     pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
     sums: dict[str, tuple[IntArray, IntArray]] = {}  # classes and unanswered, and people's classes
     for caption, own in zip(answers.captions, answers.counts, strict=True):
         name = f"{POOLED}, {len(answers.captions)} captions" if pooled else caption.cluster
-        given = np.bincount([*labels.get(caption.prompt, {}).values()], minlength=len(classes))
+        given = np.bincount([*caption.people.values()], minlength=len(classes))
         counts, people = sums.get(name, (np.zeros(len(classes) + 1, int), np.zeros_like(own)))
         sums[name] = counts + np.append(own, len(caption.unanswered)), people + given
     rows = tuple(
@@ -1376,28 +1124,21 @@ def _shown(
 
 
 def _details(
-    task: OpenBiasTask, biases: Sequence[_ScoredBias], counted: Sequence[int], settings: Settings
+    task: OpenBiasTask, biases: Sequence[_ScoredBias], settings: Settings
 ) -> dict[str, Any]:
+    level = settings.level
     details: dict[str, Any] = {
-        "biases": [bias.answers.detail(number in counted) for number, bias in enumerate(biases)],
+        "biases": [bias.answers.detail(bias.counted) for bias in biases],
         "shares": {
-            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, settings.level)
+            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, level)
             for bias in biases
             if bias.rows
         },
     }
-    squares = [
-        (bias.answers.name, bias.square)
-        for number, bias in enumerate(biases)
-        if number in counted and bias.square is not None
-    ]
+    squares = {bias.answers.name: bias.square for bias in biases if bias.square and not bias.stuck}
     if squares:
-        details["ranking"] = ranked(
-            "bias",
-            [name for name, _ in squares],
-            [square.value for _, square in squares],
-            [square.influence for _, square in squares],
-            settings.level,
-            settings.rng(task.id, "ranks"),
-        )
+        values = [square.value for square in squares.values()]
+        influences = [square.influence for square in squares.values()]
+        rng = settings.rng(task.id, "ranks")
+        details["ranking"] = ranked("bias", list(squares), values, influences, level, rng)
     return details

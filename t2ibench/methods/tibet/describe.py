@@ -101,14 +101,6 @@ def concept_figures() -> tuple[Panels, ...]:
     )
 
 
-def _read(details: Mapping[str, Any]) -> tuple[_Prompt, ...]:
-    """The top concepts of a result; none where results.json holds something else."""
-    try:
-        return _PROMPTS.validate_python(details.get("prompts", ()))
-    except ValidationError:
-        return ()
-
-
 def _overall(details: Mapping[str, Any]) -> Sequence[Panel]:
     return [
         _along(one, axis, one.concepts, {cf.name: cf.concepts for cf in axis.counterfactuals})
@@ -150,9 +142,12 @@ def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
 
 
 def _axes(details: Mapping[str, Any]) -> Iterator[tuple[_Prompt, _Axis]]:
-    for one in _read(details):
-        for axis in one.axes:
-            yield one, axis
+    """The top concepts of a result; none where results.json holds something else."""
+    try:
+        found = _PROMPTS.validate_python(details.get("prompts", ()))
+    except ValidationError:
+        return
+    yield from ((one, axis) for one in found for axis in one.axes)
 
 
 def _panel(title: str, row: str, columns: Mapping[str, Concepts], k: int) -> Panel:
@@ -200,14 +195,13 @@ def describe(task: TibetTask, result: MethodResult) -> str:
 
 def present(task: TibetTask) -> Presentation:
     """How the result of a task is shown."""
-    axes = {axis.name for prompt in task.prompts for axis in prompt.axes}
+    axes = {axis.name: axis for _, axis in task.rows.values()}
     groups = {
-        f"{prompt.prompt} | {axis.name}": {
-            prompt.prompt: "as it stands",
+        name: {
+            prompt.prompt: _AS_IT_STANDS,
             **{other.prompt: f"changed to “{other.name}”" for other in axis.counterfactuals},
         }
-        for prompt in task.prompts
-        for axis in prompt.axes
+        for name, (prompt, axis) in task.rows.items()
     }
 
     def group(name: str, row: Mapping[str, Any]) -> str | None:
@@ -239,7 +233,7 @@ def present(task: TibetTask) -> Presentation:
             RowSeries("lean", "prompt", PageAxis(second, first), groups=frozenset({name}))
             for name, first, second in sorted(
                 (axis.name, *(other.name for other in axis.counterfactuals))
-                for axis in {axis.name: axis for p in task.prompts for axis in p.axes}.values()
+                for axis in axes.values()
                 if len(axis.counterfactuals) == 2
             )
         ),

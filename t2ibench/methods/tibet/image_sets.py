@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +24,7 @@ from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.rounding import settled
 
 _ROUNDING = 1e-9
+CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +50,16 @@ class Mixture:
 
     Attributes:
         shares: Shape (k,), of sum 1; each may lie outside of 0 to 1 by chance.
-        start: Influence of each of the prompt's images, shape (n, k).
-        changed: Influence of each counterfactual's images, shape (g, k) each.
+        moved: Influence of each of the prompt's images, then of each counterfactual's, and in the
+            last row of the one more that it takes for at least some variance, shape (n + 1, k)
+            each.
         even: The same if all shares are 1 / k, for the test that they are.
         twice: Part of the variances' sum that the influences count twice: products of the errors
             of two means, which are the errors of both.
     """
 
     shares: Float64Array
-    start: Float64Array
-    changed: tuple[Float64Array, ...]
+    moved: tuple[Float64Array, ...]
     even: tuple[Float64Array, ...]
     twice: float
 
@@ -110,25 +111,35 @@ def mixture(
     even = np.full(k, 1.0 / k)
     centre = start.mean(axis=0)
     shares = even + solve @ (means @ centre - gram @ even)
-    inverted = shares if invert else even
+    # The one more image is as like each of the counterfactuals.
+    usual = np.clip(shares, 0.0, None)
+    distances = ((np.eye(k) - usual / usual.sum()) ** 2).sum(axis=1)
+    directions = [shares - 1.0 / k, *(np.eye(k) - 1.0 / k)]
 
-    def influence(weights: Float64Array) -> tuple[Float64Array, ...]:
+    def moved(weights: Float64Array, like: Float64Array) -> tuple[Float64Array, ...]:
         rest = centre - weights @ means
-        found = []
+        found = [_scaled((start - centre) @ means.T @ solve)]
         for number, rows in enumerate(changed):
             error = rows - means[number]
-            moved = -weights[number] * (error @ means.T)
-            moved[:, number] += error @ rest
-            found.append(_scaled(moved @ solve))
-        return tuple(found)
+            places = -weights[number] * (error @ means.T)
+            places[:, number] += error @ rest
+            found.append(_scaled(places @ solve))
+        least = [float(distances.mean()), *(like**2 * 2 * (k - 1) / k)]
+        return tuple(map(_floored, found, least, directions))
 
-    return Mixture(
-        shares,
-        _scaled((start - centre) @ means.T @ solve),
-        influence(inverted),
-        influence(even),
-        float(np.trace(solve @ _products(start, changed) @ solve)),
-    )
+    twice = float(np.trace(solve @ _products(start, changed) @ solve))
+    inverted = shares if invert else even
+    return Mixture(shares, moved(inverted, shares), moved(even, even), twice)
+
+
+def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Float64Array:
+    """Influences of n images and of what one at a mean squared distance would add."""
+    n, variance = len(rows), float((rows**2).sum())
+    missing = max(((n - 1) * variance + distance / n) / n - variance, 0.0)
+    length = float(np.sqrt(direction @ direction))
+    if length < _ROUNDING:
+        direction, length = contrast_basis(len(direction))[:, 0], 1.0
+    return np.vstack([rows, np.sqrt(missing) * direction / length])
 
 
 def separation(changed: Sequence[Float64Array]) -> Separation:
@@ -267,21 +278,23 @@ class ImageSet:
         prompt: Their prompt.
         indices: Which sample each is, shape (n,).
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
-        concepts: How often each concept occurs in an answer, shape (answers, v).
-        texts: The answers.
         embeddings: Shape (m, d), where an encoder saw the images.
         embedded: Which sample each embedding is of, shape (m,).
         excluded: Number of images excluded, by reason.
+        floor: Concepts that are rarer count as absent.
+        texts: The answers.
+        concepts: How often each concept occurs in an answer, shape (answers, v).
     """
 
     prompt: str
     indices: IntArray
     answers: IntArray
-    concepts: Float64Array
-    texts: Sequence[str]
     embeddings: Float64Array
     embedded: IntArray
     excluded: Counter[str]
+    floor: float
+    texts: Sequence[str] = ()
+    concepts: Float64Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -300,42 +313,15 @@ class ImageSet:
         bags: Float64Array = padded[chosen].sum(axis=1)
         return bags
 
-    def histogram(self, floor: float, answers: IntArray | None = None) -> Float64Array:
-        """Mean concept frequencies of an image.
-
-        Args:
-            floor: Concepts that are rarer count as absent.
-            answers: Other answers than the judge's, shape (n, questions).
-
-        Returns:
-            Shape (v,).
-        """
-        return drop_rare(self.bags(answers).mean(axis=0), floor)
-
-    def resampled(self, n_draws: int, floor: float, rng: np.random.Generator) -> Float64Array:
-        """Histograms of images drawn with replacement.
-
-        Args:
-            n_draws: How many.
-            floor: See `histogram`.
-            rng: Of the draws.
-
-        Returns:
-            Shape (draws, v).
-        """
-        n = len(self)
-        weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
-        return drop_rare(weights @ self.bags(), floor)
+    def histogram(self, answers: IntArray | None = None) -> Float64Array:
+        """Mean concept frequencies of an image, shape (v,); see `bags`."""
+        return drop_rare(self.bags(answers).mean(axis=0), self.floor)
 
     def similarity(self, other: ImageSet) -> float | None:
         """Mean cosine of every image with every image of another set (CAS_CLIP)."""
         if not len(self.embeddings) or not len(other.embeddings):
             return None
         return float(self.embeddings.mean(axis=0) @ other.embeddings.mean(axis=0))
-
-    def embedding_features(self) -> FeatureSet:
-        """The embeddings as features."""
-        return FeatureSet(self.prompt, self.embedded, self.embeddings)
 
     def samples(self, questions: Sequence[str]) -> list[dict[str, Any]]:
         """The answers as samples."""
@@ -383,7 +369,7 @@ class PromptSets:
         answers = image_set.answers
         if questions is not None:
             answers = answers[:, [self.questions.index(question) for question in questions]]
-        frequencies = image_set.histogram(0.0, answers)
+        frequencies = image_set.bags(answers).mean(axis=0)
         order = sorted(range(len(self.names)), key=lambda v: (-frequencies[v], self.names[v]))
         return [[self.names[v], float(frequencies[v])] for v in order[:k] if frequencies[v] > 0]
 
@@ -410,87 +396,59 @@ def gather(
     n, guided = task.image_counts(settings)
     sizes = {cf.prompt: guided for axis in target.axes for cf in axis.counterfactuals}
     sizes[target.prompt] = n
-    replies = {prompt: _read(prompt, count, questions, evidence) for prompt, count in sizes.items()}
-    texts = list(
-        dict.fromkeys(
-            answer
-            for reply in replies.values()
-            for answers in reply.answers
-            for answer in answers.values()
-        )
-    )
-    numbers = {text: number for number, text in enumerate(texts)}
-    tables = {prompt: _table(reply, numbers) for prompt, reply in replies.items()}
-    names, concepts = _concepts(texts, tables.values(), merging)
-    sets = {
-        prompt: ImageSet(
-            prompt,
-            reply.indices,
-            tables[prompt],
-            concepts,
-            texts,
-            reply.embeddings,
-            reply.embedded,
-            reply.excluded,
-        )
-        for prompt, reply in replies.items()
-    }
-    return PromptSets(sets, questions, names)
+    numbers: dict[str, int] = {}
+    sets = [
+        _read(task, prompt, count, questions, evidence, numbers) for prompt, count in sizes.items()
+    ]
+    texts = list(numbers)
+    names, concepts = _concepts(texts, [one.answers for one in sets], merging)
+    found = {one.prompt: replace(one, texts=texts, concepts=concepts) for one in sets}
+    return PromptSets(found, questions, names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Replies:
-    """A judge's answers about the images of one prompt.
+def _read(
+    task: TibetTask,
+    prompt: str,
+    n: int,
+    questions: Sequence[str],
+    evidence: Evidence,
+    numbers: dict[str, int],
+) -> ImageSet:
+    """The answers about one prompt's images; images without any answer are excluded.
 
-    Attributes:
-        indices: Images that some question was answered about, shape (n,).
-        answers: For each question, image to answer; 'unknown' is none.
-        embeddings: Shape (m, d), where an encoder saw the images.
-        embedded: Which sample each embedding is of, shape (m,).
-        excluded: Number of images excluded, by reason.
+    Args:
+        task: The task.
+        prompt: The prompt.
+        n: How many images.
+        questions: What was asked.
+        evidence: Who answered.
+        numbers: Answer to its number; new answers are added.
     """
-
-    indices: IntArray
-    answers: tuple[dict[int, str], ...]
-    embeddings: Float64Array
-    embedded: IntArray
-    excluded: Counter[str]
-
-
-def _read(prompt: str, n: int, questions: Sequence[str], evidence: Evidence) -> _Replies:
-    """The answers about one prompt's images; images without any answer are excluded."""
+    table: IntArray = np.full((n, len(questions)), -1, dtype=np.int64)
     answered: set[int] = set()
-    answers: list[dict[int, str]] = []
     most: Counter[str] = Counter()
-    for question in questions:
+    for column, question in enumerate(questions):
         reply = evidence.answers(prompt, n, question, ())
         most |= reply.excluded
-        pairs = list(zip(reply.indices.tolist(), reply.answers, strict=True))
-        answered.update(index for index, _ in pairs)
-        answers.append(
-            {index: answer for index, answer in pairs if answer.strip().lower() != UNKNOWN}
-        )
+        for index, answer in zip(reply.indices.tolist(), reply.answers, strict=True):
+            answered.add(index)
+            if answer.strip().lower() != UNKNOWN:
+                table[index, column] = numbers.setdefault(answer, len(numbers))
     left_out = n - len(answered)
     excluded: Counter[str] = Counter()
     for reason, count in most.most_common():  # an image is excluded for one reason
         excluded[reason] = min(count, left_out - excluded.total())
     images = evidence.images(prompt, n)
-    return _Replies(
-        np.array(sorted(answered), dtype=np.int64),
-        tuple(answers),
+    indices = np.array(sorted(answered), dtype=np.int64)
+    return ImageSet(
+        prompt,
+        indices,
+        table[indices],
         images.embeddings if len(images.indices) else np.zeros((0, 1)),
         images.indices,
         +excluded,
+        task.min_frequency,
     )
-
-
-def _table(replies: _Replies, numbers: Mapping[str, int]) -> IntArray:
-    """The number of each image's answer to each question, shape (n, questions); -1 is none."""
-    rows = [
-        [numbers[answers[index]] if index in answers else -1 for answers in replies.answers]
-        for index in replies.indices.tolist()
-    ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(replies.answers))
 
 
 def _concepts(
@@ -531,13 +489,9 @@ def even_distance(values: npt.ArrayLike) -> Float64Array:
         >>> round(float(even_distance([3, 1])) ** 2, 6)  # MAD of them before its root
         0.5
     """
-    rows = np.asarray(values, dtype=np.float64)
-    k = rows.shape[-1]
-    if k < 2:
-        return np.full(rows.shape[:-1], np.nan)
-    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
-    gaps = np.cumsum(shares - 1.0 / k, axis=-1)[..., :-1]
-    distance: Float64Array = np.sqrt(np.abs(gaps).sum(axis=-1) / ((k - 1) / 2))
+    gaps = np.cumsum(_from_even(values), axis=-1)[..., :-1]
+    with np.errstate(invalid="ignore"):
+        distance: Float64Array = np.sqrt(np.abs(gaps).sum(axis=-1) / np.float64(gaps.shape[-1] / 2))
     return distance
 
 
@@ -554,13 +508,19 @@ def even_deviation(values: npt.ArrayLike) -> Float64Array:
         >>> float(even_deviation([3, 1]))
         0.5
     """
-    rows = np.asarray(values, dtype=np.float64)
-    k = rows.shape[-1]
-    if k < 2:
-        return np.full(rows.shape[:-1], np.nan)
-    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
-    deviation: Float64Array = np.sqrt(((shares - 1.0 / k) ** 2).sum(axis=-1) / (1.0 - 1.0 / k))
+    gaps = _from_even(values)
+    with np.errstate(invalid="ignore"):
+        most = np.float64(1.0 - 1.0 / gaps.shape[-1])
+        deviation: Float64Array = np.sqrt((gaps**2).sum(axis=-1) / most)
     return deviation
+
+
+def _from_even(values: npt.ArrayLike) -> Float64Array:
+    """Shares less even ones."""
+    rows = np.asarray(values, dtype=np.float64)
+    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
+    gaps: Float64Array = shares - 1.0 / rows.shape[-1]
+    return gaps
 
 
 def matched_association(
@@ -617,32 +577,18 @@ def vocabulary(task: TibetTask) -> tuple[str, ...]:
     return tuple(sorted({*task.concept_words, *concept_counts(texts)}))
 
 
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """Embeddings of words.
+Vectors = dict[str, Float64Array]  # word to its embedding, shape (d,), of unit length
 
-    Attributes:
-        rows: Word to its embedding, shape (d,), of unit length.
-    """
 
-    rows: dict[str, Float64Array]
-
-    def similarity(self, names: Sequence[str]) -> Float64Array:
-        """Cosines of concepts; one without an embedding is like itself alone.
-
-        Args:
-            names: The concepts, v of them.
-
-        Returns:
-            Shape (v, v).
-        """
-        same = np.eye(len(names))
-        known = [place for place, name in enumerate(names) if name in self.rows]
-        if known:
-            matrix = np.stack([self.rows[names[place]] for place in known])
-            same[np.ix_(known, known)] = matrix @ matrix.T
-        np.fill_diagonal(same, 1.0)
-        return same
+def similarities(vectors: Vectors, names: Sequence[str]) -> Float64Array:
+    """Cosines of v concepts, shape (v, v); one without an embedding is like itself alone."""
+    same = np.eye(len(names))
+    known = [place for place, name in enumerate(names) if name in vectors]
+    if known:
+        matrix = np.stack([vectors[names[place]] for place in known])
+        same[np.ix_(known, known)] = matrix @ matrix.T
+    np.fill_diagonal(same, 1.0)
+    return same
 
 
 def word_vectors(task: TibetTask, evidence: Evidence) -> Vectors | None:
@@ -654,7 +600,7 @@ def word_vectors(task: TibetTask, evidence: Evidence) -> Vectors | None:
         rows = evidence.texts(words).astype(np.float64)
     except MissingEvidence:
         return None
-    return Vectors({w: row for w, row in zip(words, rows, strict=True) if np.isfinite(row).all()})
+    return {word: row for word, row in zip(words, rows, strict=True) if np.isfinite(row).all()}
 
 
 def baseline_scores(
@@ -662,7 +608,6 @@ def baseline_scores(
     changed: Sequence[ImageSet],
     names: Sequence[str],
     shares: Sequence[float],
-    floor: float,
     similarity: Float64Array | None,
 ) -> dict[str, Estimate]:
     """The other measures of one prompt along one axis.
@@ -672,7 +617,6 @@ def baseline_scores(
         changed: Those of its counterfactuals, two or more, at least one image each.
         names: Of the counterfactuals.
         shares: The paper's shares of the counterfactuals (`concept_association_share`), shape (k,).
-        floor: Concepts that are rarer count as absent.
         similarity: Cosines of the concepts, shape (v, v); None leaves the matching out.
 
     Returns:
@@ -681,55 +625,37 @@ def baseline_scores(
         'mean_absolute_deviation_bipartite': concepts matched pairwise.
     """
     scores = {
-        "wasserstein": _column(float(even_distance(shares))),
-        "deviation": _column(float(even_deviation(shares))),
+        "wasserstein": published(float(even_distance(shares))),
+        "deviation": published(float(even_deviation(shares))),
     }
     similar = [start.similarity(one) for one in changed]
     known = [value for value in similar if value is not None]
     if len(known) == len(changed):
-        scores["mean_absolute_deviation_clip"] = _column(float(mad(np.clip(known, 0.0, None))))
-    if similarity is not None:
-        scores |= _matched(start, changed, names, floor, similarity)
-    return scores
+        scores[f"{MAD}_clip"] = published(float(mad(np.clip(known, 0.0, None))))
+    if similarity is None:
+        return scores
+    first, *others = (one.histogram() for one in (start, *changed))
+    for name, other in zip(names, others, strict=True):
+        scores[f"bipartite:{name}"] = published(matched_association(first, other, similarity))
+    # Of histograms of sum 1, as for MAD of CAS.
+    first, *others = (one / (one.sum() or 1.0) for one in (first, *others))
+    even = [matched_association(first, other, similarity) for other in others]
+    return scores | {f"{MAD}_bipartite": published(float(mad(np.nan_to_num(even))))}
 
 
-def _matched(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    names: Sequence[str],
-    floor: float,
-    similarity: Float64Array,
-) -> dict[str, Estimate]:
-    first, *others = (one.histogram(floor) for one in (start, *changed))
-    scores = {
-        f"bipartite:{name}": _column(matched_association(first, other, similarity))
-        for name, other in zip(names, others, strict=True)
-    }
-    even = [
-        matched_association(_even(first), _even(other), similarity) for other in others
-    ]  # as for MAD of CAS
-    return scores | {"mean_absolute_deviation_bipartite": _column(float(mad(np.nan_to_num(even))))}
-
-
-def _even(histogram: Float64Array) -> Float64Array:
-    """A histogram of sum 1."""
-    total = float(histogram.sum())
-    return histogram / total if total else histogram
-
-
-def _column(value: float) -> Estimate:
+def published(value: float) -> Estimate:
+    """A score as the paper has it."""
     return Estimate(value, as_published=True)
 
 
 def coverage(sets: PromptSets, vectors: Vectors) -> float:
     """The share of a prompt's concepts, by frequency, that have an embedding."""
-    totals = sum(one.histogram(0.0) for one in sets.sets.values() if len(one))
-    known = np.array([name in vectors.rows for name in sets.names], dtype=bool)
+    totals = np.sum([one.bags().mean(axis=0) for one in sets.sets.values() if len(one)], axis=0)
+    known = np.array([name in vectors for name in sets.names], dtype=bool)
     mass = float(np.sum(totals))
-    return float(np.sum(np.asarray(totals)[known])) / mass if mass else 1.0
+    return float(np.sum(totals[known])) / mass if mass else 1.0
 
 
-CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
 _REPEATS = 10
@@ -767,11 +693,7 @@ def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Arr
 
 
 def null_deviation(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    floor: float,
-    n_draws: int,
-    rng: np.random.Generator,
+    start: ImageSet, changed: Sequence[ImageSet], n_draws: int, rng: np.random.Generator
 ) -> Float64Array:
     """MAD before its root where the prompt's images come from all counterfactuals alike.
 
@@ -783,7 +705,6 @@ def null_deviation(
     Args:
         start: The prompt's images; only their number matters.
         changed: Those of its counterfactuals.
-        floor: Concepts that are rarer count as absent.
         n_draws: Number of draws, at least 1.
         rng: Of the draws.
 
@@ -793,9 +714,13 @@ def null_deviation(
     bags = np.concatenate([image_set.bags() for image_set in changed])
     even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
     weights = rng.multinomial(len(start), even / even.sum(), n_draws) / len(start)
-    first = drop_rare(weights @ bags, floor)
-    others = np.stack([image_set.resampled(n_draws, floor, rng) for image_set in changed], axis=1)
-    return np.nan_to_num(mad(associations(first, others)[1], root=False))
+    first = drop_rare(weights @ bags, start.floor)
+    others = []
+    for image_set in changed:
+        n = len(image_set)
+        weights = rng.multinomial(n, np.full(n, 1.0 / n), n_draws) / n
+        others.append(drop_rare(weights @ image_set.bags(), start.floor))
+    return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -812,14 +737,13 @@ class Sensitivity:
 
     flipped: tuple[float, ...]
     values: Mapping[str, float]
-    moved: Mapping[str, tuple[float, ...]]
-    changes: Mapping[str, tuple[float, ...]]
+    moved: Mapping[str, Sequence[float]]
+    changes: Mapping[str, Sequence[float]]
 
 
 def sensitivity(
     start: ImageSet,
     changed: Sequence[ImageSet],
-    floor: float,
     rng: np.random.Generator,
     *,
     alternatives: bool = False,
@@ -832,14 +756,19 @@ def sensitivity(
     ]
     measures = _MEASURES if alternatives else {MAD: mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
-    cas, before = _measure(chosen, [one.answers for one in chosen], floor, measures)
+
+    def measure(answers: Sequence[IntArray]) -> tuple[Float64Array, list[float]]:
+        """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
+        first, *others = (one.histogram(table) for one, table in zip(chosen, answers, strict=True))
+        raw, shares = associations(first, np.stack(others))
+        return raw, [float(of(shares)) for of in measures.values()]
+
+    cas, before = measure([one.answers for one in chosen])
     changes: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
     moved: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
     for share in flipped:
         found = [
-            _measure(
-                chosen, [_flip(one.answers, pools, share, rng) for one in chosen], floor, measures
-            )
+            measure([_flip(one.answers, pools, share, rng) for one in chosen])
             for _ in range(_REPEATS)
         ]
         difference = np.abs(np.array([raw for raw, _ in found]) - cas)
@@ -850,29 +779,10 @@ def sensitivity(
         for number, name in enumerate(measures):
             mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
             moved[name].append(mean)
-            changes[name].append(
-                mean / before[number] if before[number] > _ASSOCIATIONS_ROUNDING else 0.0
-            )
-    return Sensitivity(
-        flipped,
-        {CAS: float(cas.mean())} | dict(zip(measures, before, strict=True)),
-        {name: tuple(values) for name, values in moved.items()},
-        {name: tuple(values) for name, values in changes.items()},
-    )
-
-
-def _measure(
-    sets: Sequence[ImageSet],
-    answers: Sequence[IntArray],
-    floor: float,
-    measures: Mapping[str, Callable[[Float64Array], Float64Array]],
-) -> tuple[Float64Array, list[float]]:
-    """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
-    rows = [
-        image_set.histogram(floor, table) for image_set, table in zip(sets, answers, strict=True)
-    ]
-    raw, shares = associations(rows[0], np.stack(rows[1:]))
-    return raw, [float(measure(shares)) for measure in measures.values()]
+            known = before[number] > _ASSOCIATIONS_ROUNDING
+            changes[name].append(mean / before[number] if known else 0.0)
+    values = {CAS: float(cas.mean())} | dict(zip(measures, before, strict=True))
+    return Sensitivity(flipped, values, moved, changes)
 
 
 _MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
@@ -921,26 +831,26 @@ def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:
     start = sets.sets[target.prompt]
     axes = []
     for axis in target.axes:
-        others = [other for other in target.axes if other.name != axis.name]
-        counterfactuals = []
-        for cf in axis.counterfactuals:
-            changed = sets.sets[cf.prompt]
-            counterfactuals.append(
-                {
-                    "name": cf.name,
-                    "concepts": sets.top(changed, TOP_K),
-                    "axis_concepts": sets.top(changed, TOP_K, questions_of(axis)),
-                    "intersections": {
-                        other.name: sets.top(changed, TOP_CROSSED, questions_of(other))
-                        for other in others
-                    },
-                }
-            )
+        asked = questions_of(axis)
+        others = {other.name: questions_of(other) for other in target.axes if other is not axis}
+        changed = {cf.name: sets.sets[cf.prompt] for cf in axis.counterfactuals}
+        counterfactuals = [
+            {
+                "name": name,
+                "concepts": sets.top(one, TOP_K),
+                "axis_concepts": sets.top(one, TOP_K, asked),
+                "intersections": {
+                    other: sets.top(one, TOP_CROSSED, questions)
+                    for other, questions in others.items()
+                },
+            }
+            for name, one in changed.items()
+        ]
         axes.append(
             {
                 "axis": axis.name,
-                "questions": list(questions_of(axis)),
-                "concepts": sets.top(start, TOP_K, questions_of(axis)),
+                "questions": list(asked),
+                "concepts": sets.top(start, TOP_K, asked),
                 "counterfactuals": counterfactuals,
             }
         )

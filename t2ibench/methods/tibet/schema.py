@@ -99,6 +99,15 @@ class TibetTask(ImageTask):
     concept_words: Words | None = None
     proposal: ProposedBy | None = None
 
+    @property
+    def rows(self) -> dict[str, tuple[TibetPrompt, Axis]]:
+        """The rows of a result, by name: each prompt along each of its axes."""
+        return {
+            f"{target.prompt} | {axis.name}": (target, axis)
+            for target in self.prompts
+            for axis in target.axes
+        }
+
     def image_counts(self, settings: Settings) -> tuple[int, int]:
         """Images of a prompt, and of a counterfactual.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -47,8 +47,10 @@ from t2ibench.methods.tibet.image_sets import (
     mean_curve,
     mixture,
     null_deviation,
+    published,
     sensitivity,
     separation,
+    similarities,
     top_concepts,
     vocabulary,
     word_vectors,
@@ -67,7 +69,6 @@ def published_scores(
     start: ImageSet,
     changed: Sequence[ImageSet],
     names: Sequence[str],
-    floor: float,
     n_draws: int,
     rng: np.random.Generator,
 ) -> dict[str, Estimate]:
@@ -82,48 +83,36 @@ def published_scores(
                       of the shares (1, 0, ..., 0); 0 is alike, 1 is one counterfactual only
         cas_clip_i  = mean cosine of every image of the prompt with every image of the i-th
     """
-    others = np.stack([image_set.histogram(floor) for image_set in changed])
-    raw, shares = associations(start.histogram(floor), others)
+    others = np.stack([image_set.histogram() for image_set in changed])
+    raw, shares = associations(start.histogram(), others)
     scores: dict[str, Estimate] = {}
     for index, name in enumerate(names):
-        scores[f"{CAS}:{name}"] = _column(float(raw[index]))
-        scores[f"concept_association_share:{name}"] = _column(float(shares[index]))
+        scores[f"{CAS}:{name}"] = published(float(raw[index]))
+        scores[f"concept_association_share:{name}"] = published(float(shares[index]))
         similar = start.similarity(changed[index])
         if similar is not None:
-            scores[f"clip_association_score:{name}"] = _column(similar)
-    return scores | _deviation(start, changed, shares, floor, min(_DRAWS, n_draws), rng)
-
-
-def _column(value: float) -> Estimate:
-    return Estimate(value, as_published=True)
-
-
-def _deviation(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    shares: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    floor: float,
-    n_draws: int,
-    rng: np.random.Generator,
-) -> dict[str, Estimate]:
-    """MAD beside its null, the prompt's images drawn from its counterfactuals' in equal parts."""
-    if len(changed) < 2:
-        return {MAD: Estimate.undefined("an axis with one counterfactual has no deviation")}
+            scores[f"clip_association_score:{name}"] = published(similar)
     value = float(mad(shares))
+    if len(changed) < 2:
+        reason = "an axis with one counterfactual has no deviation"
+        return scores | {MAD: Estimate.undefined(reason)}
     if not np.isfinite(value):
-        return {MAD: Estimate.undefined("the prompt shares no concept with any counterfactual")}
-    before = float(mad(shares, root=False))
+        reason = "the prompt shares no concept with any counterfactual"
+        return scores | {MAD: Estimate.undefined(reason)}
     # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
-    found = Estimate.from_null(before, None, null_deviation(start, changed, floor, n_draws, rng))
-    return {
+    before = float(mad(shares, root=False))
+    null = null_deviation(start, changed, min(_DRAWS, n_draws), rng)
+    found = Estimate.from_null(before, None, null)
+    return scores | {
         MAD: replace(found, value=value, as_published=True),
-        f"{MAD}_before_root": _column(before),
+        f"{MAD}_before_root": published(before),
     }
 
 
-def mean_column(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of a published score over rows."""
-    return _column(float(np.mean([estimate.value for estimate in estimates])))
+def _mean_published(estimates: Iterable[Estimate]) -> Estimate | None:
+    """The mean of a published score over rows; None without any."""
+    known = [estimate.value for estimate in estimates if estimate.value is not None]
+    return published(float(np.mean(known))) if known else None
 
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
@@ -139,10 +128,6 @@ def spread(influences: Sequence[Influence]) -> Spread:
         >>> round(spread([one, one]).dfs[0], 1), round(spread([one]).dfs[1], -1)
         (1.0, 1000.0)
     """
-    return spread_of(len(influences), _by_stratum(influences))
-
-
-def _by_stratum(influences: Sequence[Influence]) -> list[Stratum]:
     members: dict[str, list[int]] = {}
     for column, influence in enumerate(influences):
         for name in influence.strata:
@@ -159,7 +144,7 @@ def _by_stratum(influences: Sequence[Influence]) -> list[Stratum]:
         for place, (unit, value) in enumerate(pieces):
             units[np.searchsorted(numbers, unit), place] += value
         found.append((columns, units, max(int((numbers != FLOOR).sum()) - 1, 1)))
-    return found
+    return spread_of(len(influences), found)
 
 
 def joint_square(
@@ -189,40 +174,6 @@ def joint_square(
     )
 
 
-def fixed_prompts(found: MeanSquare) -> Inference:
-    """The inference about these prompts."""
-    return Inference(found.low, found.high, found.p, found.df[1])
-
-
-def prompt_population(
-    found: MeanSquare,
-    squares: Sequence[float],
-    prompts: Sequence[str],
-    variance: float,
-    level: float,
-) -> Inference:
-    """The inference about prompts like these: the same test, with what differs between prompts."""
-    names = list(dict.fromkeys(prompts))
-    if len(names) < 2:
-        return Inference(reason="one prompt does not show how prompts differ")
-    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
-    sums = dict.fromkeys(names, 0.0)
-    for square, prompt in zip(squares, prompts, strict=True):
-        sums[prompt] += (square - found.value) / len(squares)
-    c = len(names)
-    between = c / (c - 1) * float(np.square(list(sums.values())).sum())
-    noise = -found.fair_low
-    slopes = (
-        noise / (found.df[0] or 1.0),
-        max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
-    )
-    low, high = square_interval(
-        found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
-    )
-    low = min(low, found.low) if low > 0 else found.low  # they have one test
-    return Inference(low, high, found.p, c - 1.0)
-
-
 # A squared distance of d standard errors of the distance itself is about d / 2 of its own: four of
 # them, as for the other families' directions.
 GATE = 2.0
@@ -241,9 +192,6 @@ class AxisShares:
         sets: The images of the prompt, then those of each counterfactual.
         mixture: Their shares.
         separation: Whether the counterfactuals can be told apart.
-        moved: Influence on the shares of each set's images and, in the last row, of the one more
-            that it takes for at least some variance, shape (n + 1, k) each.
-        moved_even: The same if all shares were 1 / k.
         others: The mixtures that it may be otherwise: if images of counterfactuals whose answers
             name another one count too (those of one counterfactual or of all), and if the prompt's
             images without an answer are all of one counterfactual. Empty where there are none.
@@ -257,8 +205,6 @@ class AxisShares:
     sets: tuple[FeatureSet, ...]
     mixture: Mixture
     separation: Separation
-    moved: tuple[Float64Array, ...]
-    moved_even: tuple[Float64Array, ...]
     others: tuple[AxisShares, ...] = ()
     unanswered: int = 0
 
@@ -290,15 +236,9 @@ class AxisShares:
         """The unbiased squared lean: |pi - 1/k|² less its sampling variance, over 1 - 1/k."""
         k = len(self.counterfactuals)
         found = self.mixture
-        variance = sum(float((rows**2).sum()) for rows in (found.start, *found.changed))
+        variance = sum(float((rows[:-1] ** 2).sum()) for rows in found.moved)
         squares = float(((found.shares - 1.0 / k) ** 2).sum())
         return (squares - variance + found.twice) * k / (k - 1)
-
-    @property
-    def twice(self) -> float:
-        """What the leans' influences count twice of their variances."""
-        k = len(self.counterfactuals)
-        return self.mixture.twice * k / (k - 1)
 
     @property
     def extra(self) -> float:
@@ -309,7 +249,7 @@ class AxisShares:
         (k - 1) / k².
         """
         k = len(self.counterfactuals)
-        return k * sum(float((rows**2).sum()) for rows in self.moved_even[1:])
+        return k * sum(float((rows**2).sum()) for rows in self.mixture.even[1:])
 
     def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
         """How each image moves a linear combination of the shares.
@@ -322,13 +262,22 @@ class AxisShares:
             The influence, with at least the variance that one more image of each set, as like
             each of the counterfactuals, would show.
         """
-        moved = self.moved_even if even else self.moved
-        parts = [
-            (1.0, Influence((one.prompt,), np.zeros_like(units), units, rows @ weights))
-            for one, rows in zip(self.sets, moved, strict=True)
-            for units in (np.append(one.units, FLOOR),)
-        ]
-        return Influence.combined(parts)
+        moved = self.mixture.even if even else self.mixture.moved
+        return combined_influence(
+            [one.prompt for one in self.sets],
+            [np.append(one.units, FLOOR) for one in self.sets],
+            [rows @ weights for rows in moved],
+        )
+
+
+def combined_influence(
+    strata: Sequence[str], units: Sequence[IntArray], values: Sequence[Float64Array]
+) -> Influence:
+    """The influence of the images of several sets."""
+    return Influence.combined(
+        (1.0, Influence((name,), np.zeros_like(numbers), numbers, moved))
+        for name, numbers, moved in zip(strata, units, values, strict=True)
+    )
 
 
 def least(axis: AxisShares) -> AxisShares:
@@ -345,29 +294,27 @@ def least(axis: AxisShares) -> AxisShares:
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
     """The mixture between two; images that one of them leaves out move the other alone."""
     units = [np.union1d(a.units, b.units) for a, b in zip(first.sets, second.sets, strict=True)]
+    pairs = ((1 - weight, first), (weight, second))
 
-    def mean(rows: Callable[[AxisShares], Sequence[Float64Array]]) -> tuple[Float64Array, ...]:
+    def mean(rows: Callable[[Mixture], Sequence[Float64Array]]) -> tuple[Float64Array, ...]:
         found = []
         for number, every in enumerate(units):
             total = np.zeros((len(every) + 1, len(first.counterfactuals)))
-            for share, one in ((1 - weight, first), (weight, second)):
-                places = np.append(np.searchsorted(every, one.sets[number].units), len(every))
-                part = rows(one)[number]
-                total[places[: len(part)]] += share * part
+            for share, one in pairs:
+                places = np.searchsorted(every, one.sets[number].units)
+                total[np.append(places, len(every))] += share * rows(one.mixture)[number]
             found.append(total)
         return tuple(found)
 
-    start, *changed = mean(lambda one: (one.mixture.start, *one.mixture.changed))
-    _, *even = mean(lambda one: (one.mixture.start, *one.mixture.even))
-    one, other = first.mixture, second.mixture
-    shares: Float64Array = (1 - weight) * one.shares + weight * other.shares
-    twice = (1 - weight) * one.twice + weight * other.twice
     return replace(
         first,
         sets=tuple(replace(one, units=every) for one, every in zip(first.sets, units, strict=True)),
-        mixture=Mixture(shares, start, tuple(changed), tuple(even), twice),
-        moved=mean(lambda one: one.moved),
-        moved_even=mean(lambda one: one.moved_even),
+        mixture=Mixture(
+            (1 - weight) * first.mixture.shares + weight * second.mixture.shares,
+            mean(lambda one: one.moved),
+            mean(lambda one: one.even),
+            (1 - weight) * first.mixture.twice + weight * second.mixture.twice,
+        ),
     )
 
 
@@ -382,32 +329,6 @@ def most(axis: AxisShares) -> AxisShares:
     """The mixture that is farthest from an even one."""
     found = (axis, *axis.others)
     return found[int(np.argmax(settled([float((one.leans**2).sum()) for one in found])))]
-
-
-def _moved(found: Mixture, *, even: bool) -> tuple[Float64Array, ...]:
-    """See `AxisShares.moved`: the one more image is as like each of the counterfactuals."""
-    k = len(found.shares)
-    shares = np.clip(found.shares, 0.0, None)
-    shares = shares / shares.sum()
-    weights = np.full(k, 1.0 / k) if even else found.shares
-    distances = ((np.eye(k) - shares) ** 2).sum(axis=1)
-    least = [float(distances.mean()), *(weights**2 * 2 * (k - 1) / k)]
-    directions = [found.shares - 1.0 / k, *(np.eye(k) - 1.0 / k)]
-    sets = (found.start, *(found.even if even else found.changed))
-    return tuple(
-        _floored(rows, distance, direction)
-        for rows, distance, direction in zip(sets, least, directions, strict=True)
-    )
-
-
-def _floored(rows: Float64Array, distance: float, direction: Float64Array) -> Float64Array:
-    """Influences of n images and of what one at a mean squared distance would add."""
-    n, variance = len(rows), float((rows**2).sum())
-    missing = max(((n - 1) * variance + distance / n) / n - variance, 0.0)
-    length = float(np.sqrt(direction @ direction))
-    if length < _ROUNDING:
-        direction, length = contrast_basis(len(direction))[:, 0], 1.0
-    return np.vstack([rows, np.sqrt(missing) * direction / length])
 
 
 def axis_shares(
@@ -445,16 +366,7 @@ def axis_shares(
             kept.append(FeatureSet(one.prompt, one.units[keep], one.features[keep]))
         start, *changed = (one.features for one in kept)
         found = mixture(start, changed)
-        return AxisShares(
-            name,
-            sets[0].prompt,
-            tuple(counterfactuals),
-            tuple(kept),
-            found,
-            apart,
-            _moved(found, even=False),
-            _moved(found, even=True),
-        )
+        return AxisShares(name, sets[0].prompt, tuple(counterfactuals), tuple(kept), found, apart)
 
     for number in wrong:
         n = len(sets[number + 1].units)
@@ -481,21 +393,16 @@ def _shifted(axis: AxisShares, number: int, unanswered: int) -> AxisShares:
     found = axis.mixture
     shifted = Mixture(
         known * found.shares + (1 - known) * np.eye(len(found.shares))[number],
-        known * found.start,
-        tuple(known * rows for rows in found.changed),
+        tuple(known * rows for rows in found.moved),
         tuple(known * rows for rows in found.even),
         known**2 * found.twice,
     )
-    return replace(
-        axis,
-        mixture=shifted,
-        moved=tuple(known * rows for rows in axis.moved),
-        moved_even=tuple(known * rows for rows in axis.moved_even),
-    )
+    return replace(axis, mixture=shifted)
 
 
 def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
     """The mean squared lean of several prompts and axes, which may share images."""
+    sizes = [len(axis.counterfactuals) for axis in axes]
     return joint_square(
         np.concatenate([axis.leans for axis in axes]),
         [
@@ -506,7 +413,7 @@ def mean_square_of(axes: Sequence[AxisShares], level: float) -> MeanSquare:
         len(axes),
         level,
         value=float(np.mean([axis.squared for axis in axes])),
-        twice=sum(axis.twice for axis in axes),
+        twice=sum(axis.mixture.twice * k / (k - 1) for axis, k in zip(axes, sizes, strict=True)),
         extra=sum(axis.extra for axis in axes),
     )
 
@@ -541,30 +448,45 @@ def _headline(axes: Sequence[AxisShares], level: float) -> Headline:
         for axis in axes
         for number, lean in enumerate(axis.leans)
     )
-    return square_of(
-        found, parts, [axis.squared for axis in axes], [axis.prompt for axis in axes], level
-    )
+    return square_of(found, parts, [(axis.prompt, axis.squared) for axis in axes], level)
 
 
 def square_of(
-    found: MeanSquare,
-    parts: tuple[Part, ...],
-    squares: Sequence[float],
-    prompts: Sequence[str],
-    level: float,
+    found: MeanSquare, parts: tuple[Part, ...], rows: Sequence[tuple[str, float]], level: float
 ) -> Headline:
-    """A mean square as a headline."""
+    """A mean square as a headline; `rows` are the prompt and the squared lean of each row.
+
+    About prompts like these it is the same test, with what differs between prompts.
+    """
     matrix = spread([part.influence for part in parts]).matrix / len(parts)
     leans = np.array([part.value for part in parts])
     products = 2.0 * float((matrix**2).sum())  # of errors, which the squares of leans contain too
     variance = max(4.0 * float(leans @ matrix @ leans) / len(parts) - products, products)
+    like = Inference(reason="one prompt does not show how prompts differ")
+    # A prompt with more axes weighs more; first-order influence of each prompt on the mean.
+    sums = dict.fromkeys((prompt for prompt, _ in rows), 0.0)
+    for prompt, square in rows:
+        sums[prompt] += (square - found.value) / len(rows)
+    c = len(sums)
+    if c > 1:
+        between = c / (c - 1) * float(np.square(list(sums.values())).sum())
+        noise = -found.fair_low
+        slopes = (
+            noise / (found.df[0] or 1.0),
+            max(between, variance) / (2 * noise + 4 * max(found.value, 0.0)),
+        )
+        low, high = square_interval(
+            found.value + noise, found.fair_high + noise, noise, slopes, c - 1.0, level
+        )
+        low = min(low, found.low) if low > 0 else found.low  # they have one test
+        like = Inference(low, high, found.p, c - 1.0)
     return Headline(
         found.value,
         "mean_square",
         "fixed_prompts",
         {
-            "fixed_prompts": fixed_prompts(found),
-            "prompt_population": prompt_population(found, squares, prompts, variance, level),
+            "fixed_prompts": Inference(found.low, found.high, found.p, found.df[1]),
+            "prompt_population": like,
         },
         (found.fair_low, found.fair_high),
         parts,
@@ -579,8 +501,9 @@ def share_estimates(
     reason = axis if isinstance(axis, str) else axis.reason
     if reason or isinstance(axis, str):
         kinds = ["squared_lean", *(f"share:{name}" for name in names)]
-        kinds += ["lean"] if len(names) == 2 else []
-        return {kind: Estimate.undefined(reason or "") for kind in kinds}
+        return dict.fromkeys(
+            [*kinds, "lean"] if len(names) == 2 else kinds, Estimate.undefined(reason or "")
+        )
     scores = {"squared_lean": mean_square_estimate([axis], level)}
     every = (axis, *axis.others)
     for name, weights in zip(names, np.eye(len(names)), strict=True):
@@ -635,48 +558,44 @@ def average_headlines(
     headlines: Sequence[Headline], prompts: Mapping[str, str], level: float
 ) -> Headline:
     """The headline over several judges: the mean square of the leans' means."""
-    tables = [_unscaled(headline.parts) for headline in headlines]
+    tables = []
+    for headline in headlines:
+        # Leans without the weight that makes the headline the mean of their squares.
+        count = len({_row_of(part.name) for part in headline.parts})
+        factor = float(np.sqrt(count / max(len(headline.parts), 1)))
+        tables.append(
+            {p.name: (p.value * factor, p.influence.scaled(factor)) for p in headline.parts}
+        )
     names = [name for name in tables[0] if all(name in table for table in tables)]
     if not names:
         lacking = next((one.reason for one in headlines if one.reason), None)
         return Headline.undefined(lacking or "the judges decide different rows", "mean_square")
     rows = [_row_of(name) for name in names]
-    count = len(set(rows))
-    scale = float(np.sqrt(len(names) / count))
+    squares = dict.fromkeys(rows, 0.0)
+    scale = float(np.sqrt(len(names) / len(squares)))
     parts = tuple(
         Part(
             name,
-            scale * float(np.mean([table[name].value for table in tables])),
-            Influence.combined([(scale / len(tables), table[name].influence) for table in tables]),
+            scale * float(np.mean([table[name][0] for table in tables])),
+            Influence.combined([(scale / len(tables), table[name][1]) for table in tables]),
         )
         for name in names
     )
-    squares = dict.fromkeys(rows, 0.0)
     for row, part in zip(rows, parts, strict=True):
         shown = part.influence.value[part.influence.unit != FLOOR]
         squares[row] += (part.value**2 - float((shown**2).sum())) / scale**2
     found = joint_square(
         [part.value / scale for part in parts],
         [part.influence.scaled(1.0 / scale) for part in parts],
-        count,
+        len(squares),
         level,
         value=float(np.mean(list(squares.values()))),
     )
-    return square_of(found, parts, list(squares.values()), [prompts[row] for row in squares], level)
+    return square_of(found, parts, [(prompts[row], one) for row, one in squares.items()], level)
 
 
 def _row_of(part: str) -> str:
     return part.rpartition(_NUMBER)[0] or part
-
-
-def _unscaled(parts: Sequence[Part]) -> dict[str, Part]:
-    """The leans of rows, without the weight that makes the headline the mean of their squares."""
-    rows = len({_row_of(part.name) for part in parts})
-    factor = float(np.sqrt(rows / len(parts))) if parts else 1.0
-    return {
-        part.name: Part(part.name, part.value * factor, part.influence.scaled(factor))
-        for part in parts
-    }
 
 
 _ALPHA = 0.05
@@ -708,9 +627,18 @@ def controls_of(
 ) -> dict[str, Control]:
     """All controls of a task."""
     controls = {}
-    if known:
-        controls = {"separation": _separation(known), "shuffled": _shuffled(known, rng, level)}
     decided = [axis for axis in known if axis.reason is None]
+    if known:
+        weakest = min(known, key=lambda axis: axis.separation.ratio)
+        ratio = max(weakest.separation.ratio, 0.0)
+        says = (
+            f"The answers tell the counterfactuals apart on {len(decided)} of {len(known)} prompts "
+            f"and axes (a squared distance of at least {GATE:g} standard errors); on "
+            f"'{weakest.name}', the weakest, it is {ratio:.1f}."
+        )
+        reason = None if decided else weakest.reason
+        controls["separation"] = Control(says, ratio, contradicts=reason)
+        controls["shuffled"] = _shuffled(known, rng, level)
     if decided:
         controls["halves"] = _halves(decided, level)
     if any(one.images for one in obeyed):
@@ -757,22 +685,29 @@ def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _separation(known: Sequence[AxisShares]) -> Control:
-    decided = sum(axis.reason is None for axis in known)
-    weakest = min(known, key=lambda axis: axis.separation.ratio)
-    ratio = max(weakest.separation.ratio, 0.0)
-    return Control(
-        f"The answers tell the counterfactuals apart on {decided} of {len(known)} prompts and axes "
-        f"(a squared distance of at least {GATE:g} standard errors); on '{weakest.name}', the "
-        f"weakest, it is {ratio:.1f}.",
-        ratio,
-        contradicts=None if decided else weakest.reason,
-    )
-
-
 def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> Control:
     """Shuffled labels of the counterfactuals' images: no prompt is then nearer to some of them."""
-    rejected = sum(_shuffled_p(known, rng, level) < _ALPHA for _ in range(SHUFFLES))
+    rejected = 0
+    for _ in range(SHUFFLES):
+        leans: list[float] = []
+        influences: list[Influence] = []
+        twice = 0.0
+        for number, axis in enumerate(known):
+            start, *changed = (one.features for one in axis.sets)
+            pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
+            shuffled = np.split(pool, np.cumsum([len(rows) for rows in changed])[:-1])
+            found = mixture(start, shuffled, invert=False)
+            twice += found.twice
+            basis = contrast_basis(len(changed))
+            leans += ((found.shares - 1.0 / len(changed)) @ basis).tolist()
+            strata = [axis.prompt, *(f"{number} {k}" for k in range(len(changed)))]
+            units = [axis.sets[0].units, *(np.arange(len(rows)) for rows in shuffled)]
+            rows = [one[:-1] for one in found.even]
+            influences += [
+                combined_influence(strata, units, [one @ weights for one in rows])
+                for weights in np.ascontiguousarray(basis.T)
+            ]
+        rejected += joint_square(leans, influences, len(known), level, twice=twice).p < _ALPHA
     return of_shuffles(
         f"With the labels of the counterfactuals' images shuffled, {rejected} of {SHUFFLES} tests "
         f"have p < {_ALPHA:g}.",
@@ -782,58 +717,27 @@ def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: floa
     )
 
 
-def _shuffled_p(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> float:
-    leans: list[float] = []
-    influences: list[Influence] = []
-    twice = 0.0
-    for number, axis in enumerate(known):
-        start, *changed = (one.features for one in axis.sets)
-        pool = np.concatenate(changed)[rng.permutation(sum(map(len, changed)))]
-        cuts = np.cumsum([len(rows) for rows in changed])[:-1]
-        shuffled = np.split(pool, cuts)
-        found = mixture(start, shuffled, invert=False)
-        twice += found.twice
-        basis = contrast_basis(len(changed))
-        leans += ((found.shares - 1.0 / len(changed)) @ basis).tolist()
-        strata = [axis.prompt, *(f"{number} {k}" for k in range(len(changed)))]
-        units = [axis.sets[0].units, *(np.arange(len(rows)) for rows in shuffled)]
-        influences += [
-            _influence(strata, units, (found.start, *found.even), weights)
-            for weights in np.ascontiguousarray(basis.T)
-        ]
-    return joint_square(leans, influences, len(known), level, twice=twice).p
-
-
-def _influence(
-    strata: Sequence[str],
-    units: Sequence[IntArray],
-    rows: Sequence[Float64Array],
-    weights: Float64Array,
-) -> Influence:
-    return Influence.combined(
-        (1.0, Influence((name,), np.zeros(len(numbers), np.int64), numbers, values @ weights))
-        for name, numbers, values in zip(strata, units, rows, strict=True)
-    )
-
-
 def _halves(decided: Sequence[AxisShares], level: float) -> Control:
     """Leans of the images with an even index against those with an odd one."""
     leans: list[float] = []
     influences: list[Influence] = []
     for axis in decided:
-        sets = (axis.mixture.start, *axis.mixture.changed)
         odd = [one.units % 2 == 1 for one in axis.sets]
         if not all(0 < half.sum() < len(half) for half in odd):
             continue
         for weights in np.ascontiguousarray(axis.scales.T):
-            halves = [_half(rows @ weights, half) for rows, half in zip(sets, odd, strict=True)]
-            leans.append(float(sum(values.sum() for values in halves)))
-            strata = [one.prompt for one in axis.sets]
-            units = [one.units for one in axis.sets]
-            # Exchangeable images: the variance is that of all of them, not within the halves.
-            scales = [np.sqrt(len(half) / (len(half) - 1)) for half in odd]
-            rows = [(values * scale)[:, None] for values, scale in zip(halves, scales, strict=True)]
-            influences.append(_influence(strata, units, rows, np.ones(1)))
+            lean, parts = 0.0, []
+            for rows, half in zip(axis.mixture.moved, odd, strict=True):
+                # Each image's part in the mean of the even images less that of the odd ones.
+                n, n_odd = len(half), int(half.sum())
+                values = rows[:-1] @ weights * np.sqrt(n * (n - 1))
+                values = np.where(half, -values / n_odd, values / (n - n_odd))
+                lean += float(values.sum())
+                # Exchangeable images: the variance is that of all of them, not within the halves.
+                parts.append(values * np.sqrt(n / (n - 1)))
+            leans.append(lean)
+            strata, units = [one.prompt for one in axis.sets], [one.units for one in axis.sets]
+            influences.append(combined_influence(strata, units, parts))
     if not leans:
         return Control("There are too few images for two halves.")
     found = joint_square(leans, influences, len(decided), level)
@@ -847,14 +751,6 @@ def _halves(decided: Sequence[AxisShares], level: float) -> Control:
         found.p,
         contradicts="its two halves disagree" if differ else None,
     )
-
-
-def _half(influence: Float64Array, odd: Float64Array) -> Float64Array:
-    """Each image's part in the mean of the even images less that of the odd ones."""
-    n, n_odd = len(odd), int(odd.sum())
-    values = influence * np.sqrt(n * (n - 1))
-    parts: Float64Array = np.where(odd, -values / n_odd, values / (n - n_odd))
-    return parts
 
 
 def obedience(axis: Axis, sets: PromptSets, changed: Sequence[FeatureSet]) -> list[Obedience]:
@@ -895,7 +791,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
     """Images of each prompt and of its counterfactuals, and the same questions about them all."""
     n, guided = task.image_counts(settings)
     prompts: dict[tuple[str, int], PromptNeed] = {}
-    questions: dict[tuple[str, int, str], QuestionNeed] = {}
+    questions: list[QuestionNeed] = []
     for target in settings.limited(task.prompts):
         wanted = [PromptNeed(target.prompt, n, "as they stand", target.prompt)]
         wanted += [
@@ -903,14 +799,12 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
             for axis in target.axes
             for cf in axis.counterfactuals
         ]
+        asked = all_questions(task, target)
         for need in wanted:
             prompts.setdefault((need.prompt, need.images), need)
-            for question in all_questions(task, target):
-                questions.setdefault(
-                    (need.prompt, need.images, question),
-                    QuestionNeed(need.prompt, need.images, question),
-                )
-    return Needs(tuple(prompts.values()), vocabulary(task), tuple(questions.values()))
+            questions += [QuestionNeed(need.prompt, need.images, question) for question in asked]
+    every = tuple(dict.fromkeys(questions))
+    return Needs(tuple(prompts.values()), vocabulary(task), every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -918,6 +812,7 @@ class _Row:
     """One axis of one prompt, scored.
 
     Attributes:
+        prompt: The prompt.
         axis: The axis.
         item: Its row of the result.
         shares: The shares of its counterfactuals, or why there are none.
@@ -925,6 +820,7 @@ class _Row:
         curve: How stable its published scores are; None without a MAD.
     """
 
+    prompt: str
     axis: Axis
     item: Item
     shares: AxisShares | str
@@ -976,7 +872,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         sets = gather(task, target, questions, evidence, settings, merging)
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
-        similar = None if vectors is None else vectors.similarity(sets.names)
+        similar = None if vectors is None else similarities(vectors, sets.names)
         rows += [_row(task, target, axis, sets, settings, similar) for axis in target.axes]
         prompts.append(top_concepts(target, sets))
         covered += [] if vectors is None else [coverage(sets, vectors)]
@@ -990,13 +886,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if decided:
         headline = headline_of(decided, settings.level)
     details: dict[str, Any] = {"prompts": prompts}
-    lost = sum(axis.unanswered for axis in decided)
-    if lost:
-        share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
-        details["unanswered"] = {"share": share}
+    if lost := unanswered_share(decided):
+        details["unanswered"] = {"share": lost}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
     details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
-    details |= {KEY: [asdict(one) for one in _shown(task, rows)]}
+    details |= {KEY: [asdict(one) for one in _shown(rows)]}
     details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=headline,
@@ -1020,13 +914,14 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     )
 
 
-def _shown(task: TibetTask, rows: Sequence[_Row]) -> Iterator[CountedAttribute]:
+def unanswered_share(decided: Sequence[AxisShares]) -> float:
+    """The share of the prompts' images without an answer."""
+    lost = sum(axis.unanswered for axis in decided)
+    return lost / max(lost + sum(len(axis.sets[0].units) for axis in decided), 1)
+
+
+def _shown(rows: Sequence[_Row]) -> Iterator[CountedAttribute]:
     """What the images of each prompt look like when nothing is asked for, axis by axis."""
-    prompts = {
-        f"{target.prompt} | {axis.name}": target.prompt
-        for target in task.prompts
-        for axis in target.axes
-    }
     for axis in dict.fromkeys(row.axis.name for row in rows):
         counted = []
         for row in rows:
@@ -1038,7 +933,7 @@ def _shown(task: TibetTask, rows: Sequence[_Row]) -> Iterator[CountedAttribute]:
             if row.axis.name == axis and shares:
                 total = sum(shares.values()) or 1.0
                 shares = {name: float(settled(share / total)) for name, share in shares.items()}
-                counted.append(CountedPrompt(prompts[row.item.name], shares))
+                counted.append(CountedPrompt(row.prompt, shares))
         classes = tuple(dict.fromkeys(name for one in counted for name in one.counts))
         if counted:
             yield CountedAttribute(axis, classes, tuple(counted), estimated=True)
@@ -1050,16 +945,14 @@ def _open_question(
     """Why the test decides nothing, where only the mixtures that are shown lean."""
     if not any(axis.others for axis in decided) or headline.p is None:
         return None
-    p, alpha = mean_square_of(decided, settings.level).p, 1 - settings.level
-    if not p < alpha <= headline.p:
+    if not mean_square_of(decided, settings.level).p < 1 - settings.level <= headline.p:
         return None
-    lost = sum(axis.unanswered for axis in decided)
-    if not lost:
+    share = unanswered_share(decided)
+    if not share:
         return (
             "answers about some images of counterfactuals name another one; it leans only if those "
             "images do not show their own"
         )
-    share = lost / (lost + sum(len(axis.sets[0].units) for axis in decided))
     return (
         f"{percent(share)} of the prompts' images have no answer; it leans only if they are like "
         "the rest"
@@ -1071,11 +964,7 @@ def combine(task: TibetTask, results: Sequence[MethodResult], settings: Settings
     mean = average_results(results, settings.level)
     if len(results) == 1 or mean.reason:
         return mean
-    prompts = {
-        f"{target.prompt} | {axis.name}": target.prompt
-        for target in task.prompts
-        for axis in target.axes
-    }
+    prompts = {name: target.prompt for name, (target, _) in task.rows.items()}
     headlines = [result.headline for result in results]
     mean = replace(mean, headline=average_headlines(headlines, prompts, settings.level))
     obedience = [row for result in results for row in result.details.get("obedience", ())]
@@ -1106,8 +995,7 @@ def _warnings(known: Sequence[AxisShares]) -> list[str]:
     if not left_out or len(left_out) == len(known):
         return []
     names = [f"'{name}'" for name in left_out[:_NAMED]]
-    if len(left_out) > _NAMED:
-        names.append(f"{len(left_out) - _NAMED} more")
+    names += [f"{len(left_out) - _NAMED} more"] if len(left_out) > _NAMED else []
     return [
         f"{len(left_out)} of {len(known)} rows are not in the headline, because the answers do not "
         f"tell their counterfactuals apart: {listed(names)}."
@@ -1152,81 +1040,64 @@ def _row(
     lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
-    if all(len(image_set.embedded) for image_set in (start, *changed)):
-        embedded = [image_set.embedding_features() for image_set in (start, *changed)]
-        by_clip = share_estimates(
-            axis_shares(row, names, embedded, astray, lost), names, settings.level
-        )
-        scores |= {
-            f"share_clip:{name}": by_clip[f"share:{name}"]
-            for name in names
-            if f"share:{name}" in by_clip
-        }
+    if all(len(one.embedded) for one in (start, *changed)):
+        embedded = [
+            FeatureSet(one.prompt, one.embedded, one.embeddings) for one in (start, *changed)
+        ]
+        clip = axis_shares(row, names, embedded, astray, lost)
+        by_clip = share_estimates(clip, names, settings.level)
+        scores |= {f"share_clip:{name}": by_clip[f"share:{name}"] for name in names}
     curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
         scores[MAD] = Estimate.undefined(f"no answered image of: {', '.join(lacking)}")
     else:
         key = f"{target.prompt} {axis.name}"
-        scores |= published_scores(
-            start, changed, names, task.min_frequency,
-            settings.n_permutations, settings.rng(task.id, f"null {key}"),
-        )  # fmt: skip
+        rng = settings.rng(task.id, f"null {key}")
+        scores |= published_scores(start, changed, names, settings.n_permutations, rng)
         if scores[MAD].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(
-                start, changed, task.min_frequency, rng, alternatives=task.baselines
-            )
+            curve = sensitivity(start, changed, rng, alternatives=task.baselines)
             if task.baselines:
                 found = [scores[f"concept_association_share:{name}"].value or 0.0 for name in names]
-                scores |= baseline_scores(
-                    start, changed, names, found, task.min_frequency, similarity
-                )
+                scores |= baseline_scores(start, changed, names, found, similarity)
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
-    return _Row(axis, item, shares, obeyed, curve)
+    return _Row(target.prompt, axis, item, shares, obeyed, curve)
 
 
 def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     """The mean MAD, and means over prompts that share an axis."""
     values = [row.item.scores[MAD] for row in rows]
-    kept = [estimate for estimate in values if estimate.value is not None]
     reason = next((estimate.reason for estimate in values if estimate.reason), None)
-    scores = {MAD: mean_column(kept) if kept else Estimate.undefined(reason or _NO_AXIS)}
+    scores = {MAD: _mean_published(values) or Estimate.undefined(reason or _NO_AXIS)}
     for axis in dict.fromkeys(row.axis.name for row in rows):
         members = [row for row in rows if row.axis.name == axis]
         scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
-        names = dict.fromkeys(name for row in members for name in row.item.scores)
-        for name in names:
+        for name in dict.fromkeys(name for row in members for name in row.item.scores):
             kind, _, label = name.partition(":")
             if kind not in {CAS, "concept_association_share", "clip_association_score", MAD}:
                 continue
             found = [row.item.scores[name] for row in members if name in row.item.scores]
-            found = [estimate for estimate in found if estimate.value is not None]
-            if len(found) > 1:
-                key = f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"
-                scores[key] = mean_column(found)
+            mean = _mean_published(found)
+            if mean and sum(estimate.value is not None for estimate in found) > 1:
+                scores[f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"] = mean
     return scores
 
 
 def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
     """The mean squared lean and MAD of societal and of incidental axes, and the other measures."""
-    scores: dict[str, Estimate] = {}
+    scores: dict[str, Estimate | None] = {}
     for kind in ("societal", "incidental"):
         members = [row for row in rows if row.axis.kind == kind]
         decided = [row.decided for row in members if row.decided]
         if decided:
             scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
-        values = [row.item.scores[MAD] for row in members]
-        values = [estimate for estimate in values if estimate.value is not None]
-        if values:
-            scores[f"{MAD}_{kind}"] = mean_column(values)
+        scores[f"{MAD}_{kind}"] = _mean_published(row.item.scores[MAD] for row in members)
     for name in (f"{MAD}_clip", f"{MAD}_bipartite", "wasserstein", "deviation"):
-        values = [row.item.scores[name] for row in rows if name in row.item.scores]
-        values = [estimate for estimate in values if estimate.value is not None]
-        if values:
-            scores[name] = mean_column(values)
-    return scores
+        found = [row.item.scores[name] for row in rows if name in row.item.scores]
+        scores[name] = _mean_published(found)
+    return {name: one for name, one in scores.items() if one is not None}
 
 
 def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,45 +18,27 @@ from t2ibench.stats.rounding import settled
 _ALPHA = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class ConceptVerdict:
-    """What a reader may take about one concept.
+def verdicts(task: VibexTask, items: Sequence[Item]) -> list[tuple[str, Verdict, float]]:
+    """The verdict on every forward query, the clearest first.
 
-    Attributes:
-        concept: The concept.
-        verdict: The outcome, with its reason.
-        anchor: The anchor it leans to; None without a lean.
-        p: Of its effect beyond words, adjusted by Holm over the forward queries.
+    Returns:
+        The concept, the outcome with its reason, and p of its effect beyond words, adjusted by
+        Holm over the forward queries.
     """
-
-    concept: str
-    verdict: Verdict
-    anchor: str | None
-    p: float
-
-
-def verdicts(task: VibexTask, items: Sequence[Item]) -> list[ConceptVerdict]:
-    """The verdict on every forward query, the clearest first."""
     rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
     anchors = [anchor.name for anchor in task.anchors]
     drawn = drawn_sides(task, items)
-    adjusted = [
+    beyond, plain = (
         [1.0 if p is None else p for p in holm([item.scores[name].p for item in rows])]
         for name in ("beyond_words", "similarity_difference")
-    ]
+    )
     found = []
-    for item, p, plain in zip(rows, *adjusted, strict=True):
-        reading = Reading(
-            p,
-            _side(item, "beyond_words", anchors),
-            plain,
-            _side(item, "similarity_difference", anchors),
-            drawn.get(item.name),
-        )
-        one = verdict(reading, anchors)
-        side = None if one.side is None else anchors[one.side]
-        found.append(ConceptVerdict(item.name, one, side, p))
-    return sorted(found, key=lambda one: float(settled(one.p)))
+    for item, p, p_plain in zip(rows, beyond, plain, strict=True):
+        side = _side(item, "beyond_words", anchors)
+        plain_side = _side(item, "similarity_difference", anchors)
+        reading = Reading(p, side, p_plain, plain_side, drawn.get(item.name))
+        found.append((item.name, verdict(reading, anchors), p))
+    return sorted(found, key=lambda one: float(settled(one[2])))
 
 
 def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
@@ -81,11 +62,8 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
     found = {}
     for item in rows:
         shares = [item.scores.get(f"share:{anchor.name}") for anchor in task.anchors]
-        above = [
-            j
-            for j, share in enumerate(shares)
-            if share is not None and share.interval and share.interval[0] > 1.0 / len(shares)
-        ]
+        lows = [share.interval[0] if share and share.interval else 0.0 for share in shares]
+        above = [j for j, low in enumerate(lows) if low > 1.0 / len(shares)]
         if len(above) == 1:
             found[item.name] = above[0]
     return found
@@ -94,12 +72,11 @@ def drawn_sides(task: VibexTask, items: Sequence[Item]) -> dict[str, int]:
 def tendency(task: VibexTask, item: Item) -> str | None:
     """The anchor that a concept leans to."""
     kind = "probability" if item.group == "forward" else "share_nearest"
-    scores = {anchor.name: item.scores.get(f"{kind}:{anchor.name}") for anchor in task.anchors}
-    values = {
-        name: estimate.value
-        for name, estimate in scores.items()
-        if estimate is not None and estimate.value is not None
-    }
+    values = {}
+    for anchor in task.anchors:
+        estimate = item.scores.get(f"{kind}:{anchor.name}")
+        if estimate is not None and estimate.value is not None:
+            values[anchor.name] = estimate.value
     return max(values, key=lambda name: values[name]) if values else None
 
 
@@ -113,14 +90,13 @@ def describe(task: VibexTask, result: MethodResult) -> str:
         return missing
     anchors = listed([anchor.name for anchor in task.anchors])
     claim = f"the concepts tell images of {anchors} apart further than everyday words do"
-    whole = unproven(result.headline, claim)
-    whole = whole or sentence(claim)
+    names = [anchor.name for anchor in task.anchors]
     found = verdicts(task, result.by)
-    leaning = [one for one in found if one.anchor is not None]
-    split = [f"'{one.concept}'" for one in found if one.verdict.contradiction]
-    parts = [whole]
-    for anchor in dict.fromkeys(one.anchor for one in leaning):
-        own = [f"'{one.concept}'" for one in leaning if one.anchor == anchor]
+    leaning = {concept: names[one.side] for concept, one, _ in found if one.side is not None}
+    split = [f"'{concept}'" for concept, one, _ in found if one.contradiction]
+    parts = [unproven(result.headline, claim) or sentence(claim)]
+    for anchor in dict.fromkeys(leaning.values()):
+        own = [f"'{concept}'" for concept, side in leaning.items() if side == anchor]
         verb = "lean" if len(own) > 1 else "leans"
         parts.append(f"{listed(own, _NAMED)} {verb} clearly to {anchor}.")
     if not leaning:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import chdtr
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.headline import Headline, Inference, Part
+from t2ibench.methods.core.headline import Headline, Inference, Part, Question
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.reference import Nearness, squares, squares_without_each
 from t2ibench.stats.excess import HIGH_END, excess, typical_square
@@ -122,14 +122,9 @@ def excess_headline(
     )
     images = _fixed_prompts(pooled, level)
     if images.ci_low is None:
-        return Headline(
-            None,
-            "excess",
-            "prompt_population",
-            {"fixed_prompts": images},
-            test="rank",
-            reason=ALIKE,
-        )
+        undefined = Headline.undefined(ALIKE, "excess")
+        inference: dict[Question, Inference] = {"fixed_prompts": images}
+        return replace(undefined, question="prompt_population", inference=inference, test="rank")
     ratios, typical = _random_sets(pooled, rng, n_draws)
     pooled = replace(
         pooled,
@@ -138,20 +133,15 @@ def excess_headline(
     )
     fixed_prompts = replace(_fixed_prompts(pooled, level), p=None)
     prompt_population, fair = _prompt_population(pooled, ratios / typical, level)
-    v, w = float(pooled.concepts.mean()), float(pooled.reference.mean())
+    v, w = max(float(pooled.concepts.mean()), 0.0), max(float(pooled.reference.mean()), 0.0)
+    of_v, of_w = pooled.on_concepts, pooled.on_reference
+    # The bias of a ratio whose parts vary with the images, to second order.
+    bent = v * of_w.variance - w * of_v.variance + (v - w) * of_v.covariance(of_w)
     # An estimate lies in its interval.
-    value = max(
-        -1.0 if fixed_prompts.ci_low is None else fixed_prompts.ci_low,
-        min(
-            float(excess(v, w)) - _curvature(pooled),
-            1.0 if fixed_prompts.ci_high is None else fixed_prompts.ci_high,
-        ),
-    )
-    v, w = max(v, 0.0), max(w, 0.0)
+    low, high = fixed_prompts.interval or (-1.0, 1.0)
+    value = float(np.clip(float(excess(v, w)) - 2.0 * bent / (v + w) ** 3, low, high))
     slope = 2.0 / (v + w) ** 2
-    influence = Influence.combined(
-        [(slope * w, pooled.on_concepts), (-slope * v, pooled.on_reference)]
-    )
+    influence = Influence.combined([(slope * w, of_v), (-slope * v, of_w)])
     return Headline(
         value,
         "excess",
@@ -161,15 +151,6 @@ def excess_headline(
         (Part("", value, influence),),
         "rank",
     )
-
-
-def _curvature(pooled: Squares) -> float:
-    """The bias of a ratio whose parts vary with the images, to second order."""
-    v = max(float(pooled.concepts.mean()), 0.0)
-    w = max(float(pooled.reference.mean()), 0.0)
-    of_v, of_w = pooled.on_concepts, pooled.on_reference
-    bent = v * of_w.variance - w * of_v.variance + (v - w) * of_v.covariance(of_w)
-    return 2.0 * bent / (v + w) ** 3
 
 
 def _fixed_prompts(pooled: Squares, level: float) -> Inference:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from t2ibench.methods.core.headline import (
     Headline,
     contradiction,
     of_shuffles,
-    t_inference,
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, corrected_shares
@@ -74,21 +73,6 @@ class Scene:
         """The number of each image's anchor, shape (n,)."""
         return self.pool.clusters
 
-    @property
-    def level(self) -> float:
-        """Confidence level."""
-        return self.settings.level
-
-    @property
-    def strata(self) -> list[str]:
-        """The anchors' prompts."""
-        return self.pool.prompts
-
-    @property
-    def sides(self) -> Sides:
-        """The anchors' images, for sorting others by them."""
-        return Sides(self.pool.embeddings, self.labels, self.strata, self.pool.indices)
-
     def rng(self, purpose: str) -> np.random.Generator:
         """A generator of random numbers for one purpose."""
         return self.settings.rng(self.task.id, purpose)
@@ -109,8 +93,15 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
     shuffles = shuffled_labels(scene.labels, n_draws, scene.rng("shuffled anchors"))
     nulls = group_distance(values, shuffles)
     probabilities = anchor_probabilities(values, scene.labels, scene.k)
-    errors = _probability_errors(values, scene.labels, probabilities)
-    margin = distance_margin(np.bincount(scene.labels, minlength=scene.k), scene.level)
+    groups = [values[:, scene.labels == j] for j in range(scene.k)]
+    # Standard errors of P_j = M_j / (sum of M), by the delta method, shape (m, k).
+    total = np.sum([group.mean(axis=1) for group in groups], axis=0)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variances = np.stack([g.var(axis=1, ddof=1) / g.shape[1] for g in groups], axis=1)
+    own = (1.0 - 2.0 * probabilities) * variances
+    shared = probabilities**2 * variances.sum(axis=1, keepdims=True)
+    errors = np.sqrt(own + shared) / total
+    margin = distance_margin(np.bincount(scene.labels, minlength=scene.k), scene.settings.level)
     rows = []
     for index, distance in enumerate(distances.tolist()):
         p = p_value(nulls[:, index], distance, "greater", exact=False)
@@ -135,25 +126,10 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
                 as_published=True,
             )
         if scene.k == 2:
-            first, second = (values[index][scene.labels == j] for j in (0, 1))
+            first, second = (group[index] for group in groups)
             scores["cliffs_delta"] = Estimate(float(cliffs_delta(first, second)), as_published=True)
         rows.append(scores)
     return rows
-
-
-def _probability_errors(
-    values: Float64Array, labels: IntArray, probabilities: Float64Array
-) -> Float64Array:
-    """Standard errors of P_j = M_j / (sum of M), by the delta method, shape (m, k)."""
-    k = probabilities.shape[1]
-    groups = [values[:, labels == j] for j in range(k)]
-    total = sum(group.mean(axis=1) for group in groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variances = np.stack([g.var(axis=1, ddof=1) / g.shape[1] for g in groups], axis=1)
-    own = (1.0 - 2.0 * probabilities) * variances
-    shared = probabilities**2 * variances.sum(axis=1, keepdims=True)
-    errors: Float64Array = np.sqrt(own + shared) / np.asarray(total)[:, None]
-    return errors
 
 
 EFFECTS = (
@@ -169,15 +145,14 @@ class Forward:
     Attributes:
         items: A row for each concept.
         squares: What the headline is made of.
-        plain: The images beside concepts and reference.
-        beyond: The same without what tells the anchors' texts apart.
+        beyond: The images beside concepts and reference, without what tells the anchors' texts
+            apart.
         text_only: Effect of each concept and reference word on the anchors' texts, shape (m + r,).
         samples: A row for each image of an anchor.
     """
 
     items: tuple[Item, ...]
     squares: Squares
-    plain: Nearness
     beyond: Nearness
     text_only: Float64Array
     samples: list[dict[str, Any]]
@@ -204,10 +179,8 @@ def forward(
     words = scene.anchors @ (np.concatenate([texts, reference]) - reference.mean(axis=0)).T
     text_only = words[0] - words[1] if scene.k == 2 else np.ptp(words, axis=0)
     values = similarity(pool.embeddings, texts)
-    by_name = {
-        "beyond_words": effect_scores(beyond, m, scene.strata, pool.indices, scene.level),
-        "similarity_difference": effect_scores(plain, m, scene.strata, pool.indices, scene.level),
-    }
+    found = {"beyond_words": beyond, "similarity_difference": plain}
+    by_name = {name: effect_scores(scene, one, m) for name, one in found.items()}
     percentiles, _ = place(effects(beyond)[:m], effects(beyond)[m:])
     published = published_scores(scene, values)
     items = []
@@ -215,35 +188,31 @@ def forward(
         scores = {name: estimates[index] for name, estimates in by_name.items()}
         scores["percentile"] = Estimate(float(percentiles[index]))
         scores["text_only"] = Estimate(float(text_only[index]))
-        if scene.k > 2:
-            scores |= _means(scene, "similarity_difference", plain, index) | _means(
-                scene, "beyond_words", beyond, index
-            )
+        # Each anchor's mean, where an effect has no side.
+        for name in ("similarity_difference", "beyond_words") if scene.k > 2 else ():
+            for j, anchor in enumerate(scene.task.anchors):
+                scores[f"{name}:{anchor.name}"] = Estimate(float(found[name].means[j, index]))
         items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
-    return Forward(
-        tuple(items),
-        Squares.of(beyond, related_concepts(beyond, texts, reference), scene.strata, pool.indices),
-        plain,
-        beyond,
-        text_only,
-        _samples(scene, [concept.name for concept in concepts], values),
-    )
+    related = related_concepts(beyond, texts, reference)
+    squares = Squares.of(beyond, related, pool.prompts, pool.indices)
+    samples = _samples(scene, pool)
+    for image, sample in enumerate(samples):
+        sample["similarities"] = {
+            concept.name: float(values[row, image]) for row, concept in enumerate(concepts)
+        }
+    return Forward(tuple(items), squares, beyond, text_only, samples)
 
 
-def effect_scores(
-    found: Nearness, m: int, strata: Sequence[str], units: IntArray, level: float
-) -> list[Estimate]:
+def effect_scores(scene: Scene, found: Nearness, m: int) -> list[Estimate]:
     """Effects of concepts, each with its place among the reference words.
 
     p is the larger of two: that the effect is none of the reference's, and that the images' own
     variation does not explain it. A concept has to pass both.
 
     Args:
-        found: The images beside m concepts and, after them, the reference.
+        scene: The anchors.
+        found: Their images beside m concepts and, after them, the reference.
         m: Number of concepts.
-        strata: The anchors' prompts, shape (k,).
-        units: The number of each image within its anchor, shape (n,).
-        level: Confidence level, in (0, 1).
 
     Returns:
         One a concept; its null draws are the effects of the reference words.
@@ -252,19 +221,11 @@ def effect_scores(
     _, places = place(values[:m], values[m:])
     noise = image_p(found.columns(slice(0, m)))
     estimates = []
-    for index in range(m):
-        influence = effect_influence(found, index, strata, units)
-        inference = t_inference(float(values[index]), influence, level)
-        estimates.append(
-            Estimate(
-                float(values[index]),
-                null=values[m:],
-                p=float(max(places[index], noise[index])),
-                test="rank",
-                interval=inference.interval,
-                influence=influence,
-            )
-        )
+    for index, value in enumerate(values[:m].tolist()):
+        influence = effect_influence(found, index, scene.pool.prompts, scene.pool.indices)
+        moved = Estimate.from_influence(value, influence, scene.settings.level)
+        p = float(max(places[index], noise[index]))
+        estimates.append(replace(moved, null=values[m:], p=p, test="rank"))
     return estimates
 
 
@@ -286,35 +247,10 @@ def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Esti
     pairs = [(1.0 / s / len(known), i) for s, i in zip(spreads, influences, strict=True)]
     moved = Influence.combined(pairs)
     noise = t_test(float(np.mean(scaled)), moved.variance, moved.df) * k * (k - 1) / 2
-    value = float(np.mean([e.value for e in known]))
     influence = Influence.combined([(1.0 / len(known), part) for part in influences])
-    inference = t_inference(value, influence, level)
+    mean = Estimate.from_influence(float(np.mean([e.value for e in known])), influence, level)
     p = float(max(places[0], min(1.0, np.nan_to_num(noise, nan=1.0))))
-    return Estimate(
-        value, null=null, p=p, test="rank", interval=inference.interval, influence=influence
-    )
-
-
-def _means(scene: Scene, name: str, found: Nearness, column: int) -> dict[str, Estimate]:
-    """Each anchor's mean, where an effect has no side."""
-    return {
-        f"{name}:{anchor.name}": Estimate(float(found.means[j, column]))
-        for j, anchor in enumerate(scene.task.anchors)
-    }
-
-
-def _samples(scene: Scene, names: Sequence[str], values: Float64Array) -> list[dict[str, Any]]:
-    pool = scene.pool
-    own = similarity(pool.embeddings, scene.anchors)
-    return [
-        {
-            "prompt": pool.prompts[anchor],
-            "index": int(pool.indices[image]),
-            "anchors": {a.name: float(own[j, image]) for j, a in enumerate(scene.task.anchors)},
-            "similarities": {name: float(values[row, image]) for row, name in enumerate(names)},
-        }
-        for image, anchor in enumerate(scene.labels)
-    ]
+    return replace(mean, null=null, p=p, test="rank")
 
 
 _DRAWS = 5000  # shuffles of an intersection
@@ -338,55 +274,21 @@ def inverse(
     if not len(pool):
         scores = {"share": Estimate.undefined("the concept has no image")}
         return Item(concept.name, scores, "inverse", 0), []
-    values = similarity(pool.embeddings, scene.anchors)
-    (similarities,) = similarity(pool.embeddings, text)
-    samples: list[dict[str, Any]] = [
-        {
-            "prompt": concept.prompt,
-            "index": int(index),
-            "anchors": {
-                anchor.name: float(values[j, image]) for j, anchor in enumerate(scene.task.anchors)
-            },
-            "own": float(similarities[image]),
-        }
-        for image, index in enumerate(pool.indices)
+    (own,) = similarity(pool.embeddings, text)
+    samples = [
+        {**sample, "own": float(value)}
+        for sample, value in zip(_samples(scene, pool), own, strict=True)
     ]
-    scores = _shares(scene, pool) | _published(scene, concept, values)
-    return Item(concept.name, scores, "inverse", len(pool)), samples
-
-
-def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
-    """Shares of images nearest each anchor's own images, corrected, and their lean."""
-    shares = corrected_shares(
-        scene.sides, pool.embeddings, pool.prompts[0], pool.indices, scene.level
-    )
-    names = [anchor.name for anchor in scene.task.anchors]
-    if shares.reason:
-        return {f"share:{name}": Estimate.undefined(shares.reason) for name in names}
-    scores = {
-        f"share:{name}": Estimate(
-            float(shares.values[j]), interval=(float(shares.low[j]), float(shares.high[j]))
-        )
-        for j, name in enumerate(names)
-    }
-    if shares.lean is not None:
-        interval = (2 * float(shares.low[0]) - 1, 2 * float(shares.high[0]) - 1)
-        scores["lean"] = Estimate(
-            shares.lean, p=shares.p, test="t", interval=interval, influence=shares.influence
-        )
-    return scores
-
-
-def _published(scene: Scene, concept: TestConcept, values: Float64Array) -> dict[str, Estimate]:
-    """Which anchor's text each image is nearest, and by how much, as published."""
-    settings, total = scene.settings, values.shape[1]
-    nearest = values.argmax(axis=0)
+    values = similarity(pool.embeddings, scene.anchors)
+    scores = _shares(scene, pool)
+    # Which anchor's text each image is nearest, and by how much, as published.
+    settings, nearest = scene.settings, values.argmax(axis=0)
     rng = scene.rng(f"inverse {concept.name}")
-    scores = {}
     for j, anchor in enumerate(scene.task.anchors):
         hits = int((nearest == j).sum())
-        share, boot = hits / total, share_draws(hits, total, settings.n_bootstrap, rng)
-        scores[f"share_nearest:{anchor.name}"] = Estimate(share, boot, as_published=True)
+        boot = share_draws(hits, len(pool), settings.n_bootstrap, rng)
+        share = Estimate(hits / len(pool), boot, as_published=True)
+        scores[f"share_nearest:{anchor.name}"] = share
     if scene.k == 2:
         flips = sign_flip_permutation(
             values[1] - values[0],
@@ -394,12 +296,46 @@ def _published(scene: Scene, concept: TestConcept, values: Float64Array) -> dict
             max_exact=settings.max_exact,
             rng=rng,
         )
-        scores["anchor_similarity_difference"] = Estimate(
-            flips.observed,
-            null=flips.null,
-            p=flips.p,
-            test="exact" if flips.exact else "monte_carlo",
-            as_published=True,
+        difference = replace(Estimate.from_permutation(flips, None), as_published=True)
+        scores["anchor_similarity_difference"] = difference
+    return Item(concept.name, scores, "inverse", len(pool)), samples
+
+
+def _samples(scene: Scene, pool: PromptImages) -> list[dict[str, Any]]:
+    """A sample of each image, with how near it is to the anchors' texts."""
+    near = similarity(pool.embeddings, scene.anchors)
+    return [
+        {
+            "prompt": pool.prompts[pool.clusters[image]],
+            "index": int(index),
+            "anchors": {a.name: float(near[j, image]) for j, a in enumerate(scene.task.anchors)},
+        }
+        for image, index in enumerate(pool.indices)
+    ]
+
+
+def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
+    """Shares of images nearest each anchor's own images, corrected, and their lean."""
+    anchors = scene.pool
+    sides = Sides(anchors.embeddings, scene.labels, anchors.prompts, anchors.indices)
+    level = scene.settings.level
+    shares = corrected_shares(sides, pool.embeddings, pool.prompts[0], pool.indices, level)
+    names = [anchor.name for anchor in scene.task.anchors]
+    if shares.reason:
+        return {f"share:{name}": Estimate.undefined(shares.reason) for name in names}
+    ends = list(zip(shares.low.tolist(), shares.high.tolist(), strict=True))
+    scores = {
+        f"share:{name}": Estimate(float(value), interval=interval)
+        for name, value, interval in zip(names, shares.values, ends, strict=True)
+    }
+    if shares.lean is not None:
+        low, high = ends[0]
+        scores["lean"] = Estimate(
+            shares.lean,
+            p=shares.p,
+            test="t",
+            interval=(2 * low - 1, 2 * high - 1),
+            influence=shares.influence,
         )
     return scores
 
@@ -468,8 +404,8 @@ def _shuffled(scene: Scene, found: Forward) -> Control:
     rejected, values = 0, []
     for _ in range(SHUFFLES):
         shuffle = found.beyond.relabelled(rng.permutation(scene.labels))
-        squares = Squares.of(shuffle, found.squares.related, scene.strata, scene.pool.indices)
-        headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
+        squares = Squares.of(shuffle, found.squares.related, scene.pool.prompts, scene.pool.indices)
+        headline = excess_headline([squares], scene.settings.level, rng, _CONTROLS_SETS)
         rejected += headline.p is not None and headline.p < 0.05
         values += [headline.value] if headline.value is not None else []
     return of_shuffles(
@@ -488,9 +424,11 @@ def _halves(scene: Scene, found: Forward) -> Control:
         if sizes.min() < 3:
             return Control("An anchor has too few images to be halved.")
         half = found.beyond.rows(chosen)
-        squares = Squares.of(half, found.squares.related, scene.strata, scene.pool.indices[chosen])
+        squares = Squares.of(
+            half, found.squares.related, scene.pool.prompts, scene.pool.indices[chosen]
+        )
         rng = scene.rng("control: halves")
-        headline = excess_headline([squares], scene.level, rng, _CONTROLS_SETS)
+        headline = excess_headline([squares], scene.settings.level, rng, _CONTROLS_SETS)
         if headline.value is None:
             return Control("A half of the images has no excess to compare.")
         influence = headline.parts[0].influence
@@ -591,12 +529,6 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     if empty:
         reason = f"no image of: {', '.join(empty)}"
         return MethodResult.undefined(reason, collector)
-    return with_verdicts(task, _queries(scene, collector, evidence))
-
-
-def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> ProbingResult:
-    """Ask everything; every anchor has an image."""
-    task, settings = scene.task, scene.settings
     concepts = _asked(task, settings)
     ahead = [concept for concept in concepts if concept.query == "forward"]
     back = [concept for concept in concepts if concept.query == "inverse"]
@@ -620,9 +552,9 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
         n_draws = min(_SETS, settings.n_permutations)
         headline = excess_headline([found.squares], settings.level, rng, n_draws)
     checks = controls(scene, found, len(ahead), headline) if found else {}
-    return ProbingResult(
+    result = ProbingResult(
         headline=headline,
-        scores={"kolmogorov_smirnov_distance_mean": _mean_distance(found.items)} if found else {},
+        scores=_mean_distance(found.items) if found else {},
         by=[
             *(found.items if found else ()),
             *(item for item, _ in inverses),
@@ -640,6 +572,7 @@ def _queries(scene: Scene, collector: ImageCollector, evidence: Evidence) -> Pro
         inconclusive=contradiction(checks),
         squares=found.squares if found else None,
     )
+    return with_verdicts(task, result)
 
 
 def _conventions(task: VibexTask) -> dict[str, Any]:
@@ -658,9 +591,10 @@ def _conventions(task: VibexTask) -> dict[str, Any]:
     }
 
 
-def _mean_distance(items: Sequence[Item]) -> Estimate:
+def _mean_distance(items: Sequence[Item]) -> dict[str, Estimate]:
     values = [item.scores["kolmogorov_smirnov_distance"].value for item in items]
-    return Estimate(float(np.mean([v for v in values if v is not None])), as_published=True)
+    mean = float(np.mean([value for value in values if value is not None]))
+    return {"kolmogorov_smirnov_distance_mean": Estimate(mean, as_published=True)}
 
 
 def _texts(evidence: Evidence, concepts: Sequence[TestConcept]) -> Float64Array:
@@ -726,57 +660,30 @@ def _shares_of_lean(task: VibexTask, item: Item) -> dict[str, Estimate]:
 def with_verdicts(task: VibexTask, result: MethodResult) -> MethodResult:
     """A result with what its rows say together."""
     found = verdicts(task, result.by)
-    rows = _tendencies(task, result.by)
+    anchors = [anchor.name for anchor in task.anchors]
     lines = [
-        {"concept": one.concept, "verdict": one.verdict.outcome, "anchor": one.anchor,
-         "p": one.p, "says": one.verdict.says}
-        for one in found
+        {"concept": concept, "verdict": one.outcome,
+         "anchor": None if one.side is None else anchors[one.side], "p": p, "says": one.says}
+        for concept, one, p in found
     ]  # fmt: skip
     warnings = [
-        f"'{one.concept}' is inconclusive: {one.verdict.says}."
-        for one in found
-        if one.verdict.contradiction
+        f"'{name}' is inconclusive: {one.says}." for name, one, _ in found if one.contradiction
     ]
+    published = {(one.name, str(one.query)): one.tendency for one in task.concepts}
+    rows = [
+        {"concept": item.name, "published": expected, "found": measured}
+        for item in result.by
+        if (expected := published.get((item.name, str(item.group)))) is not None
+        and (measured := tendency(task, item)) is not None
+    ]
+    decided = [row for row in rows if row["published"] != "balanced"]
+    scores = dict(result.scores)
+    if decided:
+        hits = sum(row["published"] == row["found"] for row in decided)
+        scores["tendencies_reproduced"] = share_estimate(hits, len(decided))
     return replace(
         result,
-        scores=result.scores | _reproduced(rows),
+        scores=scores,
         warnings=[*result.warnings, *(line for line in warnings if line not in result.warnings)],
-        details=result.details | {"verdicts": lines, "tendencies": [asdict(row) for row in rows]},
+        details=result.details | {"verdicts": lines, "tendencies": rows},
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Tendency:
-    """A published tendency and the one measured here, as an entry of `details`.
-
-    Attributes:
-        concept: The concept.
-        published: The anchor that a publication associates it with, or 'balanced'.
-        found: The anchor that it leans to in this run.
-    """
-
-    concept: str
-    published: str
-    found: str
-
-
-def _tendencies(task: VibexTask, items: Sequence[Item]) -> list[Tendency]:
-    published: dict[tuple[str, str | None], str | None] = {
-        (one.name, one.query): one.tendency for one in task.concepts
-    }
-    rows = []
-    for item in items:
-        expected = published.get((item.name, item.group))
-        measured = tendency(task, item)
-        if expected is not None and measured is not None:
-            rows.append(Tendency(item.name, expected, measured))
-    return rows
-
-
-def _reproduced(rows: Sequence[Tendency]) -> dict[str, Estimate]:
-    """The share of published tendencies that this run confirms, without 'balanced' ones."""
-    decided = [row for row in rows if row.published != "balanced"]
-    if not decided:
-        return {}
-    hits = sum(row.published == row.found for row in decided)
-    return {"tendencies_reproduced": share_estimate(hits, len(decided))}

@@ -38,17 +38,6 @@ _DRAWS = 10_000
 _BESIDE = 1e-3  # where an end lies that must not contain 0
 
 
-def smallest_p(n: int, m: int, alternative: str) -> float:
-    """The smallest p-value that a permutation test of two sets of words can reach.
-
-    Examples:
-        >>> round(smallest_p(2, 2, "two-sided"), 3), smallest_p(8, 8, "two-sided") < 0.001
-        (0.333, True)
-    """
-    sides = 2 if alternative == "two-sided" else 1
-    return sides / math.comb(n + m, n)
-
-
 def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) -> Control:
     """How many independent words the sets have, and whether they are enough.
 
@@ -132,7 +121,7 @@ def shuffled_control(
     """
     a, b = sets["A"], sets["B"]
     n, m = len(a.words), len(b.words)
-    if smallest_p(n, m, "two-sided") >= _ALPHA:
+    if 2 / math.comb(n + m, n) >= _ALPHA:
         return Control(f"{n} and {m} attribute words are too few to shuffle.")
     direction = sets["X"].vectors.mean(axis=0) - sets["Y"].vectors.mean(axis=0)
     p = two_sample_permutation(
@@ -147,9 +136,8 @@ def shuffled_control(
         f"With the words of {a.name} and {b.name} shuffled, the difference is as large in "
         f"{p:.2g} of the splits."
     )
-    rejects = p_of_test is not None and p_of_test < _ALPHA
     contradicts = None
-    if rejects and not p < _ALPHA:
+    if p_of_test is not None and p_of_test < _ALPHA and not p < _ALPHA:
         contradicts = (
             f"a random split of the attribute words shows as large a difference in {p:.2g} of all "
             f"cases, so it is not about {a.name} rather than {b.name}"
@@ -183,18 +171,6 @@ class WordSet:
     numbers: IntArray
     noise: Float64Array | None = None
 
-    def lacks_too_many(self, allowed: float) -> str | None:
-        """The reason why a test with this set has no score; None where it has enough words."""
-        total = len(self.words) + len(self.missing)
-        if self.words and len(self.missing) <= allowed * total:
-            return None
-        return (
-            f"({self.name}) keeps {len(self.words)} of {total} "
-            f"words; the vocabulary lacks {', '.join(self.missing[:_SHOWN])}"
-            f"{' …' if len(self.missing) > _SHOWN else ''}. "
-            "`allow_missing` in the task file sets how many may be lacking."
-        )
-
     @property
     def effective(self) -> float:
         """As many independent words would tell as much."""
@@ -203,22 +179,28 @@ class WordSet:
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
     """The four sets of a task."""
-    return {
-        "X": task.targets.X,
-        "Y": task.targets.Y,
-        "A": task.attributes.A,
-        "B": task.attributes.B,
-    }
+    x, y, a, b = task.targets.X, task.targets.Y, task.attributes.A, task.attributes.B
+    return {"X": x, "Y": y, "A": a, "B": b}
 
 
 def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
     """The four sets with their vectors, and how the associations of target words correlate."""
     sets: dict[str, WordSet] = {}
     for side, group in groups_of(task).items():
-        sets[side] = _word_set(task, side, group.name, settings.limited(group.words), evidence)
-        reason = sets[side].lacks_too_many(task.allow_missing)
-        if reason:
-            return f"{side} {reason}"
+        words = settings.limited(group.words)
+        vectors = _vectors(task, words, evidence)
+        known = np.atleast_1d(np.isfinite(vectors).all(axis=1))
+        numbers = np.flatnonzero(known).astype(np.int64)
+        kept = [words[number] for number in numbers.tolist()]
+        missing = [word for word, is_known in zip(words, known, strict=True) if not is_known]
+        if not kept or len(missing) > task.allow_missing * len(words):
+            return (
+                f"{side} ({group.name}) keeps {len(kept)} of {len(words)} words; the vocabulary "
+                f"lacks {', '.join(missing[:_SHOWN])}{' …' if len(missing) > _SHOWN else ''}. "
+                "`allow_missing` in the task file sets how many may be lacking."
+            )
+        stratum = f"{task.id} {side}"
+        sets[side] = WordSet(group.name, stratum, kept, vectors[known], missing, numbers)
     direction = sets["A"].vectors.mean(axis=0) - sets["B"].vectors.mean(axis=0)
     curve = None
     if task.reference:
@@ -239,21 +221,6 @@ def _vectors(task: WeatTask, words: Sequence[str], evidence: Evidence) -> Float6
     with np.errstate(invalid="ignore", divide="ignore"):
         rows: Float64Array = mean / np.linalg.norm(mean, axis=1, keepdims=True)
     return rows
-
-
-def _word_set(
-    task: WeatTask, side: str, name: str, words: Sequence[str], evidence: Evidence
-) -> WordSet:
-    vectors = _vectors(task, words, evidence)
-    known = np.atleast_1d(np.isfinite(vectors).all(axis=1))
-    return WordSet(
-        name,
-        f"{task.id} {side}",
-        [word for word, is_known in zip(words, known, strict=True) if is_known],
-        vectors[known],
-        [word for word, is_known in zip(words, known, strict=True) if not is_known],
-        np.flatnonzero(known).astype(np.int64),
-    )
 
 
 def delta_of(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Estimate:
@@ -403,8 +370,12 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         for words in (x, y)
         if settled(words.effective) < _FEW
     ]
+    headline, gate = headline_of(delta, settings.level), found["separation"].contradicts
+    if gate is not None:  # the encoder does not tell the attributes apart
+        p_only = {headline.question: Inference(p=headline.p)}
+        headline = replace(headline, value=None, inference=p_only, fair=None, parts=(), reason=gate)
     return MethodResult(
-        _gated(headline_of(delta, settings.level), found["separation"]),
+        headline,
         {
             **_as_published(task, sets, weights, settings),
             "cliffs_delta": delta,
@@ -429,16 +400,6 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     )
 
 
-def _gated(headline: Headline, gate: Control) -> Headline:
-    """The headline; without a value where the encoder does not tell the attributes apart."""
-    if gate.contradicts is None:
-        return headline
-    p_only = {headline.question: Inference(p=headline.p)}
-    return replace(
-        headline, value=None, inference=p_only, fair=None, parts=(), reason=gate.contradicts
-    )
-
-
 def _associations(sets: Sets) -> tuple[Float64Array, Float64Array]:
     """The association s of each word of X and of Y."""
     x, y, a, b = (sets[side].vectors for side in "XYAB")
@@ -450,9 +411,13 @@ def _as_published(
 ) -> dict[str, Estimate]:
     """The paper's effect size and test statistic, over words."""
     s_x, s_y = _associations(sets)
+    draws = [
+        weights["A"] @ (sets["A"].vectors @ sets[side].vectors.T)
+        - weights["B"] @ (sets["B"].vectors @ sets[side].vectors.T)
+        for side in "XY"
+    ]
     boot = two_sample_bootstrap(
-        _association_draws(sets, "X", weights),
-        _association_draws(sets, "Y", weights),
+        *draws,
         statistics=_PUBLISHED,
         n_draws=settings.n_bootstrap,
         rng=settings.rng(task.id, "bootstrap"),
@@ -467,10 +432,7 @@ def _as_published(
         rng=settings.rng(task.id, "permutation"),
     )
     difference, d = (
-        replace(
-            Estimate.from_permutation(tests[name], boot[name], task.alternative), as_published=True
-        )
-        for name in _PUBLISHED
+        Estimate.from_permutation(tests[name], boot[name], task.alternative) for name in _PUBLISHED
     )
     # The paper's difference of sums, of sets of one size, from the difference of means.
     factor, total = (len(s_x) + len(s_y)) / 2, difference.value
@@ -482,34 +444,22 @@ def _as_published(
         boot=None if difference.boot is None else difference.boot * factor,
         null=None if difference.null is None else difference.null * factor,
     )
-    return {"effect_size": d, "differential_association": sums}
-
-
-def _association_draws(sets: Sets, side: str, weights: Mapping[str, Float64Array]) -> Float64Array:
-    """Associations of a target set's words under resampling of the attribute words."""
-    to_a, to_b = (sets[name].vectors @ sets[side].vectors.T for name in "AB")
-    draws: Float64Array = weights["A"] @ to_a - weights["B"] @ to_b
-    return draws
+    found = {"effect_size": d, "differential_association": sums}
+    return {name: replace(one, as_published=True) for name, one in found.items()}
 
 
 def _means(sets: Sets) -> dict[str, Estimate]:
     """Mean associations of the target sets, and the mean cosine of each pair of sets."""
-    cells = {
-        target + side: float((sets[target].vectors @ sets[side].vectors.T).mean())
+    cosines = {
+        (target, side): float((sets[target].vectors @ sets[side].vectors.T).mean())
         for target in "XY"
         for side in "AB"
     }
-    return {
-        **{
-            f"association_of_{target.lower()}": Estimate(cells[f"{target}A"] - cells[f"{target}B"])
-            for target in "XY"
-        },
-        **{
-            f"cosine_of_{target}_and_{side}".lower(): Estimate(cells[target + side])
-            for target in "XY"
-            for side in "AB"
-        },
+    means = {
+        f"association_of_{target}": cosines[target, "A"] - cosines[target, "B"] for target in "XY"
     }
+    means |= {f"cosine_of_{target}_and_{side}": mean for (target, side), mean in cosines.items()}
+    return {name.lower(): Estimate(mean) for name, mean in means.items()}
 
 
 def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:
