@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -135,6 +135,16 @@ class PromptImages:
         return PromptImages(
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
+
+    def samples(
+        self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
+    ) -> list[dict[str, Any]]:
+        """A row for each image, with words of all of them and a number of each."""
+        return [
+            {"prompt": self.prompts[cluster], "index": int(index), **words}
+            | {name: float(values[at]) for name, values in numbers.items()}
+            for at, (cluster, index) in enumerate(zip(self.clusters, self.indices, strict=True))
+        ]
 
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:

@@ -321,7 +321,10 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
 
 TOP = np.array([2.0, -1.0, -1.0])  # N = 2 y - a - b
 BOTTOM = np.array([0.0, 1.0, -1.0])  # D = a - b
-_FEWEST = 2  # stimuli: one is measured along the direction of the others
+LONE = (
+    "a single stimulus has all of its images, so there are no others whose direction it could be "
+    "measured along"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,13 +353,8 @@ class Leans:
     wordings: Wordings | None
 
     @classmethod
-    def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans | str:
-        """Measure the leans."""
-        if len(images) < _FEWEST:
-            return (
-                "a single stimulus has all of its images, so there are no others whose direction "
-                "it could be measured along"
-            )
+    def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans:
+        """Measure the leans of two stimuli or more: each along the direction of the others."""
         alike = _equally_spread(images)
         return cls.along(names, alike, held_out(differences(alike)))
 
@@ -731,21 +729,16 @@ def noise(leans: Leans) -> float:
     return 1.0 + 1.0 / leans.separation**2
 
 
-def positions(leans: Leans) -> list[list[Float64Array]]:
+def positions(leans: Leans) -> list[Float64Array]:
     """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
 
-    Args:
-        leans: The leans.
-
     Returns:
-        For each stimulus and wording an array of shape (its images,), (2 x - a - b) / D.
+        For each stimulus an array of shape (its images of all wordings,), (2 x - a - b) / D.
     """
     middle = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
-    bottom = leans.denominators
+    along = zip(leans.images, leans.directions, middle, leans.denominators, strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return [
-            [(2 * (one.neutral.embeddings @ direction) + mid) / d for one in wordings]
-            for wordings, direction, mid, d in zip(
-                leans.images, leans.directions, middle, bottom, strict=True
-            )
+            np.concatenate([(2 * (one.neutral.embeddings @ v) + mid) / d for one in wordings])
+            for wordings, v, mid, d in along
         ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from scipy.special import fdtrc, stdtrit
@@ -222,10 +222,6 @@ class WordingReport:
     sd: float
     p: float | None
     sentence: str
-
-    def as_detail(self) -> dict[str, Any]:
-        """The report as an entry of `details`."""
-        return asdict(self)
 
 
 def wording_report(

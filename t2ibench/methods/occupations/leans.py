@@ -160,12 +160,10 @@ class PairLeans:
 
 def pair_leans(
     task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
-) -> PairLeans | str:
+) -> PairLeans:
     """Measure the leans with one pair of groups."""
-    names, groups = [one.name for one in images], (pair.first.name, pair.second.name)
+    names, groups = [one.name for one in images], pair.names
     leans = Leans.of(names, [one.marked(*groups) for one in images])
-    if isinstance(leans, str):
-        return leans
     top, bottom = text_leans(images, *groups, evidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
@@ -200,7 +198,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
         columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
     if found.unclear is not None:
         columns = {
-            name: [_undecided(estimate, found.unclear) for estimate in column]
+            name: [estimate.undecided(found.unclear) for estimate in column]
             for name, column in columns.items()
         }
     columns["lean_text"] = [
@@ -211,10 +209,6 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
         {f"{name}{suffix}": column[number] for name, column in columns.items()}
         for number in range(len(leans.names))
     ]
-
-
-def _undecided(estimate: Estimate, reason: str) -> Estimate:
-    return Estimate(None, p=estimate.p, test=estimate.test, reason=reason)
 
 
 def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
@@ -246,7 +240,7 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
         scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
     if found.unclear is not None:
-        scores = {name: _undecided(estimate, found.unclear) for name, estimate in scores.items()}
+        scores = {name: estimate.undecided(found.unclear) for name, estimate in scores.items()}
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
 
 
