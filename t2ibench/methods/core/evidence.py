@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -300,29 +300,22 @@ class Needs:
             counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
         return counts
 
-    @property
-    def groups(self) -> dict[str, str]:
-        """Distinct prompts, each with what it stands for; of several, the first that has a name."""
+    def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
+        """Distinct prompts, each with its group, unit or word; of several, the first that is."""
         found: dict[str, str] = {}
         for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.group
+            found[need.prompt] = found.get(need.prompt) or getattr(need, what)
         return found
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Distinct prompts, each with what it stands for."""
+        return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares with others; of several, the first."""
-        found: dict[str, str] = {}
-        for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.unit
-        return found
-
-    @property
-    def shared_words(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares across units; of several, the first."""
-        found: dict[str, str] = {}
-        for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.word
-        return found
+        """Distinct prompts, each with what it shares with others."""
+        return self.named("unit")
 
     @property
     def n_images(self) -> int:

@@ -173,12 +173,12 @@ def shuffled(
     real = np.linalg.norm(leans.directions, axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.nan_to_num(directions * (real / lengths)[..., None])
-    along = project(leans.images, scaled)
-    top = np.einsum("jtcs,c->jts", along.mean, TOP)
+    mean, variance, _ = project(leans.images, scaled)
+    top = np.einsum("jtcs,c->jts", mean, TOP)
     count = top.shape[1]
     if count > 1:
         return top.mean(axis=1), top.var(axis=1, ddof=1) / count
-    return top[:, 0], np.einsum("jcs,c->js", along.variance[:, 0], TOP**2)
+    return top[:, 0], np.einsum("jcs,c->js", variance[:, 0], TOP**2)
 
 
 def _contrasts(

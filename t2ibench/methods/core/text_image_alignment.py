@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -76,7 +76,7 @@ class MeanCosine:
 def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
     """The cosine of every image of a task and its own prompt."""
     counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
-    words = needs.shared_words
+    words = needs.named("word")
     prompts = list(counts)
     found = []
     for prompt, text in zip(prompts, evidence.texts(prompts), strict=True):
@@ -186,11 +186,7 @@ def _of(
     else:
         variance, df, question = *_of_images(prompts), "fixed_prompts"
     found = _tested(value, variance, df, level, question, prompts)
-    if tested:
-        return found
-    return MeanCosine(
-        value, found.low, found.high, None, found.question, found.n_prompts, found.n_images
-    )
+    return found if tested else replace(found, p=None)
 
 
 def _with_words(

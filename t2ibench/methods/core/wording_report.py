@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import fdtrc, stdtrit
+from scipy.special import fdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.guided import Wording
@@ -19,12 +19,11 @@ from t2ibench.methods.core.leans import (
     TOP,
     Leans,
     OverStimuli,
-    bounded,
     nearest_covariance,
     over_stimuli,
     project,
 )
-from t2ibench.stats.student import fieller, satterthwaite
+from t2ibench.stats.student import satterthwaite
 
 FEWEST = 3  # wordings; two do not show how others would differ
 Groups = Sequence[tuple[str, IntArray, IntArray]]
@@ -58,8 +57,7 @@ class Cells:
     @classmethod
     def of(cls, leans: Leans) -> Cells:
         """Measure each wording by itself."""
-        found = project(leans.images, leans.directions[:, None])
-        mean, variance = (part[..., 0] for part in (found.mean, found.variance))
+        mean, variance, _ = project(leans.images, leans.directions[:, None])[..., 0]
         own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]
         counts = np.array([[len(one.neutral) for one in wordings] for wordings in leans.images])
         single = TOP[0] ** 2 * variance[..., 0] * counts
@@ -125,15 +123,13 @@ def over_stimuli_and_wordings(
     of_stimuli = float(weights @ stimuli @ weights)
     freedom = satterthwaite([of_stimuli, part], [len(top) - len(groups), df])[1]
     covariance = stimuli + extra
-    low, high, p = fieller(float(sums[0]), float(sums[1]), covariance, freedom, level)
     moved = weights @ residuals
     scale = np.sqrt(part / float(moved @ moved)) / sums[1]
     own = Influence(
         ("wordings",), np.zeros(count, np.int64), np.arange(count), np.asarray(moved * scale)
     )
     influence = Influence.combined([(1.0, over.influence), (1.0, own)])
-    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(sums[1]))
-    return OverStimuli(over.value, bounded(low, high, p, freedom), influence, half)
+    return OverStimuli.of(over.value, sums, covariance, freedom, influence, level)
 
 
 def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Array:

@@ -263,14 +263,13 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
     """
     known = np.isfinite(reference)
     x, d, n = reference[known], leans.bottom[known], leans.top[known]
-    count = len(x)
-    if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
-        nothing = Estimate.undefined("fewer than three stimuli have different reference shares")
-        return {"slope": nothing, "slope_prompt_population": nothing}
+    count, reason = len(x), UNBOUNDED
     centred = x - (x @ d) / d.sum()
     scale = float(centred @ (x * d))
+    if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
+        reason, scale = "fewer than three stimuli have different reference shares", 0.0
     if not scale > 0:
-        nothing = Estimate.undefined(UNBOUNDED)
+        nothing = Estimate.undefined(reason)
         return {"slope": nothing, "slope_prompt_population": nothing}
     value = float(centred @ n) / scale
     intercept = float(n.sum() - value * (x @ d)) / float(d.sum())

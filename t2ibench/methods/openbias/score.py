@@ -504,11 +504,8 @@ def corrected_scores(
         np.stack(confusions),
         settings.level,
     )
-    if square.value is None or square.low is None or square.high is None:
-        reason = square.reason or "it cannot be corrected"
-        return scores | {"squared_lean_corrected": Estimate.undefined(reason)}
-    interval = (square.low, square.high)
-    return scores | {"squared_lean_corrected": Estimate(square.value, interval=interval)}
+    corrected = Estimate(square.value, interval=square.interval, reason=square.reason)
+    return scores | {"squared_lean_corrected": corrected}
 
 
 def corrected_slopes(
@@ -554,9 +551,7 @@ def _slope(
     if not shares:
         return Estimate.undefined("no stimulus has a reference share")
     found = corrected_slope(shares, judged, people, level)
-    if found.value is None or found.low is None or found.high is None:
-        return Estimate.undefined(found.reason or "it cannot be corrected")
-    return Estimate(found.value, interval=(found.low, found.high))
+    return Estimate(found.value, interval=found.interval, reason=found.reason)
 
 
 def _labels(answers: BiasAnswers, evidence: Evidence, n: int) -> dict[str, dict[int, int]]:
@@ -631,7 +626,7 @@ def _shares(
             unanswered=unknown if apart else 0,
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
-        scores[key] = Estimate(found.value, interval=(found.low, found.high))
+        scores[key] = Estimate(found.value, interval=found.interval)
     return scores
 
 
