@@ -370,15 +370,6 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     assert describe(task, result) == ("Not clear whether images of jobs lean to men or women.")
 
 
-def test_the_description_of_no_score_has_the_reason() -> None:
-    task = make_task()
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    evidence._images = {}
-    assert describe(task, score(task, evidence, SETTINGS)) == (
-        "No score: no stimulus has all of its images."
-    )
-
-
 def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> None:
     task = make_task()
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
