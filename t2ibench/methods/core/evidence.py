@@ -173,22 +173,27 @@ class ImageCollector:
 
     Args:
         evidence: Where the images come from.
-
-    Attributes:
-        excluded: Number of images excluded so far, by reason.
-        n_images: Distinct images collected so far.
     """
 
     def __init__(self, evidence: Evidence) -> None:
-        self.excluded: Counter[str] = Counter()
-        self.n_images = 0
         self._evidence = evidence
-        self._requested: dict[str, int] = {}
+        # Of each prompt the images asked for, those that there are, and why not the others.
+        self._seen: dict[str, tuple[int, int, Counter[str]]] = {}
+
+    @property
+    def excluded(self) -> Counter[str]:
+        """Number of images excluded so far, by reason."""
+        return sum((excluded for *_, excluded in self._seen.values()), Counter())
+
+    @property
+    def n_images(self) -> int:
+        """Distinct images collected so far."""
+        return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
         """Distinct prompts asked for so far, whether they had images or not."""
-        return len(self._requested)
+        return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
         """The first n images of each prompt.
@@ -218,15 +223,8 @@ class ImageCollector:
 
     def _collect_one(self, prompt: str, n: int) -> ImageEvidence:
         images = self._evidence.images(prompt, n)
-        before = self._requested.get(prompt, 0)
-        if n > before:
-            if before:
-                counted = self._evidence.images(prompt, before)
-                self.excluded -= counted.excluded
-                self.n_images -= len(counted.indices)
-            self.excluded += images.excluded
-            self.n_images += len(images.indices)
-            self._requested[prompt] = n
+        if prompt not in self._seen or n > self._seen[prompt][0]:
+            self._seen[prompt] = n, len(images.indices), images.excluded
         return images
 
 

@@ -598,7 +598,15 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     """
     collector = ImageCollector(evidence)
     attributes = _collect_attributes(task, evidence, settings, collector)
-    targets, warnings = _collect_targets(task, evidence, settings, collector)
+    targets, lacking = [], []
+    for spec in chosen_targets(task, settings):
+        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
+        if images.whole:
+            texts = evidence.texts(list(spec.texts)).astype(np.float64)
+            targets.append(Target(spec, images, texts, task.unit == "image"))
+        else:  # without one of its wordings it would be another target
+            lacking.append(spec.name)
+    warnings = left_out_warnings(lacking)
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
@@ -736,30 +744,12 @@ def _collect_attributes(
     n = settings.guided_images(task.attribute_images_per_prompt)
     sides = (task.attributes.A, task.attributes.B)
     a, b = (collector.collect(side.prompts, n) for side in sides)
-    if not len(a) or not len(b):
-        return None
     poles = image_poles(a, b, task.unit == "image")
     if not len(poles.a) or not len(poles.b):
         return None
     words_a, words_b = (evidence.texts(side.words).astype(np.float64) for side in sides)
     axis = Axis.between(poles)
     return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
-
-
-def _collect_targets(
-    task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
-) -> tuple[list[Target], list[str]]:
-    """The targets that have images, and warnings about the others."""
-    targets: list[Target] = []
-    lacking: list[str] = []
-    for spec in chosen_targets(task, settings):
-        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
-        if not images.whole:  # without one of its wordings it would be another target
-            lacking.append(spec.name)
-            continue
-        texts = evidence.texts(list(spec.texts)).astype(np.float64)
-        targets.append(Target(spec, images, texts, task.unit == "image"))
-    return targets, left_out_warnings(lacking)
 
 
 _FEWEST_TARGETS = 6  # for a slope with a standard error

@@ -92,13 +92,8 @@ def _scaled(beyond: Estimate, factor: float) -> Estimate:
         return beyond
     influence = None if beyond.influence is None else beyond.influence.scaled(factor)
     ends = [factor * end for end in beyond.interval or ()]
-    return Estimate(
-        factor * beyond.value,
-        p=beyond.p,
-        test=beyond.test,
-        interval=(min(ends), max(ends)) if ends else None,
-        influence=influence,
-    )
+    interval = (min(ends), max(ends)) if ends else None
+    return replace(beyond, value=factor * beyond.value, interval=interval, influence=influence)
 
 
 def _log_odds(difference: Estimate, known: float) -> Estimate:
@@ -112,13 +107,9 @@ def _log_odds(difference: Estimate, known: float) -> Estimate:
     share = float(shares[0])
     slope = 1 / (share * (1 - share))
     influence = difference.influence
-    return Estimate(
-        moved[0],
-        p=difference.p,
-        test=difference.test,
-        interval=(moved[1], moved[2]),
-        influence=None if influence is None else influence.scaled(slope),
-    )
+    influence = None if influence is None else influence.scaled(slope)
+    interval = (moved[1], moved[2])
+    return replace(difference, value=moved[0], interval=interval, influence=influence)
 
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
@@ -357,20 +348,18 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         _degrees(pairs, scaled.top_variance, scaled.top_df),
     )
     reason = next((one.unclear for one in pairs if one.unclear), None)
-    like = Inference(reason=_NO_POPULATION)
+    low, high = (None, None) if reason else (found.low, found.high)
+    inference: dict[Question, Inference] = {
+        "fixed_prompts": Inference(low, high, found.p, found.df[1], reason),
+        "prompt_population": Inference(reason=_NO_POPULATION),
+    }
     if reason is not None:
-        fixed_prompts = Inference(p=found.p, df=found.df[1], reason=reason)
-        inference: dict[Question, Inference] = {
-            "fixed_prompts": fixed_prompts,
-            "prompt_population": like,
-        }
         return Headline(None, "mean_square", "fixed_prompts", inference, test="f", reason=reason)
-    fixed_prompts = Inference(found.low, found.high, found.p, found.df[1])
     return Headline(
         found.value,
         "mean_square",
         "fixed_prompts",
-        {"fixed_prompts": fixed_prompts, "prompt_population": like},
+        inference,
         (found.fair_low, found.fair_high),
         _parts(pairs, scaled),
         "f",

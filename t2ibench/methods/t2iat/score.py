@@ -252,7 +252,7 @@ def _repeated(
     return controls
 
 
-_TWO_SAMPLE = ("mean_difference", "cohens_d", "union_d", "cliffs_delta")
+_MEASURES = ("mean_difference", "cohens_d", "union_d", "cliffs_delta", "mean_x", "mean_y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,111 +326,93 @@ def published_scores(
     """
     x, y = concepts["X"], concepts["Y"]
     by_prompt = task.unit == "prompt"
-    boot = two_sample_bootstrap(
-        x.values if x.draws is None else x.draws,
-        y.values if y.draws is None else y.draws,
-        x.labels if by_prompt else None,
-        y.labels if by_prompt else None,
-        statistics=(*_TWO_SAMPLE, "mean_x", "mean_y"),
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap"),
+    images = _compared(
+        task,
+        settings,
+        "",
+        (x.values, y.values),
+        _MEASURES,
+        labels=(x.labels, y.labels) if by_prompt else (None, None),
+        resampled=None if x.draws is None or y.draws is None else (x.draws, y.draws),
     )
-    scores = _differential(task, concepts, boot, settings)
-    for side, associations in concepts.items():
-        scores |= _own_scores(task, side, associations, boot, settings)
+    # Averaging first makes an effect size larger than one over images.
+    prompts = _compared(
+        task,
+        settings,
+        " of prompts",
+        (x.prompt_means, y.prompt_means),
+        ("cohens_d", "union_d_ddof0"),
+    )
+    sizes = {
+        "cohen": images["cohens_d"],
+        "weat": images["union_d"],
+        "t2iat_code": prompts["union_d_ddof0"],
+    }
+    scores = {
+        "differential_association": images["mean_difference"],
+        "effect_size": sizes[task.effect_size],
+        "effect_size_over_prompts": prompts["cohens_d"],
+        "cliffs_delta": images["cliffs_delta"],
+    }
+    # One concept's own association and its cell means, which the difference hides.
+    for side, one in concepts.items():
+        of = side.lower()
+        labels = one.labels if by_prompt else None
+        flips = sign_flip_permutation(
+            one.values,
+            labels,
+            n_draws=settings.n_permutations,
+            max_exact=settings.max_exact,
+            rng=settings.rng(task.id, f"sign flips {side}"),
+        )
+        scores[f"association_of_{of}"] = Estimate.from_permutation(flips, images[f"mean_{of}"].boot)
+        weights = resample_weights(
+            np.arange(len(one.values)) if labels is None else labels,
+            settings.n_bootstrap,
+            settings.rng(task.id, f"bootstrap of cell {side}"),
+        )
+        for attribute, cosines in one.cosines.items():
+            scores[f"cosine_of_{of}_and_{attribute.lower()}"] = Estimate(
+                float(cosines.mean()), weights @ cosines
+            )
     return {name: replace(estimate, as_published=True) for name, estimate in scores.items()}
 
 
-def _differential(
+def _compared(
     task: T2iatTask,
-    concepts: Mapping[str, Associations],
-    boot: Mapping[str, Float64Array],
     settings: Settings,
+    purpose: str,
+    values: tuple[Float64Array, Float64Array],
+    statistics: Sequence[str],
+    labels: tuple[IntArray | None, IntArray | None] = (None, None),
+    resampled: tuple[Float64Array, Float64Array] | None = None,
 ) -> dict[str, Estimate]:
-    """The scores that compare X with Y."""
-    x, y = concepts["X"], concepts["Y"]
-    by_prompt = task.unit == "prompt"
-    values = np.concatenate([x.values, y.values])
-    tests = two_sample_permutation(
-        values,
-        np.arange(len(values)) < len(x.values),
-        np.concatenate([x.labels, y.labels + len(x.images)]) if by_prompt else None,
-        statistics=_TWO_SAMPLE,
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation"),
-    )
-    by_name = {
-        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
-        for name in _TWO_SAMPLE
-    }
-    over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
-    return {
-        "differential_association": by_name["mean_difference"],
-        "effect_size": _over_prompts(task, concepts, settings, "union_d_ddof0")
-        if task.effect_size == "t2iat_code"
-        else over_images,
-        "effect_size_over_prompts": _over_prompts(task, concepts, settings, "cohens_d"),
-        "cliffs_delta": by_name["cliffs_delta"],
-    }
-
-
-def _over_prompts(
-    task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings, statistic: str
-) -> Estimate:
-    """An effect size over prompt means; averaging first makes it larger than one over images."""
-    x, y = concepts["X"].prompt_means, concepts["Y"].prompt_means
+    """Statistics of two samples: X's values and Y's, whole clusters of them moved."""
+    (x, y), (of_x, of_y), (draws_x, draws_y) = values, labels, resampled or values
     boot = two_sample_bootstrap(
-        x,
-        y,
-        statistics=(statistic,),
+        draws_x,
+        draws_y,
+        of_x,
+        of_y,
+        statistics=statistics,
         n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap of prompts"),
+        rng=settings.rng(task.id, f"bootstrap{purpose}"),
     )
-    test = two_sample_permutation(
-        np.concatenate([x, y]),
+    whole = None if of_x is None or of_y is None else np.append(of_x, of_y + of_x.max() + 1)
+    tests = two_sample_permutation(
+        np.append(x, y),
         np.arange(len(x) + len(y)) < len(x),
-        statistics=(statistic,),
+        whole,
+        statistics=statistics,
         alternative=task.alternative,
         n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation of prompts"),
+        rng=settings.rng(task.id, f"permutation{purpose}"),
     )
-    return Estimate.from_permutation(test[statistic], boot[statistic], task.alternative)
-
-
-def _own_scores(
-    task: T2iatTask,
-    side: str,
-    associations: Associations,
-    boot: Mapping[str, Float64Array],
-    settings: Settings,
-) -> dict[str, Estimate]:
-    """One concept's own association and its cell means, which the difference hides."""
-    labels = associations.labels if task.unit == "prompt" else None
-    flips = sign_flip_permutation(
-        associations.values,
-        labels,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"sign flips {side}"),
-    )
-    scores = {
-        f"association_of_{side.lower()}": Estimate.from_permutation(
-            flips, boot[f"mean_{side.lower()}"]
-        )
+    return {
+        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
+        for name in statistics
     }
-    weights = resample_weights(
-        np.arange(len(associations.values)) if labels is None else labels,
-        settings.n_bootstrap,
-        settings.rng(task.id, f"bootstrap of cell {side}"),
-    )
-    for attribute, cosines in associations.cosines.items():
-        scores[f"cosine_of_{side.lower()}_and_{attribute.lower()}"] = Estimate(
-            float(cosines.mean()), weights @ cosines
-        )
-    return scores
 
 
 _CONVENTION = {
