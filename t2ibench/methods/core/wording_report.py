@@ -235,19 +235,21 @@ def wording_report(
     count = len(wordings)
     if count < 2:
         return None
-    each = [
-        _part(wording.neutral, wording.language, [t], leans, headline)
-        for t, wording in enumerate(wordings)
-    ]
+
+    def part(name: str, language: str | None, numbers: list[int]) -> PartScore:
+        one = in_wordings(leans, numbers)
+        if not one.separation > GATE:
+            return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
+        found = headline(one)
+        low, high, reason = found.chosen.ci_low, found.chosen.ci_high, found.chosen.reason
+        return PartScore(
+            name, language, len(numbers), found.value, low, high, found.reason or reason
+        )
+
+    each = [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)]
     languages = list(dict.fromkeys(one.language for one in wordings if one.language))
     by_language = [
-        _part(
-            language,
-            language,
-            [t for t, one in enumerate(wordings) if one.language == language],
-            leans,
-            headline,
-        )
+        part(language, language, [t for t in range(count) if wordings[t].language == language])
         for language in languages
         if len(languages) > 1
     ]
@@ -265,29 +267,6 @@ def wording_report(
         "",
     )
     return replace(report, sentence=_sentence(report))
-
-
-def _part(
-    name: str,
-    language: str | None,
-    numbers: list[int],
-    leans: Leans,
-    headline: Callable[[Leans], Headline],
-) -> PartScore:
-    one = in_wordings(leans, numbers)
-    if not one.separation > GATE:
-        return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
-    found = headline(one)
-    chosen = found.chosen
-    return PartScore(
-        name,
-        language,
-        len(numbers),
-        found.value,
-        chosen.ci_low,
-        chosen.ci_high,
-        found.reason or chosen.reason,
-    )
 
 
 def _between(top: Float64Array, bottom: Float64Array, groups: Groups) -> tuple[float, float | None]:

@@ -414,15 +414,24 @@ def lean_headline(
     stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
     unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
     by_target = Influence(strata, stratum, unit, found.between[moved])
-    by_unit = _by_unit(keys, design.weights @ units / 2.0, found.shared)
-    influence = Influence.combined([(1.0, by_target), (1.0, by_unit)])
+    parts, moves = [(1.0, by_target)], design.weights @ units / 2.0
+    total = float((moves**2).sum())
+    if total and found.shared:  # the units' influences, scaled to their variance
+        names = sorted({stratum for stratum, _ in keys})
+        by_unit = Influence(
+            tuple(names),
+            np.array([names.index(stratum) for stratum, _ in keys], dtype=np.int64),
+            np.array([unit for _, unit in keys], dtype=np.int64),
+            moves * np.sqrt(found.shared / total),
+        )
+        parts.append((1.0, by_unit))
     return Headline(
         value,
         "lean",
         QUESTION,
         {"fixed_prompts": fixed_prompts, QUESTION: others},
         fair_band(others, value),
-        (Part("", value, influence),),
+        (Part("", value, Influence.combined(parts)),),
     )
 
 
@@ -442,20 +451,6 @@ def _attribute_units(
     ]
     keys = sorted({key for table in tables for key in table})
     return keys, np.array([[table.get(key, 0.0) for key in keys] for table in tables])
-
-
-def _by_unit(keys: Sequence[tuple[str, int]], moves: Float64Array, variance: float) -> Influence:
-    """The units' influences, scaled to a variance."""
-    total = float((moves**2).sum())
-    if not total or not variance:
-        return Influence.none()
-    strata = tuple(sorted({stratum for stratum, _ in keys}))
-    return Influence(
-        strata,
-        np.array([strata.index(stratum) for stratum, _ in keys], dtype=np.int64),
-        np.array([unit for _, unit in keys], dtype=np.int64),
-        moves * np.sqrt(variance / total),
-    )
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
