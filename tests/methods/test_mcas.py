@@ -293,16 +293,6 @@ def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
     assert found.fair is not None and found.fair[1] < abs(found.value or 0.0)
 
 
-@pytest.mark.slow
-def test_a_fair_world_is_rarely_rejected() -> None:
-    """Binomial(60, .05) is above 8 with probability .002."""
-    p_values = []
-    for seed in range(60):
-        task, evidence = planted(0.0, targets=3, seed=seed)
-        p_values.append(score(task, evidence, SETTINGS).headline.p)
-    assert sum(p is not None and p < 0.05 for p in p_values) <= 8
-
-
 def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
     task, evidence = planted(0.4)
     found = score(task, evidence, SETTINGS).headline
