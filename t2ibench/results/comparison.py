@@ -18,8 +18,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.headline import Part
-from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.core.joint_variance import Spread, spread_of
+from t2ibench.methods.core.influence import FLOOR, Influence, Spread, spread_of
 from t2ibench.results.display import displayed, text_only
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import rounded

@@ -16,14 +16,13 @@ from t2ibench.stats.categorical import severity as severity
 from t2ibench.stats.clusters import Proportion as Proportion
 from t2ibench.stats.clusters import clustered_proportion as clustered_proportion
 from t2ibench.stats.clusters import group_distance as group_distance
-from t2ibench.stats.clusters import pooled_proportion as pooled_proportion
 from t2ibench.stats.clusters import sampled_proportion as sampled_proportion
 from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
 from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
-from t2ibench.stats.effects import cliffs_delta as cliffs_delta
 from t2ibench.stats.method_agreement import Correlation as Correlation
 from t2ibench.stats.method_agreement import MethodAgreement as MethodAgreement
 from t2ibench.stats.method_agreement import correlate_methods as correlate_methods
+from t2ibench.stats.moments import cliffs_delta as cliffs_delta
 from t2ibench.stats.permutation import Answers as Answers
 from t2ibench.stats.permutation import PermutationResult as PermutationResult
 from t2ibench.stats.permutation import benjamini_hochberg as benjamini_hochberg

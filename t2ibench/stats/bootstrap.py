@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.clusters import Clusters, blocks, draw_resamples
-from t2ibench.stats.moments import (
-    NOT_COMPUTED,
-    Moments,
-    Need,
-    Pair,
-    Values,
-    combined_needs,
-    select,
-)
+from t2ibench.stats.moments import Moments, Pair, select
 
 
-def _moments(counts: Float64Array, values: Float64Array, squared: bool) -> Moments:
+def _moments(counts: Float64Array, values: Float64Array) -> Moments:
     """Moments of resamples; values have the shape (n,), or that of the counts."""
 
     def sums(of: Float64Array) -> Float64Array:
@@ -29,10 +22,7 @@ def _moments(counts: Float64Array, values: Float64Array, squared: bool) -> Momen
 
     n: Float64Array = counts.sum(axis=1)
     mean = sums(values) / n
-    squares: Values = NOT_COMPUTED
-    if squared:
-        squares = np.maximum(sums(values**2) - n * mean**2, 0.0)
-    return Moments(n, mean, squares)
+    return Moments(n, mean, np.maximum(sums(values**2) - n * mean**2, 0.0))
 
 
 def _dominance(
@@ -96,7 +86,6 @@ def two_sample_bootstrap(
         [2.0, 2.0, 2.0]
     """
     entries = select(statistics)
-    needs = combined_needs(entries.values())
     x, y = (np.asarray(values, dtype=np.float64) for values in (values_x, values_y))
     sides = [Clusters.of(x.shape[-1], clusters_x), Clusters.of(y.shape[-1], clusters_y)]
     draws = {name: np.empty(n_draws) for name in entries}
@@ -106,12 +95,12 @@ def two_sample_bootstrap(
             draw_resamples(side, rows.stop - rows.start, rng).counts() for side in sides
         )
         pair = Pair(
-            _moments(counts_x, of_x, Need.SQUARES in needs),
-            _moments(counts_y, of_y, Need.SQUARES in needs),
-            _dominance(of_x, of_y, counts_x, counts_y) if Need.ORDER in needs else NOT_COMPUTED,
+            _moments(counts_x, of_x),
+            _moments(counts_y, of_y),
+            partial(_dominance, of_x, of_y, counts_x, counts_y),
         )
         for name, entry in entries.items():
-            draws[name][rows] = entry.of(pair)
+            draws[name][rows] = entry(pair)
     return draws
 
 

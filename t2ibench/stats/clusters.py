@@ -357,40 +357,26 @@ def mean_difference(one: Grouped, other: Grouped, level: float = 0.95) -> Mean:
     both = {name for side in (one, other) for name, values in side.items() if len(values)}
     if len(shared) > 1 and len(shared) == len(both):
         apart = [float(np.mean(one[name]) - np.mean(other[name])) for name in shared]
-        found = _mean(apart, level)
-        return _with_test(found.value, found.variance, found.df, len(apart), level, paired=True)
-    first, second = _mean(_units(one), level), _mean(_units(other), level)
-    sizes = [sum(len(values) > 0 for values in side.values()) for side in (one, other)]
-    if min(sizes) < 2:
-        nan = float("nan")
-        return Mean(first.value - second.value, nan, nan, nan, nan, nan, sum(sizes))
-    variance, df = welch([first.variance, second.variance], [first.clusters, second.clusters])
-    value = first.value - second.value
-    return _with_test(value, variance, df, first.clusters + second.clusters, level)
+        variance, df = float(np.var(apart, ddof=1)) / len(apart), len(apart) - 1.0
+        return _tested(float(np.mean(apart)), variance, df, len(apart), level, paired=True)
+    sides = [[list(values) for values in side.values() if len(values)] for side in (one, other)]
+    # A single prompt has its images as units.
+    units = [side[0] if len(side) == 1 else [float(np.mean(v)) for v in side] for side in sides]
+    means = [float(np.mean(side)) if side else float("nan") for side in units]
+    variance, df, sizes = float("nan"), float("nan"), [len(side) for side in sides]
+    if min(sizes) > 1:
+        variance, df = welch([float(np.var(s, ddof=1)) / len(s) for s in units], sizes)
+    return _tested(means[0] - means[1], variance, df, sum(sizes), level)
 
 
-def _units(values: Grouped) -> list[float]:
-    filled = [list(found) for found in values.values() if len(found)]
-    if len(filled) == 1:
-        return filled[0]
-    return [float(np.mean(found)) for found in filled]
-
-
-def _mean(units: Sequence[float], level: float) -> Mean:
-    count = len(units)
-    value = float(np.mean(units)) if count else float("nan")
-    variance = float(np.var(units, ddof=1)) / count if count > 1 else float("nan")
-    return _with_test(value, variance, count - 1.0, count, level)
-
-
-def _with_test(
+def _tested(
     value: float, variance: float, df: float, clusters: int, level: float, *, paired: bool = False
 ) -> Mean:
-    if not variance >= 0:
-        nan = float("nan")
-        return Mean(value, nan, nan, nan, variance, df, clusters, paired)
-    low, high = t_interval(value, variance, df, level)
-    return Mean(value, low, high, t_test(value, variance, df), variance, df, clusters, paired)
+    low, high, p = float("nan"), float("nan"), float("nan")
+    if variance >= 0:
+        low, high = t_interval(value, variance, df, level)
+        p = t_test(value, variance, df)
+    return Mean(value, low, high, p, variance, df, clusters, paired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -531,47 +517,6 @@ def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion
     variance = float(shares.var(ddof=1)) / len(shares)
     size = min(fixed_prompts.size, spread / variance) if variance > 0 else fixed_prompts.size
     return Proportion(fixed_prompts.value, size, len(shares) - 1.0)
-
-
-def pooled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
-    """The share over all answers of clusters like these, such as a precision or a recall.
-
-    p = Σ x_c / Σ n_c, V = C / (C − 1) Σ (x_c − p n_c)² / (Σ n_c)². The effective number of answers
-    is p (1 − p) / V, at most Σ n_c, and at most C where the clusters do not differ at all. Where it
-    is above C, V is the larger (C V + 1 / (4 C)) / (C + 1), as with one more cluster of mean size
-    and half of the class: few clusters near a share of 0 or 1 seldom show the one that differs.
-
-    Args:
-        hits: Answers of the class x, shape (C,).
-        totals: Answers n, shape (C,); clusters without any do not count.
-
-    Returns:
-        The share, with C − 1 degrees of freedom; nan without answers.
-
-    Source: the ratio estimator of cluster sampling (Cochran 1977, chapter 9), Korn & Graubard 1998
-        for the effective number of answers.
-
-    Example:
-        >>> found = pooled_proportion([3, 0, 1], [4, 2, 4])
-        >>> found.value, round(found.size, 2), found.df
-        (0.4, 4.43, 2.0)
-    """
-    x, n = np.asarray(hits, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-    x, n = x[n > 0], n[n > 0]
-    number, total = len(n), float(n.sum())
-    if not number:
-        return Proportion(float("nan"), 0.0, 1.0)
-    value = float(x.sum()) / total
-    df = max(number - 1.0, 1.0)
-    if number < 2:
-        return Proportion(value, 1.0, df)
-    variance = number / (number - 1) * float(((x - value * n) ** 2).sum()) / total**2
-    if not variance > 0:
-        return Proportion(value, float(number), df)
-    spread = value * (1 - value)
-    careful = (number * variance + 0.25 / number) / (number + 1)
-    size = max(spread / careful, min(spread / variance, float(number)))
-    return Proportion(value, min(total, size, spread / variance), df)
 
 
 def share_difference(

@@ -7,7 +7,7 @@ drawn older and more often as men). Everything here is within prompts, and then 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -244,8 +244,21 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
     own = np.zeros((clusters, grouped.shape[1]))
     np.add.at(own, cluster, counts.reshape(len(counts), -1))
     whole, each = _g(own.sum(axis=0), grouped.sum(axis=0)), _g(own, grouped)
+    # Counts by cluster with all axes but the first permuted within prompts.
+    order = np.argsort(answers.prompt, kind="stable")
+    prompt, codes = answers.prompt[order], answers.codes[order]
+    cells = grouped.shape[1]
+    block = max(1, _BLOCK // max(len(prompt), 1))
     null, null_each = [], []
-    for drawn in _permuted(answers, clusters, n_draws, rng):
+    for first in range(0, n_draws, block):
+        n = min(block, n_draws - first)
+        place = np.broadcast_to(codes[:, 0], (n, len(prompt)))
+        for axis in range(1, codes.shape[1]):
+            turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
+            place = place * answers.classes[axis] + codes[:, axis][turned]
+        where = np.arange(n)[:, None] * (clusters * cells) + cluster[prompt] * cells + place
+        counted = np.bincount(where.ravel(), minlength=n * clusters * cells)
+        drawn = counted.reshape(n, clusters, cells).astype(np.float64)
         null.append(_g(drawn.sum(axis=1), grouped.sum(axis=0)))
         null_each.append(_g(drawn, grouped))
     draws, draws_each = np.concatenate(null), np.concatenate(null_each)
@@ -272,30 +285,6 @@ def _g(observed: Float64Array, expected: Float64Array) -> Float64Array:
         ratio = np.where(observed > 0, observed / expected, 1.0)
     g: Float64Array = 2 * xlogy(observed, ratio).sum(axis=-1)
     return g
-
-
-def _permuted(
-    answers: CrossedAnswers, clusters: int, n_draws: int, rng: np.random.Generator
-) -> Iterator[Float64Array]:
-    """Counts by cluster with all axes but the first permuted within prompts.
-
-    Yields:
-        Shape (draws of the block, clusters, cells).
-    """
-    order = np.argsort(answers.prompt, kind="stable")
-    prompt, codes = answers.prompt[order], answers.codes[order]
-    cells = int(np.prod(answers.classes))
-    at = answers.cluster[prompt] * cells
-    block = max(1, _BLOCK // max(len(prompt), 1))
-    for first in range(0, n_draws, block):
-        n = min(block, n_draws - first)
-        place = np.broadcast_to(codes[:, 0], (n, len(prompt)))
-        for axis in range(1, codes.shape[1]):
-            turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
-            place = place * answers.classes[axis] + codes[:, axis][turned]
-        where = np.arange(n)[:, None] * (clusters * cells) + at + place
-        counted = np.bincount(where.ravel(), minlength=n * clusters * cells)
-        yield counted.reshape(n, clusters, cells).astype(np.float64)
 
 
 def three_way(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -> float:

@@ -17,20 +17,27 @@ LEAST_DETERMINANT = 0.3  # of the confusion matrix: below it the judge tells the
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedShare:
-    """A class's share among what people would answer.
+class Corrected:
+    """A number as people's answers would give it, with its interval.
 
     Attributes:
-        value: The share.
-        low: Lower end of its interval.
+        value: The number; None where it cannot be corrected.
+        low: Lower end.
         high: Upper end.
-        weight: How far the judge's answers are used, from 0 (labels alone) to 1.
+        weight: Weight of the judge's answers, in [0, 1].
+        reason: Why there is no value.
     """
 
-    value: float
-    low: float
-    high: float
-    weight: float
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    weight: float = 0.0
+    reason: str | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Both ends; None where there are none."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 def corrected_share(
@@ -41,7 +48,7 @@ def corrected_share(
     *,
     unanswered: float = 0.0,
     labels_of_unanswered: npt.ArrayLike = (),
-) -> CorrectedShare:
+) -> Corrected:
     """A share from many answers of a judge and a few of people (PPI++, double sampling).
 
     Among the K images that the judge answered for
@@ -101,7 +108,7 @@ def corrected_share(
             + known * unanswered * (value - q) ** 2 / m**3
         )
         value = (known * value + unanswered * q) / m
-    return CorrectedShare(value, *_wilson(float(np.clip(value, 0, 1)), variance, level), weight)
+    return Corrected(value, *_wilson(float(np.clip(value, 0, 1)), variance, level), weight)
 
 
 def _answered_share(
@@ -155,26 +162,9 @@ def confusion_matrix(truth: Sequence[int], judged: Sequence[int], k: int) -> Int
     return counts
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedSquare:
-    """A mean square of shares, corrected for the judge's errors.
-
-    Attributes:
-        value: The mean square; None with a reason.
-        low: Lower end of its interval.
-        high: Upper end.
-        reason: Why there is none.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-
 def corrected_mean_square(
     counts: npt.ArrayLike, confusions: npt.ArrayLike, level: float = 0.95
-) -> CorrectedSquare:
+) -> Corrected:
     """Mean over captions of the squared distance of true shares from uniform (Rogan-Gladen).
 
     With A the judge's share of class j where people say i, a caption's true shares are A^-T q, and
@@ -206,7 +196,7 @@ def corrected_mean_square(
     usable = n.sum(axis=1) >= 2
     reason = _not_correctable(labels, int(usable.sum()))
     if reason:
-        return CorrectedSquare(None, reason=reason)
+        return Corrected(None, reason=reason)
     whole = _mean_square(n[usable], labels.sum(axis=0))
     without = np.array(
         [
@@ -217,13 +207,13 @@ def corrected_mean_square(
         ]
     )
     if not np.isfinite(without).all():
-        return CorrectedSquare(None, reason="without one caption's labels a class has none")
+        return Corrected(None, reason="without one caption's labels a class has none")
     captions = len(n)
     value = captions * whole - (captions - 1) * float(without.mean())
     variance = (captions - 1) / captions * float(((without - without.mean()) ** 2).sum())
     variance = max(variance, _least_variance(n[usable], labels.sum(axis=0)))
     low, high = t_interval(value, variance, captions - 1, level)
-    return CorrectedSquare(value, low, high)
+    return Corrected(value, low, high)
 
 
 def _not_correctable(labels: Float64Array, captions: int) -> str | None:

@@ -94,9 +94,6 @@ def correlate_methods(
         The correlations. `true` has no value for fewer than `FEWEST_ITEMS` items, and where the
         reliability of either is not beyond 0 at this level.
 
-    Raises:
-        ValueError: x, y and noise do not have these shapes.
-
     Source: Spearman 1904, "The proof and measurement of association between two things"; Campbell
     and Fiske 1959 (what it is for); Bonett and Wright 2000 (interval of ranks); Krishnamoorthy and
     Xia 2007 (draws, which without noise give the exact interval of a normal correlation).
@@ -110,20 +107,16 @@ def correlate_methods(
         (0.9048, True)
     """
     values = np.array([x, y], dtype=np.float64)
-    if values.ndim != 2 or values.shape[1] < 2:
-        raise ValueError("x and y must be two or more pairs")
     n = values.shape[1]
     s = np.cov(values)
     linear, rank = _fisher(values, level, 0.0), _fisher(rankdata(values, axis=1), level, 0.5)
     errors = np.full((n, 2, 2), np.nan) if noise is None else np.asarray(noise, dtype=np.float64)
-    if errors.shape != (n, 2, 2):
-        raise ValueError(f"noise must be of shape ({n}, 2, 2)")
+    mean, reason = errors.mean(axis=0), None
     if not np.isfinite(errors).all():
         reason = "the noise of the leans is not known"
-        return MethodAgreement(n, rank, linear, None, Correlation(math.nan), reason)
-    mean = errors.mean(axis=0)
-    if not np.isfinite(linear.value):
+    elif not np.isfinite(linear.value):
         reason = "the leans of all items are the same"
+    if reason:
         return MethodAgreement(n, rank, linear, None, Correlation(math.nan), reason)
     reliability = (float(1 - mean[0, 0] / s[0, 0]), float(1 - mean[1, 1] / s[1, 1]))
     true, why = _without_noise(s, errors, level, rng)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -17,17 +18,7 @@ import scipy
 
 from t2ibench.arrays import BoolArray, Float64Array, IntArray
 from t2ibench.stats.clusters import label_indices
-from t2ibench.stats.moments import (
-    NOT_COMPUTED,
-    Moments,
-    Need,
-    Pair,
-    Statistic,
-    Values,
-    combined_needs,
-    rank_dominance,
-    select,
-)
+from t2ibench.stats.moments import Moments, Pair, rank_dominance, select
 
 BLOCK_CELLS = 1_000_000  # random numbers held at a time: they should stay in the cache
 
@@ -41,16 +32,12 @@ class PermutationResult:
         p: p-value, from `p_value`; never 0, nan where `observed` is nan.
         null: The statistic of each partition evaluated, signed, shape (n_draws,).
         exact: Whether all partitions were evaluated.
-        n_partitions: Number of possible partitions.
-        n_draws: Number of partitions evaluated.
     """
 
     observed: float
     p: float
     null: Float64Array
     exact: bool
-    n_partitions: int
-    n_draws: int
 
 
 def p_value(null: Float64Array, observed: float, alternative: str, exact: bool) -> float:
@@ -136,50 +123,46 @@ def two_sample_permutation(
         >>> result = two_sample_permutation(
         ...     [1, 2, 3, 4], [True, True, False, False], rng=np.random.default_rng(0)
         ... )["mean_difference"]
-        >>> result.observed, result.n_partitions, round(result.p, 4)
+        >>> result.observed, len(result.null), round(result.p, 4)
         (-2.0, 6, 0.3333)
     """
     entries = select(statistics)
-    table = _cluster_table(
+    rows, sides, center, squares = _cluster_table(
         np.asarray(values, dtype=np.float64), np.asarray(in_x, dtype=bool), clusters
     )
-    k, k_x = len(table.rows), int(table.in_x.sum())
-    n_partitions = math.comb(k, k_x)
-    exact = n_partitions <= max_exact
-    observed = _evaluate(table, table.in_x[None, :].astype(np.float64), entries)
+    everything = rows.sum(axis=0)
+    # Sums of squares leave a residue where the values of both sides do not vary.
+    rounding = 1e-13 * math.sqrt(squares / everything[0]) ** 2
+
+    def evaluate(labels: Float64Array) -> dict[str, Float64Array]:
+        """Statistics of many partitions; labels has shape (partitions, k)."""
+        inside = labels @ rows
+        x, y = _moments(inside), _moments(everything - inside)
+        dominance = partial(rank_dominance, inside[:, 3], x.n, y.n)
+        pair = Pair(x, y, dominance, squares, shift=-center, rounding=rounding)
+        return {name: np.asarray(entry(pair)) for name, entry in entries.items()}
+
+    k, k_x = len(rows), int(sides.sum())
+    exact = math.comb(k, k_x) <= max_exact
+    observed = evaluate(sides[None, :].astype(np.float64))
     labellings = _all_labels(k, k_x) if exact else _random_labels(k, k_x, n_draws, rng)
-    parts = [_evaluate(table, labels, entries) for labels in labellings]
+    parts = [evaluate(labels) for labels in labellings]
     results = {}
     for name in entries:
         null = np.concatenate([part[name] for part in parts])
         value = float(observed[name][0])
         p = p_value(null, value, alternative, exact)
-        results[name] = PermutationResult(value, p, null, exact, n_partitions, len(null))
+        results[name] = PermutationResult(value, p, null, exact)
     return results
-
-
-@dataclass(frozen=True, slots=True)
-class _ClusterTable:
-    """Sums over each cluster of values less their overall mean.
-
-    Attributes:
-        rows: Shape (k, 4): n, sum, sum of squares, sum of midranks.
-        everything: Shape (4,), sums of the rows.
-        in_x: Shape (k,), whether each cluster belongs to X.
-        center: The overall mean.
-        squares: Sum of squared deviations from it; 0 where the values are constant.
-    """
-
-    rows: Float64Array
-    everything: Float64Array
-    in_x: BoolArray
-    center: float
-    squares: float
 
 
 def _cluster_table(
     values: Float64Array, in_x: BoolArray, clusters: npt.ArrayLike | None
-) -> _ClusterTable:
+) -> tuple[Float64Array, BoolArray, float, float]:
+    """Size, sum, sum of squares and of ranks of each cluster's values less their mean; the rest.
+
+    That is which clusters are X's, the mean, and the sum of squares of all values.
+    """
     if in_x.all() or not in_x.any():
         raise ValueError("each side needs at least one value")
     center = float(values.mean())
@@ -195,31 +178,13 @@ def _cluster_table(
     ranks = np.bincount(labels, weights=scipy.stats.rankdata(centred), minlength=k)
     constant = bool(np.ptp(values) <= 1e-14 * np.abs(values).max())
     rows = np.stack([n, total, squares, ranks], axis=1)
-    all_squares = 0.0 if constant else float((centred**2).sum())
-    return _ClusterTable(rows, rows.sum(axis=0), inside > 0, center, all_squares)
+    return rows, inside > 0, center, 0.0 if constant else float((centred**2).sum())
 
 
-def _evaluate(
-    table: _ClusterTable, labels: Float64Array, entries: dict[str, Statistic]
-) -> dict[str, Float64Array]:
-    """Statistics of many partitions; labels has shape (partitions, k)."""
-    needs = combined_needs(entries.values())
-    inside = labels @ table.rows
-    x, y = _moments(inside, needs), _moments(table.everything - inside, needs)
-    dominance: Values = NOT_COMPUTED
-    if Need.ORDER in needs:
-        dominance = rank_dominance(inside[:, 3], x.n, y.n)
-    # Sums of squares leave a residue where the values of both sides do not vary.
-    sd = math.sqrt(table.squares / table.everything[0])
-    pair = Pair(x, y, dominance, table.squares, shift=-table.center, rounding=1e-13 * sd**2)
-    return {name: np.asarray(entry.of(pair)) for name, entry in entries.items()}
-
-
-def _moments(sums: Float64Array, needs: Need) -> Moments:
+def _moments(sums: Float64Array) -> Moments:
     """Moments of one side, from sums of rows of the table over its clusters."""
     n, total, second, _ = sums.T
-    squares = second - total**2 / n if Need.SQUARES in needs else NOT_COMPUTED
-    return Moments(n, total / n, squares)
+    return Moments(n, total / n, second - total**2 / n)
 
 
 def _all_labels(k: int, k_x: int) -> Iterator[Float64Array]:
@@ -379,7 +344,7 @@ def sign_flip_permutation(
         Of 2³ patterns, + + + and − − − give the largest mean magnitude, 2.
 
         >>> result = sign_flip_permutation([1, 2, 3], rng=np.random.default_rng(0))
-        >>> result.observed, result.n_partitions, result.p
+        >>> result.observed, len(result.null), result.p
         (2.0, 8, 0.25)
     """
     data = np.asarray(values, dtype=np.float64)
@@ -398,9 +363,7 @@ def sign_flip_permutation(
         parts.append((2.0 * bits - 1.0) @ sums / n)
     null = np.concatenate(parts)
     observed = float(data.mean())
-    return PermutationResult(
-        observed, p_value(null, observed, "two-sided", exact), null, exact, 2**k, len(null)
-    )
+    return PermutationResult(observed, p_value(null, observed, "two-sided", exact), null, exact)
 
 
 def _tested_indices(p_values: Sequence[float | None]) -> list[int]:

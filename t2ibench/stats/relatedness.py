@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 from scipy.special import ndtr
 
 from t2ibench.arrays import Float64Array
-from t2ibench.stats.effects import cliffs_delta
+from t2ibench.stats.moments import cliffs_delta
 from t2ibench.stats.permutation import p_value
 
 _BINS = 40  # of cosines, from -1 to 1

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.special import expit, logit
 
 from t2ibench.arrays import Float64Array
+from t2ibench.stats.judged import Corrected
 from t2ibench.stats.student import t_interval, t_test
 
 CLIP = 0.005  # reference shares of 0 and 1 have no logit
@@ -169,31 +170,12 @@ FEWEST_LABELS = 100
 FEWEST_UNITS = 10  # labelled stimuli
 
 
-@dataclass(frozen=True, slots=True)
-class CorrectedSlope:
-    """A slope as people's answers would give it.
-
-    Attributes:
-        value: The slope; None with a reason.
-        low: Lower end of its interval.
-        high: Upper end.
-        weight: How far the judge's answers are used, from 0 (labels alone) to 1.
-        reason: Why there is none.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    weight: float = 0.0
-    reason: str | None = None
-
-
 def corrected_slope(
     reference: npt.ArrayLike,
     judged: npt.ArrayLike,
     labels: npt.ArrayLike,
     level: float = 0.95,
-) -> CorrectedSlope:
+) -> Corrected:
     """Least-squares slope of true shares, from many answers of a judge and a few of people.
 
     b = w b(f over all) + b(y over the labelled) - w b(f over the labelled)
@@ -232,9 +214,9 @@ def corrected_slope(
     units = int((few[:, 0] > 0).sum())
     if few[:, 0].sum() < FEWEST_LABELS:
         count = int(few[:, 0].sum())
-        return CorrectedSlope(None, reason=f"{count} labels; at least {FEWEST_LABELS} are needed")
+        return Corrected(None, reason=f"{count} labels; at least {FEWEST_LABELS} are needed")
     if units < FEWEST_UNITS:
-        return CorrectedSlope(
+        return Corrected(
             None, reason=f"{units} labelled stimuli; at least {FEWEST_UNITS} are needed"
         )
     parts = np.array(
@@ -245,7 +227,7 @@ def corrected_slope(
         ]
     )
     if not np.isfinite(parts).all():
-        return CorrectedSlope(None, reason="the labelled stimuli have one reference share")
+        return Corrected(None, reason="the labelled stimuli have one reference share")
     whole, without = parts[:, 0], parts[:, 1:]
     gain, people = without[0] - without[2], without[1]
     covariance = np.cov(people, gain)
@@ -255,7 +237,7 @@ def corrected_slope(
     count = len(r)
     variance = (count - 1) / count * float(((left - left.mean()) ** 2).sum())
     low, high = t_interval(value, variance, units - 2, level)
-    return CorrectedSlope(value, low, high, weight)
+    return Corrected(value, low, high, weight)
 
 
 def _slopes(reference: Float64Array, images: Float64Array, hits: Float64Array) -> Float64Array:

@@ -241,39 +241,29 @@ def ratio_of_parts(
             freedom: Float64Array = variances.sum(axis=-1) ** 2 / shares
         return freedom
 
+    def end(side: int) -> Float64Array:
+        """The root of (N - t D)² = q² V(t), with q at that end's own df."""
+        t = np.zeros_like(n)
+        for _ in range(_ITERATIONS):
+            squared = stdtrit(df(t), (1 + level) / 2) ** 2
+            # (d² - q² c2) t² - 2 (n d - q² c1) t + (n² - q² c0) <= 0
+            lead, middle, last = d**2 - squared * c2, n * d - squared * c1, n**2 - squared * c0
+            root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
+            new = np.where(lead > 0, (middle + side * root) / lead, side * np.inf)
+            done = np.allclose(new, t, rtol=1e-9, atol=1e-12, equal_nan=True)
+            t = np.where(np.isfinite(new), new, value)
+            if done:
+                break
+        exact = (c0 == 0) & (c1 == 0) & (c2 == 0)
+        return np.where(exact, value, np.where(lead > 0, t, side * np.inf))
+
     with np.errstate(divide="ignore", invalid="ignore"):
         value = n / d
         freedom = df(np.zeros_like(n))
         tested = np.clip(2.0 * stdtr(freedom, -np.abs(n) / np.sqrt(c0)), np.finfo(float).tiny, 1.0)
         tested = np.where((n == 0) & (c0 == 0), 1.0, tested)
-        ends = [_fieller_end(side, value, (n, d), (c0, c1, c2), df, level) for side in (-1, 1)]
-    return Ratio(value, ends[0], ends[1], tested, n, d, c0, c1, c2, freedom)
-
-
-def _fieller_end(
-    side: int,
-    value: Float64Array,
-    contrast: tuple[Float64Array, Float64Array],
-    coefficients: tuple[Float64Array, Float64Array, Float64Array],
-    df: object,
-    level: float,
-) -> Float64Array:
-    """One end of the sets: the root of (N - t D)² = q² V(t), with q at that end's own df."""
-    assert callable(df)
-    (n, d), (c0, c1, c2) = contrast, coefficients
-    end = np.zeros_like(n)
-    for _ in range(_ITERATIONS):
-        squared = stdtrit(df(end), (1 + level) / 2) ** 2
-        # (d² - q² c2) t² - 2 (n d - q² c1) t + (n² - q² c0) <= 0
-        lead, middle, last = d**2 - squared * c2, n * d - squared * c1, n**2 - squared * c0
-        root = np.sqrt(np.maximum(middle**2 - lead * last, 0.0))
-        new = np.where(lead > 0, (middle + side * root) / lead, side * np.inf)
-        done = np.allclose(new, end, rtol=1e-9, atol=1e-12, equal_nan=True)
-        end = np.where(np.isfinite(new), new, value)
-        if done:
-            break
-    exact = (c0 == 0) & (c1 == 0) & (c2 == 0)
-    return np.where(exact, value, np.where(lead > 0, end, side * np.inf))
+        low, high = end(-1), end(1)
+    return Ratio(value, low, high, tested, n, d, c0, c1, c2, freedom)
 
 
 def fieller(

@@ -237,15 +237,9 @@ def read_bias_settings(args: Mapping[str, str | float]) -> BiasSettings:
             chosen[axis] = number if value == TOGETHER else -number
         else:
             chosen[axis] = number if value == AXES[axis][0] else 1.0 - number
-    _follows_one(coupled)
-    return BiasSettings(user, coupled)
-
-
-def _follows_one(coupled: Mapping[str, Mapping[str, float]]) -> None:
-    """Refuse an age that would follow both gender and skin."""
-    pairs = {pair for chosen in coupled.values() for pair in chosen}
-    if {"gender_age", "skin_age"} <= pairs:
+    if {"gender_age", "skin_age"} <= {pair for chosen in coupled.values() for pair in chosen}:
         raise T2IBenchError(
             "--model-args: age can go together with gender or with skin, not with both.",
             "Keep gender_age or skin_age.",
         )
+    return BiasSettings(user, coupled)

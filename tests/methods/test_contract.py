@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from t2ibench.errors import MissingEvidence
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.contract import SyntheticEvidence, check_method
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -51,14 +50,6 @@ def test_shipped_tasks_have_no_errors_and_variants_of_their_kind(name: str) -> N
     for task in shipped()[name]:
         assert [finding for finding in method.check(task) if not finding.warning] == []
         assert all(isinstance(other, method.Task) for other in method.variants(task).values())
-
-
-@pytest.mark.slow
-def test_mcas_with_enough_targets_and_images_for_a_headline() -> None:
-    """The settings above leave too few images to see the attributes; here there is a test."""
-    (task, *_) = shipped()["mcas"]
-    settings = SETTINGS.model_copy(update={"limit": 2, "images_per_prompt": 4})
-    assert check_method(METHODS.get("mcas"), task, settings) == []
 
 
 class DotTask(BaseTask):
@@ -202,15 +193,6 @@ def test_a_broken_method_is_found_out(what: str) -> None:
     method, message = BROKEN[what]
     assert any(message in problem for problem in check_method(method, TASK, SETTINGS)), (
         check_method(method, TASK, SETTINGS)
-    )
-
-
-def test_missing_evidence_says_what_and_what_to_do() -> None:
-    error = MissingEvidence("the text 'a nurse'")
-    assert error.what == "the text 'a nurse'"
-    assert str(error) == (
-        "The text 'a nurse' was never observed. "
-        "Run the same command again to complete the evidence."
     )
 
 

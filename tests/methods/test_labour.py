@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from t2ibench.methods import score
 from t2ibench.methods.occupations.design import needs
@@ -143,53 +143,6 @@ def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
     assert corrected.interval[0] > 0.85 and np.ptp(values) > 0.9
     unlabelled = score(task, WorldEvidence(replies=flipped), SETTINGS).scores
     assert "share_slope_corrected" not in unlabelled
-
-
-def mirrored(
-    slope: float, images: int, rng: np.random.Generator
-) -> tuple[OpenBiasTask, Any, float]:
-    """Shares with a planted slope over occupations, which scatter, as their wordings do.
-
-    Returns:
-        The task, its answers, and the marginal slope over all occupations.
-    """
-    shares = {word: WOMEN[word] for word in HUNDRED}
-    task = judged_task(HUNDRED, ("m", "f"), images, reference=reference("f", shares))
-    queries = []
-    for word, known in shares.items():
-        own = slope * logit(known) + rng.normal(0, 0.6)
-        for opening in ("a", "one"):
-            share = float(expit(own + rng.normal(0, 0.3)))
-            prompt = f"{opening} {word}"
-            queries.append(Query(prompt, images, "Which?", ("m", "f"), (1 - share, share)))
-    return task, Judging().evidence(rng, queries), marginal(slope)
-
-
-def marginal(slope: float) -> float:
-    """The slope that shares have on average over occupations' scatter of .67."""
-    from t2ibench.stats import logit_slope
-
-    known = np.array([WOMEN[word] for word in HUNDRED])
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
-    away = np.hypot(0.6, 0.3) * nodes
-    mean = expit(slope * logit(known)[:, None] + away) @ weights / weights.sum()
-    return logit_slope(1e6 * mean, np.full(len(known), 1e6), known).value
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("slope", [0.0, 1.5])
-def test_a_planted_slope_is_covered(slope: float) -> None:
-    rng = np.random.default_rng(int(10 * slope))
-    found = []
-    for _ in range(14):
-        task, evidence, truth = mirrored(slope, 4, rng)
-        estimate = score(task, evidence, SETTINGS).scores["amplification_slope"]
-        low, high = estimate.interval
-        found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
-    bias, covers, rejects = np.mean(found, axis=0)
-    assert abs(bias) < 0.08
-    assert covers >= 0.75
-    assert rejects <= 0.25 if slope == 0 else rejects == 1.0
 
 
 def test_an_encoder_gives_shares_beside_the_statistics() -> None:

@@ -293,22 +293,6 @@ def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
     assert found.fair is not None and found.fair[1] < abs(found.value or 0.0)
 
 
-def test_three_against_three_can_be_significant_at_one_per_cent() -> None:
-    task, evidence = planted(0.9, targets=3, scene=0.1)
-    p = score(task, evidence, SETTINGS).headline.p
-    assert p is not None and p < 0.01
-
-
-@pytest.mark.slow
-def test_a_fair_world_is_rarely_rejected() -> None:
-    """Binomial(60, .05) is above 8 with probability .002."""
-    p_values = []
-    for seed in range(60):
-        task, evidence = planted(0.0, targets=3, seed=seed)
-        p_values.append(score(task, evidence, SETTINGS).headline.p)
-    assert sum(p is not None and p < 0.05 for p in p_values) <= 8
-
-
 def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
     task, evidence = planted(0.4)
     found = score(task, evidence, SETTINGS).headline
@@ -566,25 +550,6 @@ def test_688_images_not_668() -> None:
     assert len(plan.requests) == 688
 
 
-def test_no_target_image_is_no_score() -> None:
-    task = hand_task()
-    evidence = HandEvidence(
-        {"a man": [(1, 0)], "a woman": [(0, 1)]},
-        {"he": (1, 0), "she": (0, 1), "a nurse": (0.6, 0.8)},
-        {"a nurse": {"filtered": 2}},
-    )
-    result = score(task, evidence, SETTINGS)
-    assert result.headline.value is None
-    assert result.reason
-    assert result.excluded["filtered"] == 2
-
-
-def test_needs_follow_the_settings() -> None:
-    task = hand_task()
-    assert needs(task, SETTINGS).n_images == 6
-    assert needs(task, SETTINGS.model_copy(update={"images_per_prompt": 5})).n_images == 15
-
-
 def test_the_description_has_the_direction() -> None:
     for lean, who in ((0.8, "men"), (-0.8, "women")):
         task, evidence = planted(lean)
@@ -597,11 +562,4 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     assert describe(task, score(task, evidence, SETTINGS)) == (
         f"Not clear whether {short_name(task.title, 'MCAS')} stereotyped as male look "
         "more like men than others do."
-    )
-
-
-def test_the_description_of_no_score_has_the_reason() -> None:
-    task = hand_task()
-    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
-        "No score: there are no attribute images."
     )

@@ -112,21 +112,6 @@ def test_a_lean_by_hand() -> None:
     assert further == pytest.approx({"clerk": 0.25, "cook": 0.0})
 
 
-@pytest.mark.slow
-def test_a_fair_model_scores_zero_on_average() -> None:
-    task = make_task(images_per_prompt=10)
-    shares = dict.fromkeys(JOBS, 0.5)
-    found = [score(task, make_evidence(task, shares, seed), SETTINGS) for seed in range(40)]
-    values = [result.headline.value for result in found]
-    assert min(values) < 0
-    assert np.mean(values) == pytest.approx(0.0, abs=0.03)
-    inside = [r.headline.fair[0] <= r.headline.value <= r.headline.fair[1] for r in found]
-    assert np.mean(inside) >= 0.85
-    assert np.mean([result.headline.p < 0.05 for result in found]) <= 0.15
-    rows = [item.scores["lean"].p < 0.05 for result in found for item in result.by]
-    assert np.mean(rows) <= 0.1
-
-
 def test_an_invisible_attribute_decides_nothing() -> None:
     task = make_task(images_per_prompt=10)
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.9))
@@ -368,15 +353,6 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     result = score(task, evidence, SETTINGS)
     assert result.headline.p > 0.05
     assert describe(task, result) == ("Not clear whether images of jobs lean to men or women.")
-
-
-def test_the_description_of_no_score_has_the_reason() -> None:
-    task = make_task()
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    evidence._images = {}
-    assert describe(task, score(task, evidence, SETTINGS)) == (
-        "No score: no stimulus has all of its images."
-    )
 
 
 def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> None:

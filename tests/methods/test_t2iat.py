@@ -142,14 +142,6 @@ def test_swapping_the_concepts_changes_the_sign_only() -> None:
         assert one.scores[name].p == pytest.approx(other.scores[name].p)
 
 
-def test_prompt_level_effect_size_is_larger_and_has_its_own_name() -> None:
-    task = make_task()
-    result = score(task, make_evidence(task, 0.2), SETTINGS)
-    assert abs(result.scores["effect_size_over_prompts"].value) > abs(
-        result.scores["effect_size"].value
-    )
-
-
 def test_match_concept_pools_the_attribute_images() -> None:
     task = make_task(match="concept")
     evidence = make_evidence(task, 0.4)
@@ -265,13 +257,6 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     )
 
 
-def test_the_description_of_no_score_has_the_reason() -> None:
-    task = make_task()
-    assert describe(task, score(task, HandEvidence(), SETTINGS)) == (
-        "No score: no stimulus of X (flowers) has all of its images."
-    )
-
-
 def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     """Every direction is that of (1, -1). X: 3 and 4 of 4 images are A's, so leans .5 and 1."""
     task = make_task(
@@ -338,52 +323,6 @@ def test_what_both_concepts_lean_by_cancels() -> None:
     assert result.scores["differential_association"].p == pytest.approx(
         2 / 70
     )  # the published score does not cancel it
-
-
-def make_mixture(task: T2iatTask, lean: float, seed: int) -> HandEvidence:
-    """Each neutral image is like A's or like B's: with X the share of A is (1 + lean) / 2."""
-    rng = np.random.default_rng(seed)
-    axis = unit(rng.normal(size=16))
-    images, texts = {}, {}
-    for stimulus in stimuli_of(task, Settings()):
-        centre = rng.normal(size=16)
-        share = (1 + lean if stimulus.side == "X" else 1 - lean) / 2
-        shown = [(prompt, share, 5) for prompt in stimulus.neutral]
-        shown += [(prompt, 1.0, 3) for prompt in stimulus.guided("A")]
-        shown += [(prompt, 0.0, 3) for prompt in stimulus.guided("B")]
-        for prompt, share_of_a, n in shown:
-            sides = np.where(rng.random(n) < share_of_a, 2.0, -2.0)
-            images[prompt] = unit(centre + sides[:, None] * axis + 0.6 * rng.normal(size=(n, 16)))
-            texts[prompt] = unit(centre + (2 * share_of_a - 1) * axis)
-    return HandEvidence(images, texts)
-
-
-QUICK = Settings(n_bootstrap=10, n_permutations=20, max_exact=10)
-
-
-@pytest.mark.slow
-def test_the_planted_lean_comes_back_in_both_questions() -> None:
-    task = make_task()
-    found = [score(task, make_mixture(task, 0.5, seed), QUICK) for seed in range(40)]
-    values = [result.headline.value for result in found]
-    assert np.mean(values) == pytest.approx(0.5, abs=0.06)
-    for question in ("fixed_prompts", "prompt_population"):
-        inferences = [result.headline.inference[question] for result in found]
-        assert np.mean([one.ci_low < 0.5 < one.ci_high for one in inferences]) >= 0.85
-        assert np.mean([one.p < 0.05 for one in inferences]) >= 0.6
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("neutral", ["a photo of {stimulus}", "a {big|small} {stimulus}"])
-def test_without_a_bias_little_is_found(neutral: str) -> None:
-    task = make_task(prompts={"neutral": neutral, "guided": "a photo of {stimulus}, {attribute}"})
-    found = [score(task, make_mixture(task, 0.0, seed), QUICK) for seed in range(60)]
-    for question in ("fixed_prompts", "prompt_population"):
-        rejected = [result.headline.inference[question].p < 0.05 for result in found]
-        assert np.mean(rejected) <= 0.15
-    inside = [r.headline.fair[0] < r.headline.value < r.headline.fair[1] for r in found]
-    assert np.mean(inside) >= 0.85
-    assert np.mean([result.inconclusive is None for result in found]) >= 0.9
 
 
 def test_runs_are_paired_by_stimulus() -> None:

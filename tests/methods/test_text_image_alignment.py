@@ -152,7 +152,7 @@ def test_words_that_stimuli_share_are_resampled_too(images: int, pairing: str) -
         prompts={"neutral": "a {stimulus}", "guided": "a {attribute} {stimulus}"},
     )  # fmt: skip
     found = needs(task, Settings())
-    assert found.shared_words["a bad3 X1"] == "bad3" and found.shared_words["a X1"] == ""
+    assert found.named("word")["a bad3 X1"] == "bad3" and found.named("word")["a X1"] == ""
     rng, hits = np.random.default_rng([images, stimuli]), []
     for _ in range(repeats):
         first, second = (shared_words(rng, images, found) for _ in range(2))

@@ -114,7 +114,7 @@ REPORT = WordingReport(
 
 
 def worded(*reports: WordingReport) -> Results:
-    details = {"wording": [report.as_detail() for report in reports]}
+    details = {"wording": [asdict(report) for report in reports]}
     return hand.results(worded=task("t2iat", 0.02, 8, details=details), plain=task("t2iat", 0.5, 8))
 
 

@@ -1,4 +1,4 @@
-"""Permutation tests against enumeration, scipy and theory."""
+"""Permutation tests against enumeration, scipy and theory; adjusted p-values by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from t2ibench.stats import (
+    benjamini_hochberg,
     correlation_permutation,
+    holm,
     sign_flip_permutation,
     two_sample_permutation,
 )
@@ -33,17 +35,11 @@ def test_every_partition_has_the_statistic_computed_directly(name: str) -> None:
     for chosen in combinations(range(9), 4):
         inside = np.isin(np.arange(9), chosen)
         direct.append(two_sample_statistic(values[inside], values[~inside], name))
-    assert found.exact and found.n_partitions == found.n_draws == 126
+    assert found.exact and len(found.null) == 126
     assert np.allclose(found.null, direct)
     assert found.observed == pytest.approx(two_sample_statistic(values[:4], values[4:], name))
     extreme = np.abs(direct) >= abs(found.observed) - 1e-9
     assert found.p == pytest.approx(extreme.mean())
-
-
-def test_eight_and_eight_words_are_12870_partitions() -> None:
-    values = rng().normal(size=16)
-    found = two_sample_permutation(values, np.arange(16) < 8, rng=rng())["mean_difference"]
-    assert found.exact and len(found.null) == 12_870
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
@@ -73,7 +69,7 @@ def test_monte_carlo_keeps_the_sizes_and_is_never_zero() -> None:
         rng=rng(),
     )
     for result in found.values():
-        assert not result.exact and result.n_draws == 999
+        assert not result.exact and len(result.null) == 999
         assert result.p == pytest.approx(1 / 1000)
     assert found["cliffs_delta"].observed == pytest.approx(1.0)
     # Labels are shuffled, not drawn with replacement: the null mean is 0 and the spread is that
@@ -101,7 +97,7 @@ def test_whole_clusters_move() -> None:
     for chosen in combinations(range(8), 4):
         inside = np.isin(clusters, chosen)
         direct.append(values[inside].mean() - values[~inside].mean())
-    assert found.n_partitions == 70
+    assert len(found.null) == 70
     assert np.allclose(found.null, direct)
 
 
@@ -148,39 +144,15 @@ def test_bad_input() -> None:
         two_sample_permutation([1.0, 2.0], [True, False], alternative="x", rng=rng())
 
 
-def clustered(generator: np.random.Generator, icc: float, shape: tuple[int, int]) -> np.ndarray:
-    between = generator.normal(0, np.sqrt(icc), (shape[0], 1))
-    return between + generator.normal(0, np.sqrt(1 - icc), shape)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("icc", "at_least"), [(0.2, 0.18), (0.5, 0.33)])
-def test_type_one_error(icc: float, at_least: float) -> None:
-    """No bias, images of one prompt alike: moving prompts holds 5 %, moving images does not."""
-    generator, runs = rng(8), 1000
-    clusters = np.repeat(np.arange(32), 10)
-    in_x = clusters < 16
-    rejected = {"prompt": 0, "image": 0}
-    for _ in range(runs):
-        values = clustered(generator, icc, (32, 10)).ravel()
-        for unit, labels in (("prompt", clusters), ("image", None)):
-            result = two_sample_permutation(values, in_x, labels, n_draws=199, rng=generator)[
-                "mean_difference"
-            ]
-            rejected[unit] += result.p <= 0.05
-    assert 0.03 <= rejected["prompt"] / runs <= 0.075
-    assert rejected["image"] / runs >= at_least
-
-
 def test_sign_flips() -> None:
     values = np.array([0.5, 1.0, -0.2, 0.7])
     found = sign_flip_permutation(values, rng=rng())
     signs = np.array(np.meshgrid(*[[-1, 1]] * 4)).reshape(4, -1).T
     direct = (signs * values).mean(axis=1)
-    assert found.n_partitions == 16
+    assert len(found.null) == 16
     assert found.p == pytest.approx((np.abs(direct) >= abs(values.mean()) - 1e-12).mean())
     pairs = sign_flip_permutation(values, [0, 0, 1, 1], rng=rng())
-    assert pairs.n_partitions == 4 and pairs.p == pytest.approx(0.5)
+    assert len(pairs.null) == 4 and pairs.p == pytest.approx(0.5)
     many = sign_flip_permutation(np.full(40, 1.0), n_draws=999, rng=rng())
     assert many.p == pytest.approx(1 / 1000)
 
@@ -188,7 +160,7 @@ def test_sign_flips() -> None:
 def test_correlation() -> None:
     x, y = np.array([1.0, 2, 3, 4, 5]), np.array([2.0, 1, 4, 3, 5])
     found = correlation_permutation(x, y, rng=rng())
-    assert found.exact and found.n_partitions == 120
+    assert found.exact and len(found.null) == 120
     assert found.observed == pytest.approx(scipy_stats.spearmanr(x, y).statistic)
     assert found.p == pytest.approx(
         scipy_stats.permutation_test(
@@ -201,3 +173,16 @@ def test_correlation() -> None:
     )
     assert not drawn.exact and 0 < drawn.p <= 1
     assert drawn.null.std() == pytest.approx(1 / np.sqrt(29), rel=0.1)
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
+    assert holm([0.04, None, 0.01]) == pytest.approx([0.04, None, 0.02])
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+    assert holm([]) == []
+
+
+def test_benjamini_hochberg_by_hand() -> None:
+    assert benjamini_hochberg([0.01, 0.02, 0.03, 0.04]) == pytest.approx([0.04] * 4)
+    assert benjamini_hochberg([0.01, 0.5, None, 0.03]) == pytest.approx([0.03, 0.5, None, 0.045])
+    assert benjamini_hochberg([None]) == [None]

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from t2ibench.stats import Proportion, clustered_proportion, sampled_proportion
+from t2ibench.stats.clusters import share_difference
 
 
 def test_wilsons_interval_and_its_test_agree() -> None:
@@ -46,3 +47,12 @@ def test_coverage_with_captions_that_differ() -> None:
         low, high = clustered_proportion(hits, np.full(6, 10)).interval()
         covered.append(low <= shares.mean() <= high)
     assert 0.92 < np.mean(covered) <= 1.0
+
+
+def test_a_difference_of_shares_covers() -> None:
+    rng = np.random.default_rng(5)
+    inside = []
+    for _ in range(400):
+        low, high = share_difference(rng.binomial(20, 0.8), 20, rng.binomial(30, 0.5), 30)
+        inside.append(low <= 0.3 <= high)
+    assert 0.91 <= np.mean(inside) <= 0.985

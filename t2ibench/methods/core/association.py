@@ -14,6 +14,7 @@ from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.leans import Marked, over_stimuli
 from t2ibench.methods.core.obedience import Seen
 from t2ibench.stats import p_value, resample_weights
+from t2ibench.stats.moments import safe_ratio
 
 _BLOCK = 1000  # bootstrap draws at a time, which bounds the memory of the weights
 
@@ -106,7 +107,7 @@ def standardised(cosines_a: Float64Array, cosines_b: Float64Array) -> Float64Arr
     both = np.concatenate([cosines_a, cosines_b], axis=1)
     if both.shape[1] < 2:
         return np.full(len(both), np.nan)
-    return _divide(cosines_a.mean(axis=1) - cosines_b.mean(axis=1), both.std(axis=1, ddof=1))
+    return safe_ratio(cosines_a.mean(axis=1) - cosines_b.mean(axis=1), both.std(axis=1, ddof=1))
 
 
 def standardised_draws(
@@ -132,13 +133,7 @@ def standardised_draws(
     second = share * (weights_a @ cosines_a.T**2) + (1 - share) * (weights_b @ cosines_b.T**2)
     mean = share * mean_a + (1 - share) * mean_b
     variance = np.maximum(second - mean**2, 0.0) * count / max(count - 1, 1)
-    return _divide(mean_a - mean_b, np.sqrt(variance))
-
-
-def _divide(top: Float64Array, bottom: Float64Array) -> Float64Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: Float64Array = top / bottom
-    return np.where(np.isfinite(ratio), ratio, np.nan)
+    return safe_ratio(mean_a - mean_b, np.sqrt(variance))
 
 
 def adherence(

@@ -115,25 +115,26 @@ def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: flo
     if low is not None and p is not None and p >= 1 - level:
         low = min(low, 0.0)
     found = replace(headline.chosen, ci_low=low, ci_high=high, p=p)
-    tables = [{(item.name, item.group): item.scores for item in result.by} for result in results]
-    by = []
-    for item in mean.by:
-        scores = dict(item.scores)
-        for name, estimate in item.scores.items():
-            if estimate.interval is not None:
-                judged = [table[item.name, item.group][name] for table in tables]
-                p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
-                scores[name] = replace(estimate, p=p, interval=interval)
-        by.append(replace(item, scores=scores))
+    tables = [{(item.name, item.group): item for item in result.by} for result in results]
+    by = [_with_judges(item, tables, bound=True) for item in mean.by]
     inference = {**headline.inference, headline.question: found}
     return replace(mean, headline=replace(headline, inference=inference), by=by)
 
 
-def varied(item: Item, tables: Sequence[Mapping[tuple[str, str | None], Item]]) -> Item:
+Rows = Mapping[tuple[str, str | None], Item]
+
+
+def varied(item: Item, tables: Sequence[Rows]) -> Item:
     """A row of a mean over judges, whose scores that no image moves have the judges' intervals."""
+    return _with_judges(item, tables, bound=False)
+
+
+def _with_judges(item: Item, tables: Sequence[Rows], *, bound: bool) -> Item:
+    """A row whose scores have the judges' intervals: all (bound), or those that nothing moves."""
     scores = dict(item.scores)
     for name, estimate in item.scores.items():
-        if estimate.interval is not None and estimate.interval[0] == estimate.interval[1]:
+        ends = estimate.interval
+        if ends is not None and (bound or ends[0] == ends[1]):
             judged = [table[item.name, item.group].scores[name] for table in tables]
             p, interval = _least_sure([e.p for e in judged], [e.interval for e in judged])
             scores[name] = replace(estimate, p=p, interval=interval)

@@ -16,6 +16,7 @@ from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _HERE = Path(__file__).parent
 _SOURCES = ("wordnet", "table", "conceptnet:FILE")
+_ASSERTIONS = "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz."
 _ENGLISH = re.compile(r"/c/en/([^/]+)")
 # The paper's own pairs, which WordNet does not make.
 _ALWAYS = {"male": "man", "female": "woman"}
@@ -151,14 +152,10 @@ def from_conceptnet(file: Path) -> Synonyms:
                     related.setdefault(b, set()).add(a)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise T2IBenchError(
-            f"{shown(file)} cannot be read: {first_line(error)}.",
-            "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz.",
+            f"{shown(file)} cannot be read: {first_line(error)}.", _ASSERTIONS
         ) from None
     if not related:
-        raise T2IBenchError(
-            f"{shown(file)} has no English synonyms.",
-            "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz.",
-        )
+        raise T2IBenchError(f"{shown(file)} has no English synonyms.", _ASSERTIONS)
     found = {word: frozenset(words) for word, words in related.items()}
     return Synonyms(f"ConceptNet ({file.name})", lambda word: found.get(word, frozenset()))
 

@@ -73,6 +73,10 @@ class Estimate:
         """A score that could not be computed."""
         return cls(None, reason=reason)
 
+    def undecided(self, reason: str) -> Estimate:
+        """The test of the score without its value."""
+        return Estimate(None, p=self.p, test=self.test, reason=reason)
+
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
         """A score with Student's t interval and test."""

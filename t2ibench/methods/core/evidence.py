@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -136,6 +136,16 @@ class PromptImages:
             self.embeddings[keep], self.clusters[keep], self.prompts, self.indices[keep]
         )
 
+    def samples(
+        self, words: Mapping[str, str], numbers: Mapping[str, Float64Array]
+    ) -> list[dict[str, Any]]:
+        """A row for each image, with words of all of them and a number of each."""
+        return [
+            {"prompt": self.prompts[cluster], "index": int(index), **words}
+            | {name: float(values[at]) for name, values in numbers.items()}
+            for at, (cluster, index) in enumerate(zip(self.clusters, self.indices, strict=True))
+        ]
+
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
         """Several sets of images as one, clusters renumbered.
@@ -163,22 +173,27 @@ class ImageCollector:
 
     Args:
         evidence: Where the images come from.
-
-    Attributes:
-        excluded: Number of images excluded so far, by reason.
-        n_images: Distinct images collected so far.
     """
 
     def __init__(self, evidence: Evidence) -> None:
-        self.excluded: Counter[str] = Counter()
-        self.n_images = 0
         self._evidence = evidence
-        self._requested: dict[str, int] = {}
+        # Of each prompt the images asked for, those that there are, and why not the others.
+        self._seen: dict[str, tuple[int, int, Counter[str]]] = {}
+
+    @property
+    def excluded(self) -> Counter[str]:
+        """Number of images excluded so far, by reason."""
+        return sum((excluded for *_, excluded in self._seen.values()), Counter())
+
+    @property
+    def n_images(self) -> int:
+        """Distinct images collected so far."""
+        return sum(count for _, count, _ in self._seen.values())
 
     @property
     def n_prompts(self) -> int:
         """Distinct prompts asked for so far, whether they had images or not."""
-        return len(self._requested)
+        return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
         """The first n images of each prompt.
@@ -208,15 +223,8 @@ class ImageCollector:
 
     def _collect_one(self, prompt: str, n: int) -> ImageEvidence:
         images = self._evidence.images(prompt, n)
-        before = self._requested.get(prompt, 0)
-        if n > before:
-            if before:
-                counted = self._evidence.images(prompt, before)
-                self.excluded -= counted.excluded
-                self.n_images -= len(counted.indices)
-            self.excluded += images.excluded
-            self.n_images += len(images.indices)
-            self._requested[prompt] = n
+        if prompt not in self._seen or n > self._seen[prompt][0]:
+            self._seen[prompt] = n, len(images.indices), images.excluded
         return images
 
 
@@ -292,29 +300,22 @@ class Needs:
             counts[need.prompt] = max(need.images, counts.get(need.prompt, 0))
         return counts
 
-    @property
-    def groups(self) -> dict[str, str]:
-        """Distinct prompts, each with what it stands for; of several, the first that has a name."""
+    def named(self, what: Literal["group", "unit", "word"]) -> dict[str, str]:
+        """Distinct prompts, each with its group, unit or word; of several, the first that is."""
         found: dict[str, str] = {}
         for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.group
+            found[need.prompt] = found.get(need.prompt) or getattr(need, what)
         return found
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Distinct prompts, each with what it stands for."""
+        return self.named("group")
 
     @property
     def units(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares with others; of several, the first."""
-        found: dict[str, str] = {}
-        for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.unit
-        return found
-
-    @property
-    def shared_words(self) -> dict[str, str]:
-        """Distinct prompts, each with what it shares across units; of several, the first."""
-        found: dict[str, str] = {}
-        for need in self.prompts:
-            found[need.prompt] = found.get(need.prompt) or need.word
-        return found
+        """Distinct prompts, each with what it shares with others."""
+        return self.named("unit")
 
     @property
     def n_images(self) -> int:

@@ -38,6 +38,12 @@ class Inference:
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
+    def __post_init__(self) -> None:
+        for name in ("p", "df"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, float(value) if np.isfinite(value) else None)
+
     @property
     def interval(self) -> tuple[float, float] | None:
         """Both ends; None where there are none."""
@@ -152,10 +158,7 @@ def t_inference(value: float, influence: Influence, level: float) -> Inference:
     if not np.isfinite(variance):
         return Inference(reason="one unit has no variance")
     low, high = t_interval(value, variance, df, level)
-    p = t_test(value, variance, df)
-    return Inference(
-        low, high, p if np.isfinite(p) else None, float(df) if np.isfinite(df) else None
-    )
+    return Inference(low, high, t_test(value, variance, df), df)
 
 
 def lean_headline(
@@ -312,6 +315,10 @@ class Control:
     contradicts: str | None = None
 
     __pydantic_config__ = ConfigDict(extra="forbid")
+
+    def __post_init__(self) -> None:
+        if self.p is not None and not np.isfinite(self.p):
+            object.__setattr__(self, "p", None)
 
 
 SHUFFLES = 20  # of labels, after which they mean nothing

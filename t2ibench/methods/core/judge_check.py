@@ -65,6 +65,11 @@ class ReadShare(RateFound):
 
     share: float
 
+    @property
+    def off(self) -> float:
+        """How far it may be off."""
+        return max(abs(self.ci_low - self.share), abs(self.ci_high - self.share))
+
 
 class ClassFound(_Part):
     """How a judge reads one class against the others of its question.
@@ -133,9 +138,9 @@ class ByGroup(_Part):
     by: str
     groups: tuple[GroupFound, ...]
     p: float | None
-    p_holm: float | None
+    p_holm: float | None = None
     p_answered: float | None
-    p_answered_holm: float | None
+    p_answered_holm: float | None = None
     apart: float | None
     apart_answered: float | None
 
@@ -319,10 +324,7 @@ def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> tuple[
     if half > WIDEST:
         return "do not use", f"a corrected share would be known to ± {half:.2f} at best"
     shares = [(read, one) for one in classes for read in one.read]
-    moved, one = max(
-        shares, key=lambda pair: max(abs(end - pair[0].share) for end in _ends(pair[0]))
-    )
-    furthest = max(abs(end - moved.share) for end in _ends(moved))
+    moved, one = max(shares, key=lambda pair: pair[0].off)
     if unequal and apart:
         return "use corrected", (
             f"its errors about '{unequal.truth}' differ by {unequal.by}: one share is read up to "
@@ -330,8 +332,8 @@ def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> tuple[
         )
     perhaps = max(by_group, key=lambda one: one.apart or 0.0, default=None)
     unsure = perhaps is not None and (perhaps.apart or 0.0) > UNEQUAL
-    if furthest <= NEAR and not unsure:
-        return "use", f"no share moves by more than {furthest:.3f}"
+    if moved.off <= NEAR and not unsure:
+        return "use", f"no share moves by more than {moved.off:.3f}"
     reason = (
         f"a share of {moved.share:g} of '{one.name}' is read as {moved.value:.2f} "
         f"[{moved.ci_low:.2f}, {moved.ci_high:.2f}]"
@@ -342,10 +344,6 @@ def decide(classes: Sequence[ClassFound], by_group: Sequence[ByGroup]) -> tuple[
             f"{perhaps.apart:.2f} apart, not clear): label more images"
         )
     return "use corrected", reason
-
-
-def _ends(read: ReadShare) -> tuple[float, float]:
-    return read.ci_low, read.ci_high
 
 
 def _half(one: ClassFound) -> float:
@@ -421,9 +419,7 @@ def _in_groups(
             for name in names
         ),
         p=test([one.answer == truth for one in answered], answered),
-        p_holm=None,
         p_answered=test([one.answer != UNKNOWN for one in rows], rows),
-        p_answered_holm=None,
         apart=apart[0],
         apart_answered=apart[1],
     )

@@ -13,6 +13,7 @@ from t2ibench.methods.core.headline import Control
 from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project
 from t2ibench.methods.core.spread import common_squares, trace
 from t2ibench.stats.rounding import settled
+from t2ibench.stats.student import satterthwaite
 
 N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
@@ -117,13 +118,10 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
             parts += [moments(one.neutral.where(kept), direction[None]) for kept in (even, ~even)]
         mean, variance, df = np.array(parts)[..., 0].T.reshape(3, len(wordings), 2)
         weight = 2.0 / len(wordings)
-        shares = weight**2 * variance
-        total = shares.sum()
-        known = shares > 0
-        freedom = total**2 / (shares[known] ** 2 / df[known]).sum() if known.any() else np.inf
-        found.append((weight * (mean[:, 0] - mean[:, 1]).sum(), total, freedom))
-    difference, variance, df = np.array(found).T
-    return difference, variance, df
+        difference = weight * (mean[:, 0] - mean[:, 1]).sum()
+        found.append((difference, *satterthwaite(weight**2 * variance, df)))
+    differences, variances, dfs = np.array(found).T
+    return differences, variances, dfs
 
 
 def halves_control(value: float, p: float) -> Control:
@@ -173,12 +171,12 @@ def shuffled(
     real = np.linalg.norm(leans.directions, axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.nan_to_num(directions * (real / lengths)[..., None])
-    along = project(leans.images, scaled)
-    top = np.einsum("jtcs,c->jts", along.mean, TOP)
+    mean, variance, _ = project(leans.images, scaled)
+    top = np.einsum("jtcs,c->jts", mean, TOP)
     count = top.shape[1]
     if count > 1:
         return top.mean(axis=1), top.var(axis=1, ddof=1) / count
-    return top[:, 0], np.einsum("jcs,c->js", along.variance[:, 0], TOP**2)
+    return top[:, 0], np.einsum("jcs,c->js", variance[:, 0], TOP**2)
 
 
 def _contrasts(

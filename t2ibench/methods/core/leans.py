@@ -46,21 +46,6 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Projections:
-    """Means of every stimulus's images along directions.
-
-    Attributes:
-        mean: Shape (stimuli, wordings, 3 sides, directions).
-        variance: Of the mean; nan for a single image.
-        df: Degrees of freedom of the variance.
-    """
-
-    mean: Float64Array
-    variance: Float64Array
-    df: Float64Array
-
-
-@dataclass(frozen=True, slots=True)
 class Strata:
     """Images by prompt; a prompt's single image is taken as one of its side.
 
@@ -169,23 +154,21 @@ def held_out(rows: Float64Array) -> Float64Array:
     return others
 
 
-def project(images: Sequence[Sequence[Marked]], directions: Float64Array) -> Projections:
-    """Means along directions, each stimulus's its own.
+def project(images: Sequence[Sequence[Marked]], directions: Float64Array) -> Float64Array:
+    """Means along directions, each stimulus's its own, with their variances.
 
     Args:
         images: The wordings of each stimulus, all complete, as many of each.
         directions: Shape (stimuli, s, d).
 
     Returns:
-        The means, with their variances.
+        Mean, variance and degrees of freedom, shape (3, stimuli, wordings, sides, s).
     """
-    found = np.array(
-        [
-            [[moments(getattr(one, side), along) for side in SIDES] for one in wordings]
-            for wordings, along in zip(images, directions, strict=True)
-        ]
-    )  # stimuli, wordings, sides, (mean, variance, df), directions
-    return Projections(found[:, :, :, 0], found[:, :, :, 1], found[:, :, :, 2])
+    found = [
+        [[moments(getattr(one, side), along) for side in SIDES] for one in wordings]
+        for wordings, along in zip(images, directions, strict=True)
+    ]
+    return np.moveaxis(np.array(found), 3, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +304,10 @@ def _equally_spread(images: Sequence[Sequence[Marked]]) -> list[list[Marked]]:
 
 TOP = np.array([2.0, -1.0, -1.0])  # N = 2 y - a - b
 BOTTOM = np.array([0.0, 1.0, -1.0])  # D = a - b
-_FEWEST = 2  # stimuli: one is measured along the direction of the others
+LONE = (
+    "a single stimulus has all of its images, so there are no others whose direction it could be "
+    "measured along"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,13 +336,8 @@ class Leans:
     wordings: Wordings | None
 
     @classmethod
-    def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans | str:
-        """Measure the leans."""
-        if len(images) < _FEWEST:
-            return (
-                "a single stimulus has all of its images, so there are no others whose direction "
-                "it could be measured along"
-            )
+    def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans:
+        """Measure the leans of two stimuli or more: each along the direction of the others."""
         alike = _equally_spread(images)
         return cls.along(names, alike, held_out(differences(alike)))
 
@@ -374,8 +355,7 @@ class Leans:
         Returns:
             The leans.
         """
-        found = project(images, directions[:, None])
-        mean, variance, df = (part[..., 0] for part in (found.mean, found.variance, found.df))
+        mean, variance, df = project(images, directions[:, None])[..., 0]
         count = mean.shape[1]
         variances, dfs = summed(variance / count**2, df, axis=1)
         wordings = None
@@ -607,6 +587,22 @@ class OverStimuli:
     influence: Influence
     half_width: float
 
+    @classmethod
+    def of(
+        cls,
+        value: float,
+        sums: Float64Array,
+        covariance: Float64Array,
+        df: float,
+        influence: Influence,
+        level: float,
+    ) -> OverStimuli:
+        """The ratio of two sums whose covariance is known."""
+        top, bottom = map(float, sums)
+        half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(bottom))
+        found = bounded(*fieller(top, bottom, covariance, df, level), df)
+        return cls(value, found, influence, half)
+
     def estimate(self, enlarged: float = 1.0) -> Estimate:
         """The ratio as a score, less the factor by which the noise of D enlarges it."""
         return Estimate(
@@ -656,13 +652,11 @@ def over_stimuli(
         reason = "a single stimulus does not show how others would differ"
         return OverStimuli(value, Inference(reason=reason), Influence.none(), float("nan"))
     covariance = np.sum([np.cov(top[at], bottom[at]) / len(at) for _, at, _ in groups], axis=0)
-    low, high, p = fieller(float(sums[0]), float(sums[1]), covariance, df, level)
     moved = top - value * bottom
     influence = Influence.combined(
         [(1.0 / sums[1], Influence.of_mean(name, units, moved[at])) for name, at, units in groups]
     )
-    half = float(stdtrit(df, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(sums[1]))
-    return OverStimuli(value, bounded(low, high, p, df), influence, half)
+    return OverStimuli.of(value, sums, covariance, df, influence, level)
 
 
 def of_ratio(
@@ -731,21 +725,16 @@ def noise(leans: Leans) -> float:
     return 1.0 + 1.0 / leans.separation**2
 
 
-def positions(leans: Leans) -> list[list[Float64Array]]:
+def positions(leans: Leans) -> list[Float64Array]:
     """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
 
-    Args:
-        leans: The leans.
-
     Returns:
-        For each stimulus and wording an array of shape (its images,), (2 x - a - b) / D.
+        For each stimulus an array of shape (its images of all wordings,), (2 x - a - b) / D.
     """
     middle = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
-    bottom = leans.denominators
+    along = zip(leans.images, leans.directions, middle, leans.denominators, strict=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return [
-            [(2 * (one.neutral.embeddings @ direction) + mid) / d for one in wordings]
-            for wordings, direction, mid, d in zip(
-                leans.images, leans.directions, middle, bottom, strict=True
-            )
+            np.concatenate([(2 * (one.neutral.embeddings @ v) + mid) / d for one in wordings])
+            for wordings, v, mid, d in along
         ]

@@ -203,13 +203,14 @@ def corrected_shares(
     own, nearest = left_out(sides), nearest_anchor(sides, images)
     counts = np.stack([np.bincount(own[sides.labels == j], minlength=k) for j in range(k)])
     confusion = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 0.5 * k)
+    reason = None
     if not _told_apart(counts, confusion):
-        nothing = np.full(k, np.nan)
         reason = "the encoder does not tell the anchors' own images apart"
-        return Shares(nothing, nothing, nothing, reason=reason)
-    if k == 2 and _elsewhere(sides, images, nearest):
+    elif k == 2 and _elsewhere(sides, images, nearest):
+        reason = ELSEWHERE
+    if reason is not None:
         nothing = np.full(k, np.nan)
-        return Shares(nothing, nothing, nothing, reason=ELSEWHERE)
+        return Shares(nothing, nothing, nothing, reason=reason)
     found = np.bincount(nearest, minlength=k)
     inverse = np.linalg.inv(confusion.T)
     shares = inverse @ (found / found.sum())

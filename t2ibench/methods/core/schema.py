@@ -53,30 +53,24 @@ EVERYDAY = "everyday_words"  # the list of tasks/stimuli that words are compared
 Count = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
-def _resolve_words(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, str):
-        return value
-    lists: dict[str, tuple[str, ...]] = (info.context or {}).get("lists", {})
-    if value not in lists:
-        raise ValueError(
-            f"unknown word list '{shown(value)}'.{did_you_mean(value, lists)} "
-            f"(A single word is a list too: [{shown(value)}].)"
-        )
-    return lists[value]
+def _named(table: str, what: str, more: str = "") -> BeforeValidator:
+    """A name stands for the entry of a table that the context has."""
 
+    def resolve(value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, str):
+            return value
+        known: dict[str, Any] = (info.context or {}).get(table, {})
+        if value not in known:
+            hint = f"{did_you_mean(value, known)}{more.format(shown(value))}"
+            raise ValueError(f"unknown {what} '{shown(value)}'.{hint}")
+        return known[value]
 
-def _resolve_reference(value: Any, info: ValidationInfo) -> Any:
-    if not isinstance(value, str):
-        return value
-    tables: dict[str, dict[str, Any]] = (info.context or {}).get("references", {})
-    if value not in tables:
-        raise ValueError(f"unknown reference table '{shown(value)}'.{did_you_mean(value, tables)}")
-    return tables[value]
+    return BeforeValidator(resolve)
 
 
 WordsOrNone = Annotated[
     tuple[Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)], ...],
-    BeforeValidator(_resolve_words),
+    _named("lists", "word list", " (A single word is a list too: [{}].)"),
 ]
 Words = Annotated[WordsOrNone, Field(min_length=1)]
 
@@ -220,7 +214,7 @@ class Reference(Strict):
     name: Text
     group: Text
     shares: Annotated[
-        dict[str, Annotated[float, Field(ge=0, le=1)]], BeforeValidator(_resolve_reference)
+        dict[str, Annotated[float, Field(ge=0, le=1)]], _named("references", "reference table")
     ]
     source: Text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -76,7 +76,7 @@ class MeanCosine:
 def prompt_cosines(needs: Needs, evidence: Evidence) -> list[PromptCosines]:
     """The cosine of every image of a task and its own prompt."""
     counts, groups, units = needs.images_by_prompt, needs.groups, needs.units
-    words = needs.shared_words
+    words = needs.named("word")
     prompts = list(counts)
     found = []
     for prompt, text in zip(prompts, evidence.texts(prompts), strict=True):
@@ -106,8 +106,7 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
         >>> round(found.value, 9), found.question, found.n_prompts, found.n_images
         (0.2, 'prompt_population', 2, 4)
     """
-    means = np.array([one.mean for one in prompts])
-    return _of(prompts, means, level, tested=False)
+    return replace(_mean(prompts, level), p=None)
 
 
 def difference_from_others(
@@ -119,7 +118,7 @@ def difference_from_others(
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
     """
     units: dict[str, int] = {}
-    sums, variances, counts = [], [], []
+    total, variances, counts = np.zeros(len({_unit(one) for one in (*group, *others)})), [], []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([one.mean for one in side])
         numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
@@ -128,12 +127,9 @@ def difference_from_others(
             return None
         scale = math.sqrt(count / (count - 1)) / len(side)
         part = np.bincount(numbers, weights=scale * (means - means.mean()))
-        sums.append(sign * part)
+        total[: len(part)] += sign * part
         variances.append(float((part**2).sum()))
         counts.append(count)
-    total = np.zeros(len(units))
-    for one_side in sums:
-        total[: len(one_side)] += one_side
     variance = float((total**2).sum())
     df = min(welch(variances, counts)[1], len(units) - 1.0)
     value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
@@ -159,21 +155,16 @@ def paired_difference(
         indices, a, b = np.intersect1d(mine.indices, other.indices, return_indices=True)
         if len(indices):
             change = mine.cosines[a] - other.cosines[b]
-            kept.append(
-                PromptCosines(mine.prompt, mine.group, mine.unit, indices, change, mine.word)
-            )
-    if not kept:
-        return None
-    return _of(kept, np.array([one.mean for one in kept]), level, tested=True)
+            kept.append(replace(mine, indices=indices, cosines=change))
+    return _mean(kept, level) if kept else None
 
 
 def _unit(one: PromptCosines) -> str:
     return one.unit or one.prompt
 
 
-def _of(
-    prompts: Sequence[PromptCosines], means: Float64Array, level: float, *, tested: bool
-) -> MeanCosine:
+def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
+    means = np.array([one.mean for one in prompts])
     value, count = float(means.mean()), len(means)
     units: dict[str, int] = {}
     numbers = np.array([units.setdefault(_unit(one), len(units)) for one in prompts], np.int64)
@@ -185,12 +176,7 @@ def _of(
         question = "prompt_population"
     else:
         variance, df, question = *_of_images(prompts), "fixed_prompts"
-    found = _tested(value, variance, df, level, question, prompts)
-    if tested:
-        return found
-    return MeanCosine(
-        value, found.low, found.high, None, found.question, found.n_prompts, found.n_images
-    )
+    return _tested(value, variance, df, level, question, prompts)
 
 
 def _with_words(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from scipy.special import fdtrc, stdtrit
+from scipy.special import fdtrc
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.guided import Wording
@@ -19,12 +19,11 @@ from t2ibench.methods.core.leans import (
     TOP,
     Leans,
     OverStimuli,
-    bounded,
     nearest_covariance,
     over_stimuli,
     project,
 )
-from t2ibench.stats.student import fieller, satterthwaite
+from t2ibench.stats.student import satterthwaite
 
 FEWEST = 3  # wordings; two do not show how others would differ
 Groups = Sequence[tuple[str, IntArray, IntArray]]
@@ -58,8 +57,7 @@ class Cells:
     @classmethod
     def of(cls, leans: Leans) -> Cells:
         """Measure each wording by itself."""
-        found = project(leans.images, leans.directions[:, None])
-        mean, variance = (part[..., 0] for part in (found.mean, found.variance))
+        mean, variance, _ = project(leans.images, leans.directions[:, None])[..., 0]
         own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]
         counts = np.array([[len(one.neutral) for one in wordings] for wordings in leans.images])
         single = TOP[0] ** 2 * variance[..., 0] * counts
@@ -125,15 +123,13 @@ def over_stimuli_and_wordings(
     of_stimuli = float(weights @ stimuli @ weights)
     freedom = satterthwaite([of_stimuli, part], [len(top) - len(groups), df])[1]
     covariance = stimuli + extra
-    low, high, p = fieller(float(sums[0]), float(sums[1]), covariance, freedom, level)
     moved = weights @ residuals
     scale = np.sqrt(part / float(moved @ moved)) / sums[1]
     own = Influence(
         ("wordings",), np.zeros(count, np.int64), np.arange(count), np.asarray(moved * scale)
     )
     influence = Influence.combined([(1.0, over.influence), (1.0, own)])
-    half = float(stdtrit(freedom, (1 + level) / 2) * np.sqrt(covariance[0, 0]) / abs(sums[1]))
-    return OverStimuli(over.value, bounded(low, high, p, freedom), influence, half)
+    return OverStimuli.of(over.value, sums, covariance, freedom, influence, level)
 
 
 def _wording_scores_interaction(both: Float64Array, groups: Groups) -> Float64Array:
@@ -223,10 +219,6 @@ class WordingReport:
     p: float | None
     sentence: str
 
-    def as_detail(self) -> dict[str, Any]:
-        """The report as an entry of `details`."""
-        return asdict(self)
-
 
 def wording_report(
     leans: Leans,
@@ -243,19 +235,21 @@ def wording_report(
     count = len(wordings)
     if count < 2:
         return None
-    each = [
-        _part(wording.neutral, wording.language, [t], leans, headline)
-        for t, wording in enumerate(wordings)
-    ]
+
+    def part(name: str, language: str | None, numbers: list[int]) -> PartScore:
+        one = in_wordings(leans, numbers)
+        if not one.separation > GATE:
+            return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
+        found = headline(one)
+        low, high, reason = found.chosen.ci_low, found.chosen.ci_high, found.chosen.reason
+        return PartScore(
+            name, language, len(numbers), found.value, low, high, found.reason or reason
+        )
+
+    each = [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)]
     languages = list(dict.fromkeys(one.language for one in wordings if one.language))
     by_language = [
-        _part(
-            language,
-            language,
-            [t for t, one in enumerate(wordings) if one.language == language],
-            leans,
-            headline,
-        )
+        part(language, language, [t for t in range(count) if wordings[t].language == language])
         for language in languages
         if len(languages) > 1
     ]
@@ -273,29 +267,6 @@ def wording_report(
         "",
     )
     return replace(report, sentence=_sentence(report))
-
-
-def _part(
-    name: str,
-    language: str | None,
-    numbers: list[int],
-    leans: Leans,
-    headline: Callable[[Leans], Headline],
-) -> PartScore:
-    one = in_wordings(leans, numbers)
-    if not one.separation > GATE:
-        return PartScore(name, language, len(numbers), None, None, None, _UNTOLD)
-    found = headline(one)
-    chosen = found.chosen
-    return PartScore(
-        name,
-        language,
-        len(numbers),
-        found.value,
-        chosen.ci_low,
-        chosen.ci_high,
-        found.reason or chosen.reason,
-    )
 
 
 def _between(top: Float64Array, bottom: Float64Array, groups: Groups) -> tuple[float, float | None]:

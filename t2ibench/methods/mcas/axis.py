@@ -90,16 +90,28 @@ class Axis:
             >>> axis.direction.tolist(), axis.length, axis.middle
             ([1.0, -1.0], 2.0, 0.0)
         """
-        whole = _Sums.of(poles)
-        direction, length, middle = whole.axis(poles.paired)
-        left = whole.without(poles)
-        parts = [part.axis(poles.paired) for part in left]
+        a, b, paired = poles.a, poles.b, poles.paired
+        ones_a, ones_b = np.ones(len(a)), np.ones(len(b))
+        of_a, of_b = (a * a).sum(1), (b * b).sum(1)
+        products = (a * b).sum() if paired else 0.0
+        numbers = (len(a), len(b), a.sum(0), b.sum(0), (a * a).sum(), (b * b).sum(), products)
+        sums = [np.asarray(number, np.float64)[None] for number in numbers]
+        # What each unit has of the sums.
+        units: list[tuple[Float64Array | float, ...]] = [
+            (ones_a, 0, a, 0, of_a, 0, 0),
+            (0, ones_b, 0, b, 0, of_b, 0),
+        ]
+        if paired:
+            units = [(ones_a, ones_b, a, b, of_a, of_b, (a * b).sum(1))]
+        direction, length, middle = _axis(sums, paired)
+        parts = [
+            _axis([whole - part for whole, part in zip(sums, own, strict=True)], paired)
+            for own in units
+        ]
         directions, lengths, middles = (
             np.concatenate([part[number] for part in parts]) for number in range(3)
         )
-        names = (poles.name,) if poles.paired else (f"{poles.name} of A", f"{poles.name} of B")
-        sizes = [len(part.n_a) for part in left]
-        numbers = [poles.numbers_a] if poles.paired else [poles.numbers_a, poles.numbers_b]
+        names = (poles.name,) if paired else (f"{poles.name} of A", f"{poles.name} of B")
         return cls(
             direction[0],
             float(length[0]),
@@ -108,8 +120,8 @@ class Axis:
             lengths,
             middles,
             names,
-            np.repeat(np.arange(len(names)), sizes),
-            np.concatenate(numbers),
+            np.repeat(np.arange(len(names)), [len(part[1]) for part in parts]),
+            np.concatenate([poles.numbers_a, poles.numbers_b][: len(names)]),
         )
 
     def influence(self, without: Float64Array) -> Influence:
@@ -127,17 +139,6 @@ class Axis:
     def length_influence(self) -> Influence:
         """The influence of the units on the length."""
         return self.influence(self.lengths)
-
-    def projected(self, rows: Float64Array) -> Float64Array:
-        """Association of rows with A rather than B.
-
-        Args:
-            rows: Shape (n, d).
-
-        Returns:
-            Mean cosine to A less mean cosine to B, shape (n,).
-        """
-        return rows @ self.direction
 
     def numerator(self, point: Float64Array) -> tuple[float, Float64Array]:
         """2 x·direction - middle of a point x, and the same without each unit of the axis."""
@@ -173,54 +174,22 @@ class Axis:
         return ratio - bias / self.length**2, influence
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """Sums over units, of which an axis is made; a row for each set of units left in."""
+def _axis(
+    sums: Sequence[Float64Array], paired: bool
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Direction, length and middle, a row for each set of units.
 
-    n_a: Float64Array
-    n_b: Float64Array
-    a: Float64Array
-    b: Float64Array
-    squares_a: Float64Array
-    squares_b: Float64Array
-    products: Float64Array  # of the partners of pairs
-
-    @classmethod
-    def of(cls, poles: Poles) -> _Sums:
-        a, b = poles.a, poles.b
-        products = (a * b).sum() if poles.paired else 0.0
-        numbers = (len(a), len(b), (a * a).sum(), (b * b).sum(), products)
-        n_a, n_b, squares_a, squares_b, pairs = (np.array([float(x)]) for x in numbers)
-        return cls(n_a, n_b, a.sum(0)[None], b.sum(0)[None], squares_a, squares_b, pairs)
-
-    def without(self, poles: Poles) -> Sequence[_Sums]:
-        a, b = poles.a, poles.b
-        ones_a, ones_b = np.ones(len(a)), np.ones(len(b))
-        of_a, of_b = (a * a).sum(1), (b * b).sum(1)
-        if poles.paired:
-            products = (a * b).sum(1)
-            return [self._less(ones_a, ones_b, a, b, of_a, of_b, products)]
-        return [
-            self._less(ones_a, 0 * ones_a, a, 0 * a, of_a, 0 * of_a, 0 * of_a),
-            self._less(0 * ones_b, ones_b, 0 * b, b, 0 * of_b, of_b, 0 * of_b),
-        ]
-
-    def _less(self, *parts: Float64Array) -> _Sums:
-        mine = (
-            self.n_a, self.n_b, self.a, self.b, self.squares_a, self.squares_b, self.products
-        )  # fmt: skip
-        return _Sums(*(whole - part for whole, part in zip(mine, parts, strict=True)))
-
-    def axis(self, paired: bool) -> tuple[Float64Array, Float64Array, Float64Array]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            direction = self.a / self.n_a[:, None] - self.b / self.n_b[:, None]
-            aa = ((self.a**2).sum(1) - self.squares_a) / (self.n_a * (self.n_a - 1))
-            bb = ((self.b**2).sum(1) - self.squares_b) / (self.n_b * (self.n_b - 1))
-            crossed = self.n_a * self.n_b - (self.n_a if paired else 0)
-            ab = ((self.a * self.b).sum(1) - self.products) / crossed
-            length, middle = aa + bb - 2.0 * ab, aa - bb
-        single = (self.n_a < 2) | (self.n_b < 2)
-        return direction, np.where(single, np.nan, length), np.where(single, np.nan, middle)
+    From the numbers of units, their sums, the sums of their squares and those of pairs' products.
+    """
+    n_a, n_b, a, b, squares_a, squares_b, products = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direction = a / n_a[:, None] - b / n_b[:, None]
+        aa = ((a**2).sum(1) - squares_a) / (n_a * (n_a - 1))
+        bb = ((b**2).sum(1) - squares_b) / (n_b * (n_b - 1))
+        ab = ((a * b).sum(1) - products) / (n_a * n_b - (n_a if paired else 0))
+        length, middle = aa + bb - 2.0 * ab, aa - bb
+    single = (n_a < 2) | (n_b < 2)
+    return direction, np.where(single, np.nan, length), np.where(single, np.nan, middle)
 
 
 def ratio_set(

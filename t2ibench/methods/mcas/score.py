@@ -36,6 +36,7 @@ from t2ibench.methods.core.headline import (
 )
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.lean_controls import spread
+from t2ibench.methods.core.leans import bounded
 from t2ibench.methods.core.obedience import (
     breakdown,
     obedience_control,
@@ -57,7 +58,7 @@ from t2ibench.methods.mcas.axis import (
 from t2ibench.methods.mcas.schema import McasTarget, McasTask
 from t2ibench.settings import Settings
 from t2ibench.stats import share_slope
-from t2ibench.stats.student import Ratio, satterthwaite, t_interval, t_test
+from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
 _APART = 0.005  # p-value below which the halves differ
@@ -122,23 +123,17 @@ def _separation_p(poles: Poles, axis: Axis) -> float:
     return float(stdtr(df, -products.mean() / spread)) if spread > 0 else float(axis.length <= 0)
 
 
-def shuffled_control(
-    design: Design,
-    targets: Sequence[Target],
-    images: tuple[PromptImages, PromptImages],
-    rng: np.random.Generator,
-) -> Control:
+def shuffled_control(design: Design, equal: Equal, rng: np.random.Generator) -> Control:
     """The test with the labels of the attribute images shuffled.
 
     Images change places within each pair of attribute prompts (without pairs, among all), so that
     an attribute is left in none of them.
     """
-    by_image = targets[0].by_image
-    paired = image_poles(*images, by_image).paired
-    points = np.stack([target.point for target in targets])
+    by_image = equal.targets[0].by_image
+    points = np.stack([target.point for target in equal.targets])
     p_values = []
     for _ in range(SHUFFLES):
-        axis = Axis.between(image_poles(*_relabelled(images, paired, rng), by_image))
+        axis = Axis.between(image_poles(*_relabelled(equal, rng), by_image))
         value, found = tested(design, points, axis)
         p_values.append(t_test(value, found.variance, found.df))
     if not np.isfinite(p_values).all():
@@ -152,47 +147,39 @@ def shuffled_control(
     )
 
 
-def _relabelled(
-    images: tuple[PromptImages, PromptImages], paired: bool, rng: np.random.Generator
-) -> tuple[PromptImages, PromptImages]:
-    rows = np.concatenate([side.embeddings for side in images])
-    clusters = np.concatenate([side.clusters for side in images])
+def _relabelled(equal: Equal, rng: np.random.Generator) -> tuple[PromptImages, PromptImages]:
+    rows = np.concatenate([side.embeddings for side in equal.images])
+    clusters = np.concatenate([side.clusters for side in equal.images])
     order = np.arange(len(rows))
+    paired = equal.poles.paired
     for group in np.unique(clusters) if paired else [None]:
         mine = np.flatnonzero(clusters == group) if paired else order.copy()
         order[mine] = rng.permutation(mine)
-    cut = len(images[0])
-    a, b = rows[order[:cut]], rows[order[cut:]]
-    return replace(images[0], embeddings=a), replace(images[1], embeddings=b)
+    a, b = np.split(rows[order], [len(equal.images[0])])
+    return replace(equal.images[0], embeddings=a), replace(equal.images[1], embeddings=b)
 
 
-def halves_control(
-    design: Design,
-    targets: Sequence[Target],
-    images: tuple[PromptImages, PromptImages],
-    axis: Axis,
-) -> Control:
+def halves_control(design: Design, equal: Equal) -> Control:
     """The test on images with even indices, against that on the others."""
-    contrasts = []
+    found = []
     for odd in (0, 1):
         part = [
             replace(target, images=target.images.where(target.images.indices % 2 == odd))
-            for target in targets
+            for target in equal.targets
         ]
-        sides = [side.where(side.indices % 2 == odd) for side in images]
-        poles = image_poles(sides[0], sides[1], targets[0].by_image)
+        a, b = (side.where(side.indices % 2 == odd) for side in equal.images)
+        poles = image_poles(a, b, part[0].by_image)
         if min(len(target.images) for target in part) < 2 or min(len(poles.a), len(poles.b)) < 2:
             return Control("Too few images to compare two halves.")
-        contrasts.append(Contrast.of(design, part, Axis.between(poles)))
-    even, odd_half = contrasts
-    influence = Influence.combined([(1.0, even.influence), (-1.0, odd_half.influence)])
-    difference = even.top - odd_half.top
-    p = t_test(difference, influence.variance, influence.df)
-    apart = even.top / axis.length - odd_half.top / axis.length
+        found.append(contrast(design, part, Axis.between(poles)))
+    (even, of_even), (odd_half, of_odd) = found
+    influence = Influence.combined([(1.0, of_even), (-1.0, of_odd)])
+    p = t_test(even - odd_half, influence.variance, influence.df)
+    apart = even / equal.axis.length - odd_half / equal.axis.length
     return Control(
         halves_said(apart, p, bool(p < _APART)),
         apart,
-        p=p if np.isfinite(p) else None,
+        p=p,
         contradicts="the two halves of the images disagree" if p < _APART else None,
     )
 
@@ -200,16 +187,7 @@ def halves_control(
 def text_only_control(
     design: Design, targets: Sequence[Target], words: tuple[Float64Array, Float64Array]
 ) -> Control:
-    """The same score from words alone: target prompts as texts, along the axis of the words.
-
-    Args:
-        design: How targets are compared.
-        targets: The targets.
-        words: Of A and of B, each of shape (k, d).
-
-    Returns:
-        The control, which contradicts nothing.
-    """
+    """The same score from words alone: target prompts as texts, along the axis of the words."""
     axis = text_axis(*words)
     point = design.weights @ np.stack([target.text for target in targets])
     top, influence = float(point @ axis.direction), axis.influence(axis.directions @ point)
@@ -217,14 +195,10 @@ def text_only_control(
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
     found = ratio_set(top, axis.length, influence, length, 0.95)
+    low, high = (float(found.low), float(found.high)) if found.bounded else (None, None)
     lean = top / axis.length
-    return Control(
-        f"The words alone, without any image, give a lean of {lean:+.2f}.",
-        lean,
-        float(found.low) if found.bounded else None,
-        float(found.high) if found.bounded else None,
-        p=float(found.p) if np.isfinite(found.p) else None,
-    )
+    says = f"The words alone, without any image, give a lean of {lean:+.2f}."
+    return Control(says, lean, low, high, p=float(found.p))
 
 
 QUESTION: Question = "prompt_population"  # the default; see `lean_headline`
@@ -292,37 +266,17 @@ class Design:
         return bool(self.weights.any())
 
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """The targets' points in a comparison, along one axis.
-
-    Attributes:
-        top: Mean association of targets of A less that of targets of B.
-        influence: How images and attribute units move it.
-        axis: The axis.
-    """
-
-    top: float
-    influence: Influence
-    axis: Axis
-
-    @classmethod
-    def of(cls, design: Design, targets: Sequence[Target], axis: Axis) -> Contrast:
-        """The contrast of some targets."""
-        point = design.weights @ np.stack([target.point for target in targets])
-        images = image_influences(targets, axis.direction)
-        parts = [(1.0, axis.influence(axis.directions @ point))]
-        parts += [
-            (float(weight), influence)
-            for weight, influence in zip(design.weights, images, strict=True)
-            if weight
-        ]
-        return cls(float(point @ axis.direction), Influence.combined(parts), axis)
-
-    def set(self, level: float) -> Ratio:
-        """The set of leans that are compatible with it."""
-        length = self.axis.length_influence
-        return ratio_set(self.top, self.axis.length, self.influence, length, level)
+def contrast(design: Design, targets: Sequence[Target], axis: Axis) -> tuple[float, Influence]:
+    """Mean association of targets of A less that of targets of B, and what moves it."""
+    point = design.weights @ np.stack([target.point for target in targets])
+    images = image_influences(targets, axis.direction)
+    parts = [(1.0, axis.influence(axis.directions @ point))]
+    parts += [
+        (float(weight), influence)
+        for weight, influence in zip(design.weights, images, strict=True)
+        if weight
+    ]
+    return float(point @ axis.direction), Influence.combined(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,52 +364,10 @@ def tested(design: Design, points: Float64Array, axis: Axis) -> tuple[float, Sam
     return float(design.weights @ values / 2.0), Sampled.of(design, values, units)
 
 
-def other_targets(
-    task: McasTask,
-    targets: Sequence[McasTarget],
-    leans: Float64Array,
-    influences: Sequence[Influence],
-    level: float,
-) -> tuple[Inference, Influence]:
-    """The inference about other targets of these categories and stereotypes, too.
-
-    Args:
-        task: The task, whose order numbers the targets.
-        targets: Those of this run.
-        leans: Their leans, shape (k,).
-        influences: Of images and attribute units on each lean.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The inference, and the influence of targets and attribute units on the headline.
-    """
-    design = Design.of(targets)
-    keys, units = _attribute_units(influences)
-    found = Sampled.of(design, leans, units)
-    if not np.isfinite(found.variance):
-        reason = "no category has two targets of one stereotype"
-        return Inference(reason=reason), Influence.none()
-    value = float(design.weights @ leans / 2.0)
-    low, high = t_interval(value, found.variance, found.df, level)
-    p = t_test(value, found.variance, found.df)
-    inference = Inference(low, high, p if np.isfinite(p) else None, found.df)
-    numbers = {target.name: number for number, target in enumerate(task.targets)}
-    moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
-    specs = [targets[index] for index in moved]
-    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
-    strata = tuple(sorted(set(names)))
-    stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
-    unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
-    by_target = Influence(strata, stratum, unit, found.between[moved])
-    by_unit = _by_unit(keys, design.weights @ units / 2.0, found.shared)
-    return inference, Influence.combined([(1.0, by_target), (1.0, by_unit)])
-
-
 def lean_headline(
     task: McasTask,
     targets: Sequence[McasTarget],
-    leans: Float64Array,
-    influences: Sequence[Influence],
+    leans: Sequence[Estimate],
     level: float,
     fixed_prompts: Inference | None = None,
 ) -> Headline:
@@ -467,30 +379,59 @@ def lean_headline(
     targets this is chance; about these targets alone it is a difference like any other.
 
     Args:
-        task: The task.
-        targets: Its targets in this run, of both stereotypes.
-        leans: Their leans, shape (k,).
-        influences: Of images and attribute units on each lean.
+        task: The task, whose order numbers the targets.
+        targets: Those of this run, of both stereotypes.
+        leans: Their leans.
         level: Confidence level, in (0, 1).
         fixed_prompts: The inference about these targets; by default Student's t.
 
     Returns:
         The headline.
     """
-    weights = Design.of(targets).weights / 2.0
-    value = float(weights @ leans)
+    design = Design.of(targets)
+    values = np.array([lean.value for lean in leans], dtype=np.float64)
+    influences = [lean.influence or Influence.none() for lean in leans]
+    weights = design.weights / 2.0
+    value = float(weights @ values)
     if fixed_prompts is None:
         pairs = zip(weights, influences, strict=True)
         summed = Influence.combined([(float(weight), part) for weight, part in pairs if weight])
         fixed_prompts = t_inference(value, summed, level)
-    prompt_population, influence = other_targets(task, targets, leans, influences, level)
+    keys, units = _attribute_units(influences)
+    found = Sampled.of(design, values, units)
+    if not np.isfinite(found.variance):
+        reason = Inference(reason="no category has two targets of one stereotype")
+        inference = {"fixed_prompts": fixed_prompts, QUESTION: reason}
+        return Headline(value, "lean", QUESTION, inference)
+    shifted = float(design.weights @ values / 2.0)
+    low, high = t_interval(shifted, found.variance, found.df, level)
+    others = Inference(low, high, t_test(shifted, found.variance, found.df), found.df)
+    numbers = {target.name: number for number, target in enumerate(task.targets)}
+    moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
+    specs = [targets[index] for index in moved]
+    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
+    strata = tuple(sorted(set(names)))
+    stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
+    unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
+    by_target = Influence(strata, stratum, unit, found.between[moved])
+    parts, moves = [(1.0, by_target)], design.weights @ units / 2.0
+    total = float((moves**2).sum())
+    if total and found.shared:  # the units' influences, scaled to their variance
+        names = sorted({stratum for stratum, _ in keys})
+        by_unit = Influence(
+            tuple(names),
+            np.array([names.index(stratum) for stratum, _ in keys], dtype=np.int64),
+            np.array([unit for _, unit in keys], dtype=np.int64),
+            moves * np.sqrt(found.shared / total),
+        )
+        parts.append((1.0, by_unit))
     return Headline(
         value,
         "lean",
         QUESTION,
-        {"fixed_prompts": fixed_prompts, "prompt_population": prompt_population},
-        fair_band(prompt_population, value),
-        (Part("", value, influence),) if prompt_population.reason is None else (),
+        {"fixed_prompts": fixed_prompts, QUESTION: others},
+        fair_band(others, value),
+        (Part("", value, Influence.combined(parts)),),
     )
 
 
@@ -510,20 +451,6 @@ def _attribute_units(
     ]
     keys = sorted({key for table in tables for key in table})
     return keys, np.array([[table.get(key, 0.0) for key in keys] for table in tables])
-
-
-def _by_unit(keys: Sequence[tuple[str, int]], moves: Float64Array, variance: float) -> Influence:
-    """The units' influences, scaled to a variance."""
-    total = float((moves**2).sum())
-    if not total or not variance:
-        return Influence.none()
-    strata = tuple(sorted({stratum for stratum, _ in keys}))
-    return Influence(
-        strata,
-        np.array([strata.index(stratum) for stratum, _ in keys], dtype=np.int64),
-        np.array([unit for _, unit in keys], dtype=np.int64),
-        moves * np.sqrt(variance / total),
-    )
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
@@ -666,7 +593,15 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     """
     collector = ImageCollector(evidence)
     attributes = _collect_attributes(task, evidence, settings, collector)
-    targets, warnings = _collect_targets(task, evidence, settings, collector)
+    targets, lacking = [], []
+    for spec in chosen_targets(task, settings):
+        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
+        if images.whole:
+            texts = evidence.texts(list(spec.texts)).astype(np.float64)
+            targets.append(Target(spec, images, texts, task.unit == "image"))
+        else:  # without one of its wordings it would be another target
+            lacking.append(spec.name)
+    warnings = left_out_warnings(lacking)
     if attributes is None or not targets:
         which = "target" if attributes else "attribute"
         return MethodResult.undefined(f"there are no {which} images", collector, warnings)
@@ -678,20 +613,20 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         "spread": spread(kinds, names["A"], names["B"]),
     }
     unclear = contradiction(controlled)
-    leans = _leans(equal.targets, equal.axis, settings.level, unclear)
-    found = _headline(task, equal.targets, equal.axis, leans, unclear, settings.level)
-    (a, b), (words_a, words_b) = attributes.images, attributes.words
+    design = Design.of([target.spec for target in equal.targets])
+    leans = _leans(equal, settings.level, unclear)
+    found = _headline(task, design, equal, leans, unclear, settings.level)
     poles = equal.poles
     pairs = "pairs of attribute prompts" if poles.paired else poles.name
-    read = adherence(a.embeddings, b.embeddings, words_a, words_b)
-    seen = dict(zip((names["A"], names["B"]), read, strict=True))
+    a, b = (side.embeddings for side in attributes.images)
+    read = adherence(a, b, *attributes.words)
+    seen = dict(zip(names.values(), read, strict=True))
     controlled["obedience"] = obedience_control(seen, judged=False)
-    design = Design.of([target.spec for target in equal.targets])
     if design.compares:
         rng = settings.rng(task.id, "shuffled attribute labels")
         controlled |= {
-            "shuffled": shuffled_control(design, equal.targets, equal.images, rng),
-            "halves": halves_control(design, equal.targets, equal.images, equal.axis),
+            "shuffled": shuffled_control(design, equal, rng),
+            "halves": halves_control(design, equal),
             "text_only": text_only_control(design, equal.targets, attributes.words),
         }
     without = [
@@ -733,7 +668,14 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
             "similarity": "cosine",
         },
         warnings=[*warnings, *obedience_warnings(seen, judged=False)],
-        samples=_samples(targets, attributes.seen),
+        samples=[
+            row
+            for target in targets
+            for row in target.images.samples(
+                {"target": target.spec.name},
+                {"association": target.images.embeddings @ attributes.seen.direction},
+            )
+        ],
         controls=controlled,
         inconclusive=contradiction(controlled),
     )
@@ -741,48 +683,40 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
 
 def _headline(
     task: McasTask,
-    targets: Sequence[Target],
-    axis: Axis,
+    design: Design,
+    equal: Equal,
     leans: Sequence[Estimate],
     reason: str | None,
     level: float,
 ) -> Headline:
-    specs = [target.spec for target in targets]
-    design = Design.of(specs)
     if not design.compares:
         return Headline.undefined(ONE_SIDE)
+    axis, targets = equal.axis, equal.targets
     if reason is not None:
         # The test holds for any axis; without the axis' length there is nothing to divide by.
         value, found = tested(design, np.stack([target.point for target in targets]), axis)
-        p = t_test(value, found.variance, found.df)
-        inference = {QUESTION: Inference(p=p if np.isfinite(p) else None)}
+        inference = {QUESTION: Inference(p=t_test(value, found.variance, found.df))}
         return replace(Headline.undefined(reason), question=QUESTION, inference=inference)
-    values = np.array([lean.value for lean in leans], dtype=np.float64)
-    influences = [lean.influence or Influence.none() for lean in leans]
-    ratio = Contrast.of(design, targets, axis).set(level)
-    fixed_prompts = Inference(reason="one unit has no variance")
-    if np.isfinite(ratio.p):
-        low, high, p, df = (float(x) for x in (ratio.low, ratio.high, ratio.p, ratio.df))
-        fixed_prompts = Inference(low, high, p, df)
-    return lean_headline(task, specs, values, influences, level, fixed_prompts)
+    top, influence = contrast(design, targets, axis)
+    ratio = ratio_set(top, axis.length, influence, axis.length_influence, level)
+    fixed_prompts = bounded(*(float(x) for x in (ratio.low, ratio.high, ratio.p, ratio.df)))
+    return lean_headline(task, [target.spec for target in targets], leans, level, fixed_prompts)
 
 
-def _leans(
-    targets: Sequence[Target], axis: Axis, level: float, reason: str | None
-) -> list[Estimate]:
+def _leans(equal: Equal, level: float, reason: str | None) -> list[Estimate]:
     # A few images that are all alike show no variance, yet are compatible with some: at least that
     # with half an image more at each pole (what Jeffreys' prior adds to a share).
     if reason is not None:
-        return [Estimate.undefined(reason)] * len(targets)
-    leans = []
-    images = image_influences(targets, 2.0 * axis.direction)
-    for target, influence in zip(targets, images, strict=True):
+        return [Estimate.undefined(reason)] * len(equal.targets)
+    leans, axis = [], equal.axis
+    images = image_influences(equal.targets, 2.0 * axis.direction)
+    for target, influence in zip(equal.targets, images, strict=True):
         value, of_axis = axis.lean(target.point)
         n = len(target.images)
         spread = influence.variance / axis.length**2
         if len(influence.strata) == 1 and n == len(influence.value) > 1:
-            bounded = float(np.clip(value, -1.0, 1.0))
-            spread = ((n - 1) * spread + (1.0 + bounded**2) / n) / n
+            lean = float(np.clip(value, -1.0, 1.0))
+            spread = ((n - 1) * spread + (1.0 + lean**2) / n) / n
         floored = influence.with_floor(spread * axis.length**2)
         top, tops = axis.numerator(target.point)
         of_top = Influence.combined([(1.0, axis.influence(tops)), (1.0, floored)])
@@ -798,24 +732,6 @@ def _leans(
     return leans
 
 
-def _samples(targets: Sequence[Target], axis: Axis) -> list[dict[str, Any]]:
-    """One row for each target image."""
-    rows = []
-    for target in targets:
-        images = target.images
-        found = axis.projected(images.embeddings)
-        rows += [
-            {
-                "prompt": images.prompts[cluster],
-                "index": int(index),
-                "target": target.spec.name,
-                "association": float(asc),
-            }
-            for cluster, index, asc in zip(images.clusters, images.indices, found, strict=True)
-        ]
-    return rows
-
-
 def _collect_attributes(
     task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
 ) -> Attributes | None:
@@ -823,30 +739,12 @@ def _collect_attributes(
     n = settings.guided_images(task.attribute_images_per_prompt)
     sides = (task.attributes.A, task.attributes.B)
     a, b = (collector.collect(side.prompts, n) for side in sides)
-    if not len(a) or not len(b):
-        return None
     poles = image_poles(a, b, task.unit == "image")
     if not len(poles.a) or not len(poles.b):
         return None
     words_a, words_b = (evidence.texts(side.words).astype(np.float64) for side in sides)
     axis = Axis.between(poles)
     return Attributes((a, b), (words_a, words_b), axis, text_axis(words_a, words_b))
-
-
-def _collect_targets(
-    task: McasTask, evidence: Evidence, settings: Settings, collector: ImageCollector
-) -> tuple[list[Target], list[str]]:
-    """The targets that have images, and warnings about the others."""
-    targets: list[Target] = []
-    lacking: list[str] = []
-    for spec in chosen_targets(task, settings):
-        images = collector.collect(spec.prompts, settings.images(task.images_per_prompt))
-        if not images.whole:  # without one of its wordings it would be another target
-            lacking.append(spec.name)
-            continue
-        texts = evidence.texts(list(spec.texts)).astype(np.float64)
-        targets.append(Target(spec, images, texts, task.unit == "image"))
-    return targets, left_out_warnings(lacking)
 
 
 _FEWEST_TARGETS = 6  # for a slope with a standard error
@@ -1013,18 +911,16 @@ def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estima
     ii, tt = terms[_II].value or 0.0, terms[_TT].value or 0.0
     total = Influence.combined([(1.0, influence[name]) for name in TERMS])
     step = Influence.combined([(1.0, influence[_II]), (-1.0, influence[_TT])])
-    published = {
-        name: Estimate(float(values[name]), as_published=True)
-        for name in _PUBLISHED
-        if np.isfinite(values[name])
-    }
     none = Estimate.undefined("TT is 0, so the ratio is not defined")
     return {
-        "composite_association_score": Estimate.from_influence(
-            float(values["composite_association_score"]), total, level
-        ),
+        _MCAS: Estimate.from_influence(float(values[_MCAS]), total, level),
         "image_to_image_minus_text_to_text": Estimate.from_influence(ii - tt, step, level),
-        **{name: published.get(name, none) for name in _PUBLISHED},
+        **{
+            name: Estimate(float(values[name]), as_published=True)
+            if np.isfinite(values[name])
+            else none
+            for name in _PUBLISHED
+        },
         "signed_bias_amplification": alpha_set(terms, level),
     }
 
@@ -1036,9 +932,7 @@ def _of_rows(task: McasTask, by: Sequence[Item], level: float) -> Headline | Non
     leans = [item.scores["lean"] for item in by]
     if any(lean.value is None for lean in leans) or not Design.of(targets).compares:
         return None
-    values = np.array([lean.value for lean in leans], dtype=np.float64)
-    influences = [lean.influence or Influence.none() for lean in leans]
-    return lean_headline(task, targets, values, influences, level)
+    return lean_headline(task, targets, leans, level)
 
 
 def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:

@@ -154,14 +154,12 @@ def present(task: OccupationsTask) -> Presentation:
                 "whom the images without either resemble.",
                 "Hudson, Slatkin and Maddison (1992), equation 3",
             )
-            for pair in group_pairs(task)
+            for pair in pairs
         ]
     return Presentation(
         name=short_name(task.title),
         rows=series,
-        images=ImageSeries(
-            f"lean{first.suffix}", Axis(first.second.name, first.first.name), "stimulus"
-        ),
+        images=ImageSeries(f"lean{first.suffix}", axis, "stimulus"),
         formula=(
             f"{LEAN} without a group, of the first and of the second group, along the direction of "
             "all other stimuli; headline = unbiased mean of squared leans, shown as its root"

@@ -92,13 +92,8 @@ def _scaled(beyond: Estimate, factor: float) -> Estimate:
         return beyond
     influence = None if beyond.influence is None else beyond.influence.scaled(factor)
     ends = [factor * end for end in beyond.interval or ()]
-    return Estimate(
-        factor * beyond.value,
-        p=beyond.p,
-        test=beyond.test,
-        interval=(min(ends), max(ends)) if ends else None,
-        influence=influence,
-    )
+    interval = (min(ends), max(ends)) if ends else None
+    return replace(beyond, value=factor * beyond.value, interval=interval, influence=influence)
 
 
 def _log_odds(difference: Estimate, known: float) -> Estimate:
@@ -112,13 +107,9 @@ def _log_odds(difference: Estimate, known: float) -> Estimate:
     share = float(shares[0])
     slope = 1 / (share * (1 - share))
     influence = difference.influence
-    return Estimate(
-        moved[0],
-        p=difference.p,
-        test=difference.test,
-        interval=(moved[1], moved[2]),
-        influence=None if influence is None else influence.scaled(slope),
-    )
+    influence = None if influence is None else influence.scaled(slope)
+    interval = (moved[1], moved[2])
+    return replace(difference, value=moved[0], interval=interval, influence=influence)
 
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
@@ -160,12 +151,10 @@ class PairLeans:
 
 def pair_leans(
     task: OccupationsTask, pair: GroupPair, images: Sequence[StimulusImages], evidence: Evidence
-) -> PairLeans | str:
+) -> PairLeans:
     """Measure the leans with one pair of groups."""
-    names, groups = [one.name for one in images], (pair.first.name, pair.second.name)
+    names, groups = [one.name for one in images], pair.names
     leans = Leans.of(names, [one.marked(*groups) for one in images])
-    if isinstance(leans, str):
-        return leans
     top, bottom = text_leans(images, *groups, evidence)
     with np.errstate(divide="ignore", invalid="ignore"):
         in_text = np.where(bottom > 0, top / bottom, np.nan)
@@ -200,7 +189,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
         columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
     if found.unclear is not None:
         columns = {
-            name: [_undecided(estimate, found.unclear) for estimate in column]
+            name: [estimate.undecided(found.unclear) for estimate in column]
             for name, column in columns.items()
         }
     columns["lean_text"] = [
@@ -211,10 +200,6 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
         {f"{name}{suffix}": column[number] for name, column in columns.items()}
         for number in range(len(leans.names))
     ]
-
-
-def _undecided(estimate: Estimate, reason: str) -> Estimate:
-    return Estimate(None, p=estimate.p, test=estimate.test, reason=reason)
 
 
 def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
@@ -246,7 +231,7 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
         scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
     if found.unclear is not None:
-        scores = {name: _undecided(estimate, found.unclear) for name, estimate in scores.items()}
+        scores = {name: estimate.undecided(found.unclear) for name, estimate in scores.items()}
     return {f"{name}{found.pair.suffix}": estimate for name, estimate in scores.items()}
 
 
@@ -269,14 +254,13 @@ def _slopes(leans: Leans, reference: Float64Array, level: float) -> dict[str, Es
     """
     known = np.isfinite(reference)
     x, d, n = reference[known], leans.bottom[known], leans.top[known]
-    count = len(x)
-    if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
-        nothing = Estimate.undefined("fewer than three stimuli have different reference shares")
-        return {"slope": nothing, "slope_prompt_population": nothing}
+    count, reason = len(x), UNBOUNDED
     centred = x - (x @ d) / d.sum()
     scale = float(centred @ (x * d))
+    if count < _FEWEST_FIXED or not np.ptp(x) > 0 or not d.sum() > 0:
+        reason, scale = "fewer than three stimuli have different reference shares", 0.0
     if not scale > 0:
-        nothing = Estimate.undefined(UNBOUNDED)
+        nothing = Estimate.undefined(reason)
         return {"slope": nothing, "slope_prompt_population": nothing}
     value = float(centred @ n) / scale
     intercept = float(n.sum() - value * (x @ d)) / float(d.sum())
@@ -364,20 +348,18 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
         _degrees(pairs, scaled.top_variance, scaled.top_df),
     )
     reason = next((one.unclear for one in pairs if one.unclear), None)
-    like = Inference(reason=_NO_POPULATION)
+    low, high = (None, None) if reason else (found.low, found.high)
+    inference: dict[Question, Inference] = {
+        "fixed_prompts": Inference(low, high, found.p, found.df[1], reason),
+        "prompt_population": Inference(reason=_NO_POPULATION),
+    }
     if reason is not None:
-        fixed_prompts = Inference(p=found.p, df=found.df[1], reason=reason)
-        inference: dict[Question, Inference] = {
-            "fixed_prompts": fixed_prompts,
-            "prompt_population": like,
-        }
         return Headline(None, "mean_square", "fixed_prompts", inference, test="f", reason=reason)
-    fixed_prompts = Inference(found.low, found.high, found.p, found.df[1])
     return Headline(
         found.value,
         "mean_square",
         "fixed_prompts",
-        {"fixed_prompts": fixed_prompts, "prompt_population": like},
+        inference,
         (found.fair_low, found.fair_high),
         _parts(pairs, scaled),
         "f",

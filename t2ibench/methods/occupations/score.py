@@ -6,7 +6,7 @@ Any number of groups: every pair is compared. After Wang et al. 2023, sections 5
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
@@ -24,8 +24,8 @@ from t2ibench.methods.core.association import (
 from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector
-from t2ibench.methods.core.headline import Control, Headline, contradiction
-from t2ibench.methods.core.leans import positions
+from t2ibench.methods.core.headline import Headline, contradiction
+from t2ibench.methods.core.leans import LONE, positions
 from t2ibench.methods.core.obedience import (
     obedience_control,
     obedience_scores,
@@ -69,15 +69,6 @@ Crossed = tuple[dict[str, Estimate], list[Item], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Images:
-    """Embeddings of one stimulus: without a group, and of each combination."""
-
-    name: str
-    neutral: Float64Array
-    cells: list[Float64Array]
-
-
-@dataclass(frozen=True, slots=True)
 class _Mixture:
     """Shares of the combinations in a stimulus's images, with their covariance."""
 
@@ -102,31 +93,30 @@ def crossing_scores(
     """
     if not task.crossing:
         return {}, [], {}
-    names = list(task.crossing)
+    names, level = list(task.crossing), settings.level
     title = JOIN.join(names)
     images = _collected(task, collector, settings)
     if len(images) < _FEWEST:
         return _nothing(title, _FEW)
-    axes = len(names)
-    # 1 for the first group of each axis, -1 for the second, shape (combinations, axes).
-    signs = np.array(list(product((1.0, -1.0), repeat=axes)))
-    means = np.array([[cell.mean(axis=0) for cell in one.cells] for one in images])
+    signs = _signs(len(names))
+    means = np.array([[cell.mean(axis=0) for cell in cells] for _, cells in images.values()])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
     directions = contrasts.sum(axis=0) - contrasts  # without the stimulus's own images
     mixtures = [
-        _mixture(one, direction, signs) for one, direction in zip(images, directions, strict=True)
+        _mixture(name, *own, direction)
+        for (name, own), direction in zip(images.items(), directions, strict=True)
     ]
     total = sum(one.contrast for one in mixtures)
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
     if not total > _SEPARATION * noise:
         return _nothing(title, _ALIKE)
-    groups = [[group.name for group in groups] for groups in task.crossing.values()]
-    labels = [JOIN.join(words) for words in product(*groups)]
-    excesses = np.array([_excess(one, (2,) * len(names)) for one in mixtures])
-    cells = _cells(labels, mixtures, excesses, title, settings.level)
+    labels = [
+        JOIN.join(group.name for group in groups) for groups in product(*task.crossing.values())
+    ]
+    cells = _cells(labels, mixtures, title, level)
     scores = {
         f"interaction:{JOIN.join(names[a] for a in chosen)}": _mean(
-            np.array([_together(one, chosen, len(names)) for one in mixtures]), settings.level
+            np.array([_together(one, chosen) for one in mixtures]), level
         )
         for size in (2, 3)
         for chosen in combinations(range(len(names)), size)
@@ -137,8 +127,13 @@ def crossing_scores(
         for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
     ]
     details = {"crossing": title, "tests": tests, **standing_out(cells)}
-    rows = [_row(one, labels, title, settings.level) for one in mixtures]
+    rows = [_row(one, labels, title, level) for one in mixtures]
     return scores, [*cells, *rows], {"crossings": [details]}
+
+
+def _signs(axes: int) -> Float64Array:
+    """1 for the first group of each axis, -1 for the second, shape (combinations, axes)."""
+    return np.array(list(product((1.0, -1.0), repeat=axes)))
 
 
 def _nothing(title: str, reason: str) -> Crossed:
@@ -148,9 +143,10 @@ def _nothing(title: str, reason: str) -> Crossed:
 
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
-) -> list[_Images]:
+) -> dict[str, tuple[Float64Array, list[Float64Array]]]:
+    """Embeddings of each stimulus: without a group, and of each combination."""
     n_neutral, n_guided = task.image_counts(settings)
-    found = []
+    found = {}
     for name in settings.limited(task.concept.stimuli):
         neutral = collector.collect(neutral_prompts(task, name), n_neutral)
         cells = [
@@ -158,13 +154,15 @@ def _collected(
             for words in task.combined_words
         ]
         if neutral.whole and all(cell.whole and len(cell) > 1 for cell in cells):
-            own = [np.asarray(cell.embeddings, np.float64) for cell in cells]
-            found.append(_Images(name, np.asarray(neutral.embeddings, np.float64), own))
+            found[name] = neutral.embeddings, [cell.embeddings for cell in cells]
     return found
 
 
-def _mixture(images: _Images, directions: Float64Array, signs: Float64Array) -> _Mixture:
-    places = [cell @ directions.T for cell in images.cells]
+def _mixture(
+    name: str, neutral: Float64Array, images: Sequence[Float64Array], directions: Float64Array
+) -> _Mixture:
+    signs = _signs(len(directions))
+    places = [cell @ directions.T for cell in images]
     middle = np.mean([place.mean(axis=0) for place in places], axis=0)
     halves = np.array(
         [abs(np.mean([s[a] * p[:, a].mean() for s, p in zip(signs, places, strict=True)]))
@@ -179,7 +177,7 @@ def _mixture(images: _Images, directions: Float64Array, signs: Float64Array) -> 
             columns += [x[:, list(a)].prod(axis=1) for a in combinations(range(x.shape[1]), size)]
         return np.stack(columns, axis=1)
 
-    own, cells = features(images.neutral), [features(cell) for cell in images.cells]
+    own, cells = features(neutral), [features(cell) for cell in images]
     system = np.stack([cell.mean(axis=0) for cell in cells], axis=1)
     inverse = np.linalg.pinv(system)
     shares = inverse @ own.mean(axis=0)
@@ -189,7 +187,7 @@ def _mixture(images: _Images, directions: Float64Array, signs: Float64Array) -> 
     sign = signs.prod(axis=1)
     contrast = float(sign @ system[-1]) / len(sign)
     variance = sum(float(_of_mean(cell)[-1, -1]) for cell in cells) / len(sign) ** 2
-    return _Mixture(images.name, shares, covariance, contrast, variance, len(images.neutral))
+    return _Mixture(name, shares, covariance, contrast, variance, len(neutral))
 
 
 def _of_mean(rows: Float64Array) -> Float64Array:
@@ -197,39 +195,27 @@ def _of_mean(rows: Float64Array) -> Float64Array:
     return np.cov(rows, rowvar=False) / len(rows)
 
 
-def _excess(found: _Mixture, shape: tuple[int, ...]) -> Float64Array:
+def _excess(shares: Float64Array, covariance: Float64Array) -> Float64Array:
     """Shares less the products of their parts', without the bias of noisy products."""
-    axes = len(shape)
-    number = np.arange(len(found.shares)).reshape(shape)
-    excess: Float64Array = found.shares.copy()
-    for cell, places in enumerate(product(*(range(k) for k in shape))):
-        parts = np.zeros((axes, len(found.shares)))
-        for axis, place in enumerate(places):
-            parts[axis, np.take(number, place, axis=axis).ravel()] = 1.0
-        values = parts @ found.shares
-        covariance = parts @ found.covariance @ parts.T
+    signs = _signs(len(shares).bit_length() - 1)
+    excess: Float64Array = shares.copy()
+    for cell, own in enumerate(signs):
+        parts = (signs == own).T.astype(np.float64)
+        values, moved = parts @ shares, parts @ covariance @ parts.T
         whole = float(values.prod())  # less what the covariances add to the product of the means
         for a, b in combinations(range(len(values)), 2):
             rest = [values[c] for c in range(len(values)) if c not in (a, b)]
-            whole -= float(covariance[a, b]) * float(np.prod(rest))
+            whole -= float(moved[a, b]) * float(np.prod(rest))
         excess[cell] -= whole
     return excess
 
 
-def _together(found: _Mixture, chosen: tuple[int, ...], axes: int) -> float:
+def _together(found: _Mixture, chosen: tuple[int, ...]) -> float:
     """The excess of the first groups of some axes, whatever the others are."""
-    shape = (2,) * axes
-    others = tuple(axis for axis in range(axes) if axis not in chosen)
-    size = len(found.shares)
-    number = np.arange(size).reshape(shape)
-    kept = np.moveaxis(number, chosen, range(len(chosen))).reshape(2 ** len(chosen), -1)
-    weights = np.zeros((2 ** len(chosen), size))
-    for row, members in enumerate(kept):
-        weights[row, members] = 1.0
-    covariance = weights @ found.covariance @ weights.T if others else found.covariance
-    shares = weights @ found.shares if others else found.shares
-    part = _Mixture(found.name, shares, covariance, found.contrast, 0.0, found.images)
-    return float(_excess(part, (2,) * len(chosen))[0])
+    signs = _signs(len(found.shares).bit_length() - 1)[:, chosen]
+    weights = (signs == _signs(len(chosen))[:, None]).all(axis=2).astype(np.float64)
+    covariance = weights @ found.covariance @ weights.T
+    return float(_excess(weights @ found.shares, covariance)[0])
 
 
 def _mean(values: Float64Array, level: float) -> Estimate:
@@ -239,22 +225,18 @@ def _mean(values: Float64Array, level: float) -> Estimate:
 
 
 def _cells(
-    labels: Sequence[str],
-    mixtures: Sequence[_Mixture],
-    excesses: Float64Array,
-    title: str,
-    level: float,
+    labels: Sequence[str], mixtures: Sequence[_Mixture], title: str, level: float
 ) -> list[Item]:
     images = sum(one.images for one in mixtures)
     shares = np.array([one.shares for one in mixtures])
+    excesses = np.array([_excess(one.shares, one.covariance) for one in mixtures])
     items = []
     for number, label in enumerate(labels):
-        share, excess = _mean(shares[:, number], level), _mean(excesses[:, number], level)
-        alone = Estimate(float((shares - excesses)[:, number].mean()))
+        share = _mean(shares[:, number], level)
         scores = {
             "joint_share": Estimate(share.value, interval=share.interval),
-            "independent_share": alone,
-            "excess": excess,
+            "independent_share": Estimate(float((shares - excesses)[:, number].mean())),
+            "excess": _mean(excesses[:, number], level),
         }
         items.append(Item(label, scores, title, images))
     return items
@@ -305,13 +287,14 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
     scores: dict[str, Estimate] = {}
     neutral = images.all_neutral.embeddings
     for pair in group_pairs(task):
-        first, second = (images.of_group(group.name) for group in (pair.first, pair.second))
-        values = association(neutral, first.embeddings, second.embeddings)
-        asc[pair.suffix] = values
+        a, b = (images.of_group(name).embeddings for name in pair.names)
+        values = asc[pair.suffix] = association(neutral, a, b)
         in_text = association(
             evidence.texts(neutral_prompts(task, images.name)),
-            evidence.texts(group_prompts(task, images.name, pair.first)),
-            evidence.texts(group_prompts(task, images.name, pair.second)),
+            *(
+                evidence.texts(group_prompts(task, images.name, group))
+                for group in (pair.first, pair.second)
+            ),
         )
         by_name = {
             "association": float(values.mean()),
@@ -348,71 +331,51 @@ def published_scores(
     task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
 ) -> dict[str, Estimate]:
     """The task's mean association and mean magnitude, and the correlation with known shares."""
-    means: dict[str, Estimate] = {}
+    scores: dict[str, Estimate] = {}
     magnitudes = []
     for pair in group_pairs(task):
         values = [one.asc[pair.suffix] for one in stimuli]
         mean = float(np.mean([asc.mean() for asc in values]))
-        means[f"association_mean{pair.suffix}"] = Estimate(mean, as_published=True)
+        scores[f"association_mean{pair.suffix}"] = Estimate(mean, as_published=True)
         magnitudes += [abs(nearer_share_difference(asc)) for asc in values]
-    magnitude = Estimate(float(np.mean(magnitudes)), as_published=True)
-    return {
-        **means,
-        "mean_absolute_nearer_share_difference": magnitude,
-        **_correlations(task, stimuli, settings),
-    }
+    scores["mean_absolute_nearer_share_difference"] = Estimate(
+        float(np.mean(magnitudes)), as_published=True
+    )
+    for pair, reference in _known_pairs(task):
+        name = f"reference_spearman{pair.suffix}"
+        known = [one for one in stimuli if one.images.name in reference.shares]
+        if len(known) < _FEWEST_SHARES:
+            scores[name] = Estimate.undefined("fewer than three stimuli have a reference share")
+            continue
+        sign = 1.0 if reference.group == pair.first.name else -1.0
+        found = correlation_permutation(
+            np.array([sign * float(one.asc[pair.suffix].mean()) for one in known]),
+            np.array([reference.shares[one.images.name] for one in known]),
+            n_draws=settings.n_permutations,
+            max_exact=settings.max_exact,
+            rng=settings.rng(task.id, f"correlation{pair.suffix}"),
+        )
+        scores[name] = replace(Estimate.from_permutation(found, None), as_published=True)
+    return scores
 
 
-def _correlations(
-    task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
-) -> dict[str, Estimate]:
-    """Rank correlation of the association with the reference group and its known share."""
+def _known_pairs(task: OccupationsTask) -> list[tuple[GroupPair, Reference]]:
+    """The pairs of groups one of which has known shares."""
     reference = task.reference
     if reference is None:
-        return {}
-    return {
-        f"reference_spearman{pair.suffix}": _correlation(task, reference, pair, stimuli, settings)
-        for pair in group_pairs(task)
-        if reference.group in {pair.first.name, pair.second.name}
-    }
-
-
-def _correlation(
-    task: OccupationsTask,
-    reference: Reference,
-    pair: GroupPair,
-    stimuli: Sequence[Associated],
-    settings: Settings,
-) -> Estimate:
-    known = [one for one in stimuli if one.images.name in reference.shares]
-    if len(known) < _FEWEST_SHARES:
-        return Estimate.undefined("fewer than three stimuli have a reference share")
-    sign = 1.0 if reference.group == pair.first.name else -1.0
-    found = correlation_permutation(
-        np.array([sign * float(one.asc[pair.suffix].mean()) for one in known]),
-        np.array([reference.shares[one.images.name] for one in known]),
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"correlation{pair.suffix}"),
-    )
-    score = Estimate.from_permutation(found, None)
-    return Estimate(score.value, null=score.null, p=score.p, test=score.test, as_published=True)
+        return []
+    return [(pair, reference) for pair in group_pairs(task) if reference.group in pair.names]
 
 
 def reference_details(task: OccupationsTask, names: Sequence[str]) -> dict[str, Any]:
     """The known shares, by pair of groups."""
-    reference = task.reference
-    if reference is None:
-        return {}
-    shares = {name: reference.shares[name] for name in names if name in reference.shares}
     return {
         f"reference{pair.suffix}": {
             "name": reference.name,
             "group": reference.group,
-            "shares": shares,
+            "shares": {name: reference.shares[name] for name in names if name in reference.shares},
         }
-        for pair in group_pairs(task)
-        if reference.group in {pair.first.name, pair.second.name}
+        for pair, reference in _known_pairs(task)
     }
 
 
@@ -426,7 +389,6 @@ def wording_details(
             continue
         leans, at = found.leans, np.arange(len(found.leans.names))
         cells = Cells.of(leans)
-        name = f"{found.pair.first.name}-{found.pair.second.name}"
         report = wording_report(
             leans,
             cells,
@@ -436,54 +398,41 @@ def wording_details(
             lambda one, found=found: headline_of(  # type: ignore[misc]
                 [replace(found, leans=one)], settings.level
             ),
-            pair=name if len(pairs) > 1 else None,
+            pair="-".join(found.pair.names) if len(pairs) > 1 else None,
             about_others=True,
         )
         if report is not None:
-            reports.append(report.as_detail())
+            reports.append(asdict(report))
     return {"wording": reports} if reports else {}
 
 
-def likeness_scores(
+def group_distances(
     task: OccupationsTask,
     pairs: Sequence[PairLeans],
     images: Sequence[StimulusImages],
     settings: Settings,
-) -> dict[str, Estimate]:
-    """How far apart the images of the groups are, over stimuli."""
+) -> tuple[dict[str, Estimate], list[dict[str, Estimate]]]:
+    """How far apart the images of the groups are: over stimuli, and for each."""
     if not task.likeness or not pairs:
-        return {}
+        return {}, [{} for _ in images]
+    found = {one.pair.suffix: [sides(of.marked(*one.pair.names)) for of in images] for one in pairs}
     scores = {
-        f"group_distance{found.pair.suffix}": apart_mean(
-            [sides(one.marked(found.pair.first.name, found.pair.second.name)) for one in images],
-            settings.level,
-        )
-        for found in pairs
+        f"group_distance{suffix}": apart_mean(each, settings.level)
+        for suffix, each in found.items()
     }
     uncued = [halves(one.neutral) for one in images]
-    return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}
-
-
-def likeness_rows(
-    task: OccupationsTask,
-    pairs: Sequence[PairLeans],
-    images: Sequence[StimulusImages],
-    settings: Settings,
-) -> list[dict[str, Estimate]]:
-    """How far apart the images of the groups are, for each stimulus."""
-    if not task.likeness or not pairs:
-        return []
-    return [
+    rows = [
         {
-            f"group_distance{found.pair.suffix}": apart_row(
-                sides(one.marked(found.pair.first.name, found.pair.second.name)),
+            f"group_distance{suffix}": apart_row(
+                each[number],
                 settings.n_permutations,
-                settings.rng(task.id, f"apart{found.pair.suffix} {one.name}"),
+                settings.rng(task.id, f"apart{suffix} {one.name}"),
             )
-            for found in pairs
+            for suffix, each in found.items()
         }
-        for one in images
+        for number, one in enumerate(images)
     ]
+    return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}, rows
 
 
 _ONE_WORDING = (
@@ -536,19 +485,18 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     if not complete:
         return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
     stimuli = [associate(task, images, evidence) for images in complete]
-    measured = [pair_leans(task, pair, shown, evidence) for pair in group_pairs(task)]
-    pairs = [found for found in measured if not isinstance(found, str)]
-    lacking = next((found for found in measured if isinstance(found, str)), None)
-    headline, controls = _tested(task, pairs, lacking, settings)
+    pairs = []
+    headline, controls = Headline.undefined(LONE, "mean_square"), {}
+    if len(shown) > 1:
+        pairs = [pair_leans(task, pair, shown, evidence) for pair in group_pairs(task)]
+        headline = headline_of(pairs, settings.level)
+        controls = controls_of(task, pairs, headline, settings)
     scores: dict[str, Estimate] = {}
     for pair in group_pairs(task):
-        groups = pair.first.name, pair.second.name
-        read = (
-            [judged[name] for name in groups]
-            if judged
-            else read_groups(complete, *groups, evidence)
-        )
-        both = dict(zip(groups, read, strict=True))
+        groups = pair.names
+        read = [judged[name] for name in groups] if judged else None
+        seen = read or read_groups(complete, *groups, evidence)
+        both = dict(zip(groups, seen, strict=True))
         controls[f"obedience{pair.suffix}"] = obedience_control(both, judged=bool(judged))
         scores |= obedience_scores(both, pair.suffix)
         warnings += obedience_warnings(both, judged=bool(judged))
@@ -558,74 +506,37 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         controls |= unequal_obedience(pairs, headline, settings.level)
     crossing, combined, tests = crossing_scores(task, collector, settings)
     set_scores, set_details = compare_sets(task, pairs, settings.level)
-    scores |= crossing | set_scores | likeness_scores(task, pairs, complete, settings)
-    places = [(found.pair.suffix, positions(found.leans)) for found in pairs]
-    rows = []
+    distances, further = group_distances(task, pairs, complete, settings)
+    scores |= crossing | set_scores | distances
+    places = {f"lean{found.pair.suffix}": positions(found.leans) for found in pairs}
+    columns = [*(pair_rows(found, settings.level) for found in pairs), further]
+    rows, samples = [], []
     for number, one in enumerate(stimuli):
-        neutral = one.images.all_neutral
-        flat = [(suffix, [x for part in place[number] for x in part]) for suffix, place in places]
-        for at, index in enumerate(neutral.indices):
-            row: dict[str, Any] = {
-                "prompt": neutral.prompts[neutral.clusters[at]],
-                "index": int(index),
-                "stimulus": one.images.name,
-            }
-            row |= {f"lean{suffix}": float(leans[at]) for suffix, leans in flat}
-            row |= {f"association{suffix}": float(asc[at]) for suffix, asc in one.asc.items()}
-            rows.append(row)
+        neutral, name = one.images.all_neutral, one.images.name
+        own = {key: score for column in columns for key, score in column[number].items()}
+        rows.append(Item(name, own | one.scores, task.concept.name, len(neutral)))
+        numbers = {key: place[number] for key, place in places.items()}
+        numbers |= {f"association{suffix}": asc for suffix, asc in one.asc.items()}
+        samples += neutral.samples({"stimulus": name}, numbers)
     return MethodResult(
         headline,
-        {
-            **scores,
-            **published_scores(task, stimuli, settings),
-        },
-        _rows(task, stimuli, pairs, settings) + combined,
+        scores | published_scores(task, stimuli, settings),
+        rows + combined,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
-        conventions=(
-            {
-                "sign": f"positive is nearer '{task.groups[0].name}'",
-                "headline": "mean over stimuli of squared leans, directions held out by stimulus",
-                "unit": "image within its prompt; with several wordings, the wording of a stimulus",
-                "similarity": "cosine",
-            }
-        ),
+        conventions={
+            "sign": f"positive is nearer '{task.groups[0].name}'",
+            "headline": "mean over stimuli of squared leans, directions held out by stimulus",
+            "unit": "image within its prompt; with several wordings, the wording of a stimulus",
+            "similarity": "cosine",
+        },
         warnings=warnings,
         details=reference_details(task, [images.name for images in complete])
         | wording_details(task, pairs, settings)
         | tests
         | set_details,
-        samples=rows,
+        samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),
     )
-
-
-def _tested(
-    task: OccupationsTask, pairs: Sequence[PairLeans], lacking: str | None, settings: Settings
-) -> tuple[Headline, dict[str, Control]]:
-    """The headline and its controls."""
-    if lacking is not None:
-        return Headline.undefined(lacking, "mean_square"), {}
-    headline = headline_of(pairs, settings.level)
-    return headline, controls_of(task, pairs, headline, settings)
-
-
-def _rows(
-    task: OccupationsTask,
-    stimuli: Sequence[Associated],
-    pairs: Sequence[PairLeans],
-    settings: Settings,
-) -> list[Item]:
-    columns = [pair_rows(found, settings.level) for found in pairs]
-    further = likeness_rows(task, pairs, [one.images for one in stimuli], settings)
-    columns += [further] if further else []
-    rows = []
-    for number, one in enumerate(stimuli):
-        scores: dict[str, Estimate] = {}
-        for column in columns:
-            scores |= column[number]
-        count = len(one.images.all_neutral)
-        rows.append(Item(one.images.name, scores | one.scores, task.concept.name, count))
-    return rows

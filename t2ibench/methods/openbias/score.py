@@ -80,13 +80,13 @@ from t2ibench.stats.interaction import (
     unbiased_excess,
 )
 from t2ibench.stats.judged import (
-    CorrectedSquare,
+    Corrected,
     confusion_matrix,
     corrected_mean_square,
     corrected_share,
 )
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.slope import CorrectedSlope, corrected_slope
+from t2ibench.stats.slope import corrected_slope
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
@@ -423,10 +423,8 @@ def corrected_scores(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     return scores | {"squared_lean_corrected": _corrected(square)}
 
 
-def _corrected(found: CorrectedSquare | CorrectedSlope) -> Estimate:
-    if found.value is None or found.low is None or found.high is None:
-        return Estimate.undefined(found.reason or "it cannot be corrected")
-    return Estimate(found.value, interval=(found.low, found.high))
+def _corrected(found: Corrected) -> Estimate:
+    return Estimate(found.value, interval=found.interval, reason=found.reason)
 
 
 def corrected_slopes(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
@@ -495,7 +493,7 @@ def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[st
             unanswered=unknown if apart else 0,
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
-        scores[key] = Estimate(found.value, interval=(found.low, found.high))
+        scores[key] = Estimate(found.value, interval=found.interval)
     return scores
 
 

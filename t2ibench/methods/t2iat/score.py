@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,6 @@ from t2ibench.methods.core.obedience import (
 from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
 from t2ibench.methods.core.wording_report import (
     Cells,
-    WordingReport,
     over_stimuli_and_wordings,
     wording_report,
 )
@@ -59,20 +58,20 @@ class Tested:
     """The leans of a T2IAT.
 
     Attributes:
-        leans: Of all stimuli, those of X first.
+        places: Where the images of each stimulus lie, those of X first.
         headline: (mean lean of X - mean lean of Y) / 2.
         scores: The scores that are ours.
         rows: The lean of each stimulus.
         controls: Name to control.
-        wording: What the wordings do; None with a single one.
+        details: What the wordings do.
     """
 
-    leans: Leans
+    places: list[Float64Array]
     headline: Headline
     scores: dict[str, Estimate]
     rows: list[Estimate]
     controls: dict[str, Control]
-    wording: WordingReport | None
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +112,9 @@ class _Design:
 @np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def tested(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence, settings: Settings
-) -> Tested | str:
+) -> Tested:
     """Measure the leans and compare the two concepts."""
     leans = Leans.of([one.name for one in images], [one.marked("A", "B") for one in images])
-    if isinstance(leans, str):
-        return leans
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
     controls = {
@@ -145,19 +142,18 @@ def tested(
             headline, value=None, inference=inference, fair=None, parts=(), reason=unclear
         )
         scores = {name: Estimate.undefined(unclear) for name in scores}
-        rows = [Estimate(None, p=row.p, test=row.test, reason=unclear) for row in rows]
-    wording = None
-    if unclear is None:
-        top, bottom = _signed(leans, cells, design)
-        wording = wording_report(
-            leans,
-            cells,
-            task.prompts.wordings,
-            design.groups,
-            (top, bottom),
-            lambda one: _headline(one, Cells.of(one), design, settings.level),
-        )
-    return Tested(leans, headline, scores, rows, controls, wording)
+        rows = [row.undecided(unclear) for row in rows]
+        return Tested(positions(leans), headline, scores, rows, controls)
+    wording = wording_report(
+        leans,
+        cells,
+        task.prompts.wordings,
+        design.groups,
+        _signed(leans, cells, design),
+        lambda one: _headline(one, Cells.of(one), design, settings.level),
+    )
+    details = {} if wording is None else {"wording": [asdict(wording)]}
+    return Tested(positions(leans), headline, scores, rows, controls, details)
 
 
 def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:
@@ -256,7 +252,7 @@ def _repeated(
     return controls
 
 
-_TWO_SAMPLE = ("mean_difference", "cohens_d", "union_d", "cliffs_delta")
+_MEASURES = ("mean_difference", "cohens_d", "union_d", "cliffs_delta", "mean_x", "mean_y")
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,111 +326,93 @@ def published_scores(
     """
     x, y = concepts["X"], concepts["Y"]
     by_prompt = task.unit == "prompt"
-    boot = two_sample_bootstrap(
-        x.values if x.draws is None else x.draws,
-        y.values if y.draws is None else y.draws,
-        x.labels if by_prompt else None,
-        y.labels if by_prompt else None,
-        statistics=(*_TWO_SAMPLE, "mean_x", "mean_y"),
-        n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap"),
+    images = _compared(
+        task,
+        settings,
+        "",
+        (x.values, y.values),
+        _MEASURES,
+        labels=(x.labels, y.labels) if by_prompt else (None, None),
+        resampled=None if x.draws is None or y.draws is None else (x.draws, y.draws),
     )
-    scores = _differential(task, concepts, boot, settings)
-    for side, associations in concepts.items():
-        scores |= _own_scores(task, side, associations, boot, settings)
+    # Averaging first makes an effect size larger than one over images.
+    prompts = _compared(
+        task,
+        settings,
+        " of prompts",
+        (x.prompt_means, y.prompt_means),
+        ("cohens_d", "union_d_ddof0"),
+    )
+    sizes = {
+        "cohen": images["cohens_d"],
+        "weat": images["union_d"],
+        "t2iat_code": prompts["union_d_ddof0"],
+    }
+    scores = {
+        "differential_association": images["mean_difference"],
+        "effect_size": sizes[task.effect_size],
+        "effect_size_over_prompts": prompts["cohens_d"],
+        "cliffs_delta": images["cliffs_delta"],
+    }
+    # One concept's own association and its cell means, which the difference hides.
+    for side, one in concepts.items():
+        of = side.lower()
+        labels = one.labels if by_prompt else None
+        flips = sign_flip_permutation(
+            one.values,
+            labels,
+            n_draws=settings.n_permutations,
+            max_exact=settings.max_exact,
+            rng=settings.rng(task.id, f"sign flips {side}"),
+        )
+        scores[f"association_of_{of}"] = Estimate.from_permutation(flips, images[f"mean_{of}"].boot)
+        weights = resample_weights(
+            np.arange(len(one.values)) if labels is None else labels,
+            settings.n_bootstrap,
+            settings.rng(task.id, f"bootstrap of cell {side}"),
+        )
+        for attribute, cosines in one.cosines.items():
+            scores[f"cosine_of_{of}_and_{attribute.lower()}"] = Estimate(
+                float(cosines.mean()), weights @ cosines
+            )
     return {name: replace(estimate, as_published=True) for name, estimate in scores.items()}
 
 
-def _differential(
+def _compared(
     task: T2iatTask,
-    concepts: Mapping[str, Associations],
-    boot: Mapping[str, Float64Array],
     settings: Settings,
+    purpose: str,
+    values: tuple[Float64Array, Float64Array],
+    statistics: Sequence[str],
+    labels: tuple[IntArray | None, IntArray | None] = (None, None),
+    resampled: tuple[Float64Array, Float64Array] | None = None,
 ) -> dict[str, Estimate]:
-    """The scores that compare X with Y."""
-    x, y = concepts["X"], concepts["Y"]
-    by_prompt = task.unit == "prompt"
-    values = np.concatenate([x.values, y.values])
-    tests = two_sample_permutation(
-        values,
-        np.arange(len(values)) < len(x.values),
-        np.concatenate([x.labels, y.labels + len(x.images)]) if by_prompt else None,
-        statistics=_TWO_SAMPLE,
-        alternative=task.alternative,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation"),
-    )
-    by_name = {
-        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
-        for name in _TWO_SAMPLE
-    }
-    over_images = by_name["union_d" if task.effect_size == "weat" else "cohens_d"]
-    return {
-        "differential_association": by_name["mean_difference"],
-        "effect_size": _over_prompts(task, concepts, settings, "union_d_ddof0")
-        if task.effect_size == "t2iat_code"
-        else over_images,
-        "effect_size_over_prompts": _over_prompts(task, concepts, settings, "cohens_d"),
-        "cliffs_delta": by_name["cliffs_delta"],
-    }
-
-
-def _over_prompts(
-    task: T2iatTask, concepts: Mapping[str, Associations], settings: Settings, statistic: str
-) -> Estimate:
-    """An effect size over prompt means; averaging first makes it larger than one over images."""
-    x, y = concepts["X"].prompt_means, concepts["Y"].prompt_means
+    """Statistics of two samples: X's values and Y's, whole clusters of them moved."""
+    (x, y), (of_x, of_y), (draws_x, draws_y) = values, labels, resampled or values
     boot = two_sample_bootstrap(
-        x,
-        y,
-        statistics=(statistic,),
+        draws_x,
+        draws_y,
+        of_x,
+        of_y,
+        statistics=statistics,
         n_draws=settings.n_bootstrap,
-        rng=settings.rng(task.id, "bootstrap of prompts"),
+        rng=settings.rng(task.id, f"bootstrap{purpose}"),
     )
-    test = two_sample_permutation(
-        np.concatenate([x, y]),
+    whole = None if of_x is None or of_y is None else np.append(of_x, of_y + of_x.max() + 1)
+    tests = two_sample_permutation(
+        np.append(x, y),
         np.arange(len(x) + len(y)) < len(x),
-        statistics=(statistic,),
+        whole,
+        statistics=statistics,
         alternative=task.alternative,
         n_draws=settings.n_permutations,
         max_exact=settings.max_exact,
-        rng=settings.rng(task.id, "permutation of prompts"),
+        rng=settings.rng(task.id, f"permutation{purpose}"),
     )
-    return Estimate.from_permutation(test[statistic], boot[statistic], task.alternative)
-
-
-def _own_scores(
-    task: T2iatTask,
-    side: str,
-    associations: Associations,
-    boot: Mapping[str, Float64Array],
-    settings: Settings,
-) -> dict[str, Estimate]:
-    """One concept's own association and its cell means, which the difference hides."""
-    labels = associations.labels if task.unit == "prompt" else None
-    flips = sign_flip_permutation(
-        associations.values,
-        labels,
-        n_draws=settings.n_permutations,
-        max_exact=settings.max_exact,
-        rng=settings.rng(task.id, f"sign flips {side}"),
-    )
-    scores = {
-        f"association_of_{side.lower()}": Estimate.from_permutation(
-            flips, boot[f"mean_{side.lower()}"]
-        )
+    return {
+        name: Estimate.from_permutation(tests[name], boot[name], task.alternative)
+        for name in statistics
     }
-    weights = resample_weights(
-        np.arange(len(associations.values)) if labels is None else labels,
-        settings.n_bootstrap,
-        settings.rng(task.id, f"bootstrap of cell {side}"),
-    )
-    for attribute, cosines in associations.cosines.items():
-        scores[f"cosine_of_{side.lower()}_and_{attribute.lower()}"] = Estimate(
-            float(cosines.mean()), weights @ cosines
-        )
-    return scores
 
 
 _CONVENTION = {
@@ -501,18 +479,28 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         concepts[side] = associate(task, side, images, settings)
     found = tested(task, shown, evidence, settings)
     seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
-    measured = None if isinstance(found, str) else found
-    controls = {} if measured is None else dict(measured.controls)
-    wording = None if measured is None else measured.wording
-    controls["obedience"] = obedience_control(seen, judged=bool(judged))
+    controls = found.controls | {"obedience": obedience_control(seen, judged=bool(judged))}
+    rows, samples = [], []
+    associated = [
+        one
+        for concept in concepts.values()
+        for one in zip(concept.images, concept.by_stimulus, strict=True)
+    ]
+    for (one, asc), lean, place in zip(associated, found.rows, found.places, strict=True):
+        word, concept = one.stimulus.word, one.stimulus.concept
+        scores = {
+            "lean": lean,
+            "lean_breakdown": breakdown(lean),
+            "association": Estimate(float(asc.mean()), as_published=True),
+        }
+        rows.append(Item(word, scores, concept, len(asc)))
+        samples += one.all_neutral.samples(
+            {"concept": concept, "stimulus": word}, {"association": asc, "lean": place}
+        )
     return MethodResult(
-        Headline.undefined(found) if isinstance(found, str) else found.headline,
-        {
-            **({} if measured is None else measured.scores),
-            **published_scores(task, concepts, settings),
-            **obedience_scores(seen),
-        },
-        _by_stimulus(concepts, measured),
+        found.headline,
+        found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
+        rows,
         collector.n_images,
         collector.n_prompts,
         collector.excluded,
@@ -525,8 +513,8 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "similarity": "cosine",
         },
         warnings=warnings + obedience_warnings(seen, judged=bool(judged)),
-        details={} if wording is None else {"wording": [wording.as_detail()]},
-        samples=_samples(concepts, measured),
+        details=found.details,
+        samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),
     )
@@ -538,40 +526,3 @@ def _nothing_left(collected: Sequence[ConceptImages]) -> str:
         if not any(one.complete for one in mine):
             return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
     return "no two stimuli of the same attribute words have all of their images"
-
-
-def _by_stimulus(concepts: Mapping[str, Associations], measured: Tested | None) -> list[Item]:
-    """One row for each stimulus: those of X, then those of Y."""
-    rows: list[Item] = []
-    for associations in concepts.values():
-        for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
-            scores: dict[str, Estimate] = {}
-            if measured is not None:
-                lean = measured.rows[len(rows)]
-                scores = {"lean": lean, "lean_breakdown": breakdown(lean)}
-            scores["association"] = Estimate(float(asc.mean()), as_published=True)
-            stimulus = images.stimulus
-            rows.append(Item(stimulus.word, scores, stimulus.concept, len(asc)))
-    return rows
-
-
-def _samples(concepts: Mapping[str, Associations], measured: Tested | None) -> list[dict[str, Any]]:
-    """One row for each neutral image: its association, and where it lies between A and B."""
-    places = None if measured is None else positions(measured.leans)
-    rows: list[dict[str, Any]] = []
-    number = 0
-    for associations in concepts.values():
-        for images, asc in zip(associations.images, associations.by_stimulus, strict=True):
-            neutral = images.all_neutral
-            leans = None if places is None else [x for part in places[number] for x in part]
-            number += 1
-            for at, (index, value) in enumerate(zip(neutral.indices, asc, strict=True)):
-                row: dict[str, Any] = {
-                    "prompt": neutral.prompts[neutral.clusters[at]],
-                    "index": int(index),
-                    "concept": images.stimulus.concept,
-                    "stimulus": images.stimulus.word,
-                    "association": float(value),
-                }
-                rows.append(row if leans is None else {**row, "lean": float(leans[at])})
-    return rows

@@ -28,8 +28,7 @@ from t2ibench.methods.core.headline import (
     contradiction,
     of_shuffles,
 )
-from t2ibench.methods.core.influence import FLOOR, Influence
-from t2ibench.methods.core.joint_variance import Spread, Stratum, spread_of
+from t2ibench.methods.core.influence import FLOOR, Influence, Spread, Stratum, spread_of
 from t2ibench.methods.tibet.image_sets import (
     CAS,
     MAD,

@@ -20,7 +20,7 @@ from t2ibench.methods.core.schema import WordGroup
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import p_value, resample_weights, two_sample_bootstrap, two_sample_permutation
-from t2ibench.stats.effects import placements
+from t2ibench.stats.moments import placements
 from t2ibench.stats.relatedness import (
     Relatedness,
     effective_number,
