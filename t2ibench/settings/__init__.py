@@ -8,4 +8,4 @@ from t2ibench.settings.model import Settings as Settings
 from t2ibench.settings.model import field_of as field_of
 from t2ibench.settings.model import flag_names as flag_names
 from t2ibench.settings.model import flags as flags
-from t2ibench.settings.reader import read_settings as read_settings
+from t2ibench.settings.model import read_settings as read_settings

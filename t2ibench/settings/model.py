@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.arguments import (
     Args,
@@ -28,6 +28,7 @@ from t2ibench.arguments import (
     RewriterArgs,
     format_args,
 )
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -401,3 +402,42 @@ def field_of(key: str) -> str | None:
     """The setting that a key of a config file, or a flag, means."""
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
+
+
+def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
+    """Check settings, from whatever source."""
+    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
+    named = {
+        name if name in RunSettings.model_fields else field_of(name) or name: value
+        for name, value in values.items()
+    }
+    try:
+        return RunSettings(**named)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+
+
+def _problem(name: str, item: Any) -> str:
+    kind, value = item["type"], item["input"]
+    if kind == "extra_forbidden":
+        return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
+    expected = {
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
+        "less_than_equal": f"a number of {item.get('ctx', {}).get('le')} or less",
+        "string_type": "text",
+        "string_unicode": "text in UTF-8",
+        "tuple_type": "a list of names",
+        "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
+        "bool_parsing": "true or false",
+        "bool_type": "true or false",
+        "literal_error": str(item.get("ctx", {}).get("expected")),
+    }.get(kind)
+    if expected is None:
+        return f"{name}: {item['msg']} (found {shown(repr(value))})."
+    if kind == "int_type" and name in RunSettings.model_fields:
+        expected = f"a whole number of {0 if name == 'seed' else 1} or more"
+    return f"{name}: expected {expected}, found {shown(repr(value))}."

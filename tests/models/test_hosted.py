@@ -13,10 +13,10 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.hosted import Throttle
 from t2ibench.models.generators.image_replies import refused_field
 from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
-from t2ibench.models.throttle import Throttle
 from t2ibench.toyland import draw
 from tests.models.chat import Said, json_reply, speaking, without_waiting
 from tests.models.images_api import images_server, running

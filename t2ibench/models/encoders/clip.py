@@ -15,8 +15,14 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
-from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
-from t2ibench.models.encoders.untrained import architecture, untrained_twin
+from t2ibench.models.encoders.towers import (
+    architecture,
+    batch_sizes,
+    encode,
+    stacked,
+    unit_rows,
+    untrained_twin,
+)
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.locations import loading

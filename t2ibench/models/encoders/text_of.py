@@ -15,8 +15,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import encode, unit_rows
-from t2ibench.models.encoders.untrained import architecture, untrained_twin
+from t2ibench.models.encoders.towers import architecture, encode, unit_rows, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.locations import loading, loading_hint

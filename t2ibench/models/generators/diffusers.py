@@ -195,7 +195,10 @@ class DiffusersGenerator:
         size = (self._batch_limit or len(requests)) if together else 1
         results: list[GeneratedImage] = []
         while len(results) < len(requests):
-            batch = self._batch(requests[len(results) : len(results) + size])
+            batch = list(requests[len(results) : len(results) + size])
+            if not mixes_prompts(self._pipeline):
+                first = batch[0].prompt
+                batch = list(takewhile(lambda request: request.prompt == first, batch))  # noqa: B023
             spare = size - len(batch) if self._fills_up else 0
             self._size.watch()
             try:
@@ -213,13 +216,6 @@ class DiffusersGenerator:
             else:
                 self._size.fitted(len(batch))
         return results
-
-    def _batch(self, requests: Sequence[ImageRequest]) -> list[ImageRequest]:
-        """The first requests that may be generated together."""
-        if mixes_prompts(self._pipeline):
-            return list(requests)
-        prompt = requests[0].prompt
-        return list(takewhile(lambda request: request.prompt == prompt, requests))
 
     def _call(
         self, batch: Sequence[ImageRequest], options: Mapping[str, Any]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TOKENS_TOGETHER = 4096  # of images in one pass; a token's cache is up to half a megabyte
-_PROMPTS_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +177,6 @@ class SharedPasses:
         """What is around the image; the same with every image, so it is worked out once."""
         if one.prompt not in self._around:
             ids = self._encode([one])["input_ids"][0].tolist()
-            if len(self._around) >= _PROMPTS_KEPT:
-                self._around.clear()
             self._around[one.prompt] = self._cut(ids)[0]
         return self._around[one.prompt]
 
