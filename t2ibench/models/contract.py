@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 import numpy as np
 
@@ -60,17 +60,6 @@ _ODD_TEXTS = {
 _MOST = 8  # items that a model is tried with; batches are of 1, 3 and so many
 _CLOSE, _UNIT = 1e-5, 1e-3  # between embeddings of one item; from the length 1
 _HEX = re.compile(r"[0-9a-f]{64}")
-_TEXT, _NUMBER = (str,), (int, type(None))
-# What the members of each Protocol may be.
-_TYPES: dict[type, dict[str, tuple[type, ...]]] = {
-    Generator: {
-        **{"name": _TEXT, "fingerprint": _TEXT, "revision": (str, type(None))},
-        **{"images_per_prompt": _NUMBER, "guided_images_per_prompt": _NUMBER, "batch_size": (int,)},
-    },
-    Encoder: {"name": _TEXT, "fingerprint": _TEXT, "embeds_images": (bool,), "batch_size": (int,)},
-    Judge: {"name": _TEXT, "fingerprint": _TEXT, "batch_size": (int,)},
-    Rewriter: {"name": _TEXT, "fingerprint": _TEXT, "per": _TEXT},
-}
 Apart = Callable[[Any, Any], float]
 
 
@@ -369,11 +358,13 @@ class _Trial:
         where = f"see {protocol.__module__}.{protocol.__name__}"
         for name in missing:
             self.require(False, f"{name} is missing; {where}")
-        for name, allowed in _TYPES[protocol].items():
+        for name, allowed in get_type_hints(protocol).items():
             value: Any = getattr(model, name, None)
-            fits = isinstance(value, allowed) and (bool in allowed or not isinstance(value, bool))
-            words = " or ".join("None" if kind is type(None) else kind.__name__ for kind in allowed)
-            self.require(fits or name in missing, f"{name} is {value!r}; expected {words}")
+            if name in missing or get_origin(allowed) in {Mapping, Literal}:
+                continue
+            fits = isinstance(value, allowed) and (allowed is bool or not isinstance(value, bool))
+            words = getattr(allowed, "__name__", str(allowed).replace(" | ", " or "))
+            self.require(fits, f"{name} is {value!r}; expected {words}")
             if name == "batch_size" and fits:
                 self.require(value >= 1, f"batch_size is {value!r}; expected 1 or more")
             if name == "name" and fits:

@@ -57,6 +57,13 @@ def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
     return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
 
 
+_OTHERWISE = {
+    "model_index.json": "Give a text-to-image pipeline in the form of diffusers; a LoRA goes with "
+    "its base model: --model BASE --model-args lora=ORG/NAME.",
+    "config.json": "Give a model in the form of transformers.",
+}
+
+
 def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
     """Why the hub gives no answer about a file, and what to do; empty where it has the file."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
@@ -115,10 +122,3 @@ def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2
         f"The hub declined '{model}': {first_line(error)}",
         "The token of `hf auth login` may not be allowed to read it.",
     )
-
-
-_OTHERWISE = {
-    "model_index.json": "Give a text-to-image pipeline in the form of diffusers; a LoRA goes with "
-    "its base model: --model BASE --model-args lora=ORG/NAME.",
-    "config.json": "Give a model in the form of transformers.",
-}

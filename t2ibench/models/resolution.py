@@ -69,7 +69,10 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
             f"'{form}' is a {type(value).__name__}, which cannot be called.",
             "Give an Adapter, or a function or class that makes the model.",
         )
-    parameters = _parameters(value, form)
+    try:
+        parameters = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
     filled = [name for name in _FILLED_IN if name in parameters]
     if "source" in parameters and ":" not in form:
         required = parameters["source"].default is inspect.Parameter.empty
@@ -86,20 +89,6 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
         description=lines[0] if lines else "",
         Args=_arguments_of(value, parameters, form),
     )
-
-
-def _parameters(factory: Callable[..., Any], form: str) -> Mapping[str, inspect.Parameter]:
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
-    for parameter in parameters.values():
-        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            raise T2IBenchError(
-                f"'{form}' takes '{parameter.name}' by position only.",
-                "Arguments are given as keywords.",
-            )
-    return parameters
 
 
 def _arguments_of(

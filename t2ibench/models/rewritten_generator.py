@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,7 +22,7 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.resolution import members_of
-from t2ibench.store.rewrites import RewriteStore, StoredRewriting
+from t2ibench.store.rewrites import StoredRewriting
 
 
 class RewriterInfo(BaseModel):
@@ -45,6 +45,14 @@ class RewriterInfo(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     generator: str = ""
     generator_name: str = ""
+
+
+class FindsRewritings(Protocol):
+    """Where rewritings are; a `store.rewrites.RewriteStore` is one."""
+
+    def find(self, prompt: str, index: int) -> StoredRewriting | None:
+        """The rewriting that an image is made from."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +100,7 @@ class Rewritten:
     def __init__(self, generator: Generator, info: RewriterInfo) -> None:
         self.inner = generator
         self.info = info
-        self.rewritings: RewriteStore | FoundRewritings | None = None
+        self.rewritings: FindsRewritings | None = None
         self.name = f"{generator.name}+{info.name}"
         self.settings: Mapping[str, Any] = generator.settings
         self.revision = generator.revision

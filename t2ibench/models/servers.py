@@ -35,7 +35,6 @@ from t2ibench.models.server_errors import (
 from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
 K = TypeVar("K")
@@ -297,6 +296,7 @@ class OpenAiServer(Server):
 
     Attributes:
         base_url: Its address.
+        client: openai's AsyncOpenAI, for calls that `ask` makes; the first one makes it.
 
     Raises:
         T2IBenchError: the address is none, or the key cannot be sent.
@@ -307,7 +307,7 @@ class OpenAiServer(Server):
         key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
         super().__init__(self.base_url + path, key, args)
         self._largest = args.largest_reply
-        self._client: AsyncOpenAI | None = None
+        self.client: Any = None
 
     def check_access(self) -> None:
         """Refuse what is known to need a key, before anything is sent."""
@@ -323,14 +323,14 @@ class OpenAiServer(Server):
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         """The same as `Server.ask`, with the client there before an attempt's time begins."""
         self.check_access()
-        if self._client is None:
+        if self.client is None:
             from openai import AsyncOpenAI
 
             from t2ibench.models.http import USER_AGENT, BoundedClient
 
             # Any: from its version 3 on, openai's types name a copy of httpx.
             below: Any = BoundedClient(self._largest, self.key)
-            self._client = AsyncOpenAI(
+            self.client = AsyncOpenAI(
                 base_url=self.base_url,
                 api_key="unused",  # the client below sends the key
                 max_retries=0,
@@ -338,16 +338,9 @@ class OpenAiServer(Server):
                 http_client=below,
                 default_headers={"User-Agent": USER_AGENT},
             )
-            _ = self._client.chat.completions, self._client.images  # their modules take a while
+            _ = self.client.chat.completions, self.client.images  # their modules take a while
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
-
-    @property
-    def client(self) -> AsyncOpenAI:
-        """The client, for calls that `ask` makes."""
-        if self._client is None:
-            raise RuntimeError("the client is made by the first ask")
-        return self._client
 
 
 def _load_litellm() -> Any:

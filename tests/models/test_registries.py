@@ -69,7 +69,7 @@ def test_a_factory_that_takes_any_keyword() -> None:
         (f"{PARTS}:Gray", {}, "has no 'Gray'. Did you mean 'Grey'?"),
         (f"{PARTS}:PARTS", {}, "has no 'PARTS'"),
         (f"{PARTS}:Grey.name", {}, "is a str, which cannot be called"),
-        (f"{PARTS}:positional", {}, "takes 'value' by position only"),
+        (f"{PARTS}:positional", {}, "cannot be made: TypeError"),
         (f"{PARTS}:halfway", {}, "is not a generator: it has no 'name', 'fingerprint'"),
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),

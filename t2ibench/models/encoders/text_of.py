@@ -15,7 +15,13 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import architecture, encode, unit_rows, untrained_twin
+from t2ibench.models.encoders.towers import (
+    TextsOnly,
+    architecture,
+    encode,
+    unit_rows,
+    untrained_twin,
+)
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
 from t2ibench.models.locations import loading, loading_hint
@@ -24,7 +30,7 @@ _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
 
 
-class TextEncoderOf:
+class TextEncoderOf(TextsOnly):
     """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
 
     Args:
@@ -42,7 +48,6 @@ class TextEncoderOf:
         source = str(ALIASES[model].source) if model in ALIASES else model
         where, identity = find_weights(source, "text_of:")
         self.name = request.spec
-        self.embeds_images = False
         self.batch_size = 32
         self._device = choose_device(request.device)
         self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
@@ -77,14 +82,6 @@ class TextEncoderOf:
             },
             "transformers",
         )
-
-    def prepare(self, image: Any) -> Any:
-        """Not for images."""
-        raise T2IBenchError(f"{self.name} embeds texts only.")
-
-    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Not for images."""
-        raise T2IBenchError(f"{self.name} embeds texts only.")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts of more than 77 tokens are cut."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.devices import quietly
 from t2ibench.models.fingerprint import fingerprint
 
@@ -106,3 +107,16 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in config.items()
         if key not in {"_name_or_path", "transformers_version", "dtype"}
     }
+
+
+class TextsOnly:
+    """An encoder that embeds no images."""
+
+    name: str
+    embeds_images = False
+
+    def prepare(self, image: Any) -> Any:
+        """Not for images."""
+        raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
+
+    encode_images = prepare

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -197,8 +198,7 @@ class DiffusersGenerator:
         while len(results) < len(requests):
             batch = list(requests[len(results) : len(results) + size])
             if not mixes_prompts(self._pipeline):
-                first = batch[0].prompt
-                batch = list(takewhile(lambda request: request.prompt == first, batch))  # noqa: B023
+                batch = list(next(groupby(batch, attrgetter("prompt")))[1])
             spare = size - len(batch) if self._fills_up else 0
             self._size.watch()
             try:

@@ -9,7 +9,6 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -253,13 +252,7 @@ class Throttle:
         self._deaf_until = now + max(_DEAF, failure.wait or 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Received:
-    """What one request brought: an outcome, whether an image was made, and what it cost."""
-
-    drawn: GeneratedImage
-    made: bool = False
-    cost: float | None = None
+_Received = tuple[GeneratedImage, float | None]  # what one request brought, and what it cost
 
 
 class HostedGenerator:
@@ -424,12 +417,10 @@ class HostedGenerator:
             return found if unusable or gone else failed
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
-        paid = found.cost
-        if paid is None and self._price is not None:
-            paid = self._price if found.made else 0.0
+        drawn, paid = found
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
-        return found.drawn
+        return drawn
 
     async def _ask(self, request: ImageRequest) -> _Received:
         """Ask for an image, with what the server takes."""
@@ -441,13 +432,13 @@ class HostedGenerator:
             found = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
             if not isinstance(found, Reply):
                 self._fields.took(optional)
-                return _Received(GeneratedImage("ok", found), made=True)
+                return GeneratedImage("ok", found), self._price
             if found.status != 200:
                 if self._fields.left_out(found, optional, prompt):
                     continue
                 return self._declined(found)
             try:
-                item, cost = await asyncio.to_thread(read_reply, found.body, prompt)
+                item = await asyncio.to_thread(read_reply, found.body, prompt)
             except BadReplyError as error:
                 said = found.message()
                 if said.codes and said.blocked:
@@ -464,7 +455,11 @@ class HostedGenerator:
                 continue
             self._fields.took(optional)
             drawn = await drawn_of(item, self._fetch, self._server.key)
-            return _Received(drawn, item.made, cost)
+            return drawn, self._usual(item.made) if item.cost is None else item.cost
+
+    def _usual(self, made: bool) -> float | None:
+        """What a request costs of which the server does not say so."""
+        return None if self._price is None else self._price * made
 
     def _declined(self, reply: Reply) -> _Received:
         """What becomes of an image whose request was not fulfilled."""
@@ -472,7 +467,7 @@ class HostedGenerator:
         if status is None:
             check_usable(reply, self._server.where)
         words = f"the server replied {reply.words()}"
-        return _Received(GeneratedImage(status or "failed", reason=words))
+        return GeneratedImage(status or "failed", reason=words), self._usual(made=False)
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

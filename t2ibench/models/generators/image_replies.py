@@ -63,10 +63,12 @@ class Item:
     Attributes:
         image: The image file, its address where the reply does not hold it, or what became of it.
         revised_prompt: The prompt that was used, where the server says so.
+        cost: What the server says that the request cost.
     """
 
     image: bytes | str | GeneratedImage
     revised_prompt: str | None = None
+    cost: float | None = None
 
     @property
     def made(self) -> bool:
@@ -78,8 +80,8 @@ def _filtered(reason: str) -> GeneratedImage:
     return GeneratedImage("filtered", reason=reason)
 
 
-def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
-    """The image in the body of a reply, and what the server says that it costs."""
+def read_reply(body: bytes, prompt: str) -> Item:
+    """The image in the body of a reply."""
     try:
         parsed = json.loads(body)
         items = [read_item(row, prompt) for row in parsed["data"]]
@@ -89,7 +91,7 @@ def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
     taken = Item(_filtered("the server's reply has no image, as where a filter takes it"))
-    return (items or [taken])[0], next(filter(_is_price, costs), None)
+    return replace((items or [taken])[0], cost=next(filter(_is_price, costs), None))
 
 
 def _is_price(cost: Any) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -57,8 +57,7 @@ class Scored:
     largest: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(NamedTuple):
     """The tokens of a prompt before its image and after it."""
 
     head: tuple[int, ...]
@@ -129,14 +128,8 @@ class SharedPasses:
         self._device = device
         self._dtype = dtype
         config = model.config
-        self._image_token = next(
-            (
-                value
-                for name in ("image_token_id", "image_token_index")
-                if (value := getattr(config, name, None)) is not None
-            ),
-            None,
-        )
+        tokens = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+        self._image_token = next((one for one in tokens if one is not None), None)
         self._window = _window(config)
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._around: dict[str, _Around] = {}
@@ -264,15 +257,8 @@ class SharedPasses:
         mask = torch.zeros(sees.shape, dtype=self._dtype).masked_fill(~sees, hidden)
         if hasattr(self._inner(), "rope_deltas"):
             positions = positions[None].expand(3, -1, -1)  # time, height, width: a text has one
-        places = sorted(
-            {
-                place
-                for below in branches
-                for answers in below.read
-                for found in answers.values()
-                for place, _ in found
-            }
-        )
+        answers = [found for below in branches for asked in below.read for found in asked.values()]
+        places = sorted({place for found in answers for place, _ in found})
         kept = torch.tensor(places, device=self._device)
         logits = self._model(
             input_ids=ids.to(self._device),
