@@ -139,10 +139,10 @@ def resolve(
     """The adapter that a text names; an error where there is none."""
     resolved = find_registered(registry, spec) or find_target(registry, spec, recorded=recorded)
     if resolved is None:
-        kind = registry.kind
+        kind, known = registry.kind, ", ".join(row.form for row in listed(registry))
         raise T2IBenchError(
             f"Unknown {kind} '{shown(spec)}'.{closest(spec, registry, others)}",
-            f"{kind.capitalize()}s: {', '.join(forms(registry))}, package.module:factory; "
+            f"{kind.capitalize()}s: {known}, package.module:factory; "
             f"`t2ibench ls {kind}s` says more.",
         )
     return resolved
@@ -230,11 +230,6 @@ def _origin(value: Any, spec: str) -> str:
     return f"'{name}'" if name == spec else f"'{spec}' gives an object of class {name}, which"
 
 
-def forms(registry: Registry[Any]) -> list[str]:
-    """How users write the adapters of a registry, for messages."""
-    return [row.form for row in listed(registry)]
-
-
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
     """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
     scheme, colon, _ = spec.partition(":")
@@ -243,5 +238,5 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
     )
     if suggestion is None:
         return ""
-    needs_more = any(form.startswith(f"{suggestion}:") for form in forms(registry))
+    needs_more = any(row.form.startswith(f"{suggestion}:") for row in listed(registry))
     return f" Did you mean '{suggestion}{':' if needs_more else ''}'?"

@@ -245,13 +245,18 @@ class Server:
             chain.append(cause)
         kinds = [type(one).__name__ for one in chain]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
-        response = getattr(error, "response", None)
+        response: Any = getattr(error, "response", None)
         status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300 and not away:
-            reply = Reply(status, self._body(error, response), self.key)
+            code = self._code_of(error)
+            body = json.dumps({"error": {"message": str(error), "code": code}}).encode()
+            with contextlib.suppress(Exception):  # a library may not have read it
+                if code is None and response.content:
+                    body = bytes(response.content)
+            reply = Reply(status, body, self.key)
             limited = status == _RATE_LIMITED
             final = limited and "insufficient_quota" in reply.message().codes
-            if status not in _BUSY or final or self._code_of(error):
+            if status not in _BUSY or final or code:
                 return reply
             asked = seconds_asked((getattr(response, "headers", None) or {}).get("retry-after"))
             raise Failure(f"replied with status {status}", limited, asked, True) from None
@@ -266,13 +271,6 @@ class Server:
         if away or isinstance(error, OSError):
             raise Failure(f"cannot be reached ({[*kinds[:1], *away][-1]})") from None
         raise BadReplyError(f"{kinds[0]}: {words}") from None
-
-    def _body(self, error: Exception, response: Any) -> bytes:
-        code = self._code_of(error)
-        with contextlib.suppress(Exception):  # a library may not have read it
-            if code is None and response.content:
-                return bytes(response.content)
-        return json.dumps({"error": {"message": str(error), "code": code}}).encode()
 
     def _announce(self, failure: Failure, wait: float) -> None:
         """Say that there is a wait, once for all the requests that wait together."""

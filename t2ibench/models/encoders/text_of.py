@@ -7,14 +7,14 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.encoders.towers import (
     TextsOnly,
     architecture,
@@ -24,7 +24,7 @@ from t2ibench.models.encoders.towers import (
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading, loading_hint
+from t2ibench.models.locations import loading
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
@@ -118,9 +118,13 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     """A text encoder and its tokenizer."""
     import transformers
+    from diffusers import DiffusionPipeline
 
     local = ask_hub(where, "model_index.json")
-    index = _index(where, local)
+    pipeline = "Give a text-to-image pipeline that diffusers saved."
+    what = f"model_index.json of '{shown(where)}'"
+    with loading(where, pipeline, what=what, library="diffusers"):
+        index = dict(DiffusionPipeline.load_config(where, **local))
     towers = [
         name
         for name, value in index.items()
@@ -129,9 +133,7 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     if part not in towers:
         raise T2IBenchError(
             f"'{shown(where)}' has no '{shown(part)}'.{did_you_mean(part, towers)}",
-            f"Its text encoders: {', '.join(towers)}."
-            if towers
-            else "Give a text-to-image pipeline that diffusers saved.",
+            f"Its text encoders: {', '.join(towers)}." if towers else pipeline,
         )
     library, name = index[part]
     kind: Any = getattr(transformers, str(name), None) if library == "transformers" else None
@@ -155,21 +157,6 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
-
-
-def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What model_index.json says."""
-    from diffusers import DiffusionPipeline
-
-    try:
-        with quietly():
-            index = DiffusionPipeline.load_config(where, **local)
-    except Exception as error:
-        raise T2IBenchError(
-            f"'{shown(where)}' has no readable model_index.json: {first_line(error)}",
-            loading_hint(where, error) or "Give a text-to-image pipeline that diffusers saved.",
-        ) from error
-    return index if isinstance(index, Mapping) else {}
 
 
 ADAPTER = Adapter(

@@ -284,7 +284,12 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
 
 def _pipeline_folder(source: str) -> Path:
     if not exists(source) or not Path(source).expanduser().is_dir():
-        raise no_folder(source, _no_folder_hint(source))
+        hint = "Give a folder, a hub id or an alias."
+        if exists(source):
+            hint = "A file of weights becomes a folder by from_single_file and save_pretrained."
+        elif _hub_alone(source):
+            hint = f"A repository of the hub whose first part is here is diffusers:{source}."
+        raise no_folder(source, hint)
     path = Path(source).expanduser()
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
@@ -301,14 +306,6 @@ def _pipeline_folder(source: str) -> Path:
 def _hub_alone(source: str) -> bool:
     """Whether a text can only be a hub id: it has the form of one, and no such path exists."""
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
-
-
-def _no_folder_hint(source: str) -> str:
-    if exists(source):
-        return "A file of weights becomes a folder by from_single_file and save_pretrained."
-    if _hub_alone(source):
-        return f"A repository of the hub, although its first part is here, is diffusers:{source}."
-    return "Give a folder, a hub id or an alias."
 
 
 ADAPTER = Adapter(

@@ -361,7 +361,9 @@ class HostedGenerator:
             return submit(self._ask(requests[number]))
 
         def room() -> int:
-            return self._throttle.limit if self._affords(len(began) + 1) else 0
+            costs = self._spent + (len(began) + 1) * (self._price or 0.0)
+            affords = self._most is None or costs <= self._most * (1 + 1e-9)
+            return self._throttle.limit if affords else 0
 
         slow = (
             f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
@@ -398,12 +400,6 @@ class HostedGenerator:
     @property
     def _spent(self) -> float:
         return self._before + (self.cost or 0.0)
-
-    def _affords(self, images: int) -> bool:
-        """Whether so many more images stay within the limit."""
-        if self._most is None or self._price is None:
-            return True
-        return self._spent + images * self._price <= self._most * (1 + 1e-9)
 
     def _outcome(
         self, found: _Received | T2IBenchError, seconds: float

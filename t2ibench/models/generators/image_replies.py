@@ -90,14 +90,10 @@ def read_reply(body: bytes, prompt: str) -> Item:
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
+    numbers = (one for one in costs if isinstance(one, int | float) and not isinstance(one, bool))
+    priced = (one for one in numbers if 0 <= one <= _MOST_COST)  # a server may say anything
     taken = Item(_filtered("the server's reply has no image, as where a filter takes it"))
-    return replace((items or [taken])[0], cost=next(filter(_is_price, costs), None))
-
-
-def _is_price(cost: Any) -> bool:
-    """Whether a server's word for a cost can be one; it may say anything."""
-    number = isinstance(cost, (int, float)) and not isinstance(cost, bool)
-    return number and 0 <= cost <= _MOST_COST
+    return replace((items or [taken])[0], cost=next(priced, None))
 
 
 def read_item(row: Mapping[str, Any], prompt: str) -> Item:

@@ -116,35 +116,24 @@ def _requested(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    named = {name: one for name, one in resolved.items() if isinstance(one, ResolvedAdapter)}
-    _check_keys(args, {name: one.adapter for name, one in named.items()})
+    named = {k: one.adapter.Args for k, one in resolved.items() if isinstance(one, ResolvedAdapter)}
+    free = {name for name, one in named.items() if one.model_config.get("extra") == "allow"}
+    known = {key for one in named.values() for key in one.model_fields}
+    for key in () if free else args:
+        if key not in known:
+            raise T2IBenchError(
+                f"{_FLAG}: '{', '.join(named)}' has no argument '{key}'.{did_you_mean(key, known)}",
+                f"It takes: {', '.join(sorted(known)) or 'none'}.",
+            )
     for name, judge in resolved.items():
         if isinstance(judge, ResolvedAdapter):
             adapter, source = judge
-            fields, free = adapter.Args.model_fields, _takes_any(adapter)
-            accepted = {key: one for key, one in args.items() if free or key in fields}
+            taken = args if name in free else adapter.Args.model_fields
+            accepted = {key: one for key, one in args.items() if key in taken}
             read = read_args(adapter.Args, accepted, name, flag=_FLAG)
             yield adapter, Request(name, source, read, recorded=recorded, **where)
         else:
             yield judge
-
-
-def _takes_any(adapter: Adapter[Any]) -> bool:
-    return adapter.Args.model_config.get("extra") == "allow"
-
-
-def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -> None:
-    """Refuse an argument that no judge takes."""
-    if any(_takes_any(adapter) for adapter in adapters.values()):
-        return
-    known = {key for adapter in adapters.values() for key in adapter.Args.model_fields}
-    for key in args:
-        if key not in known:
-            raise T2IBenchError(
-                f"{_FLAG}: '{', '.join(adapters)}' has no argument '{key}'."
-                f"{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known)) or 'none'}.",
-            )
 
 
 def answers_in_words(spec: str) -> bool:
