@@ -65,11 +65,7 @@ class ClipEncoder:
         if at_once:
             self._loaded()
         self.fingerprint = fingerprint(
-            {
-                "adapter": "clip 1",
-                "weights": identity(),
-                "dtype": f"torch.{self._precision}",
-            }
+            adapter="clip 1", weights=identity(), dtype=f"torch.{self._precision}"
         )
 
     @property

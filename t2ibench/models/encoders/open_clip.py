@@ -97,12 +97,10 @@ class OpenClipEncoder:
         self._architecture = architecture
         self._tokenizer = open_clip.get_tokenizer(architecture)
         self.fingerprint = fingerprint(
-            {
-                "adapter": "open_clip 1",
-                "architecture": architecture,
-                "weights": file_hash(weights) if local else tag,
-                "dtype": str(self._dtype),
-            }
+            adapter="open_clip 1",
+            architecture=architecture,
+            weights=file_hash(weights) if local else tag,
+            dtype=str(self._dtype),
         )
 
     def untrained(self) -> OpenClipEncoder:

@@ -58,12 +58,7 @@ class TextEncoderOf(TextsOnly):
         longest = getattr(loaded.config, "max_position_embeddings", None) or _CONTEXT
         self._context = min(_CONTEXT, longest, self._tokenizer.model_max_length)
         self.fingerprint = fingerprint(
-            {
-                "adapter": "text_of 1",
-                "weights": identity(),
-                "part": part,
-                "dtype": str(self._dtype),
-            }
+            adapter="text_of 1", weights=identity(), part=part, dtype=str(self._dtype)
         )
 
     def untrained(self) -> TextEncoderOf:

@@ -89,12 +89,10 @@ def untrained_twin(
     twin.name = f"random:{twin.name}"
     twin.towers = cache(towers)
     twin.fingerprint = fingerprint(
-        {
-            "adapter": "untrained 1",
-            "seed": _SEED,
-            "versions": {name: version(name).partition("+")[0] for name in ("torch", library)},
-            **identity,
-        }
+        adapter="untrained 1",
+        seed=_SEED,
+        versions={name: version(name).partition("+")[0] for name in ("torch", library)},
+        **identity,
     )
     result: _E = twin
     return result

@@ -84,12 +84,10 @@ class DiffusersGenerator:
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
         self.fingerprint = fingerprint(
-            {
-                "adapter": f"diffusers {_VERSION}",
-                "weights": weights or [source, self.revision],
-                "settings": settings,
-                "lora": lora,
-            }
+            adapter=f"diffusers {_VERSION}",
+            weights=weights or [source, self.revision],
+            settings=settings,
+            lora=lora,
         )
         self.images_per_prompt = sizes.images_per_prompt
         self.guided_images_per_prompt = sizes.guided_images_per_prompt

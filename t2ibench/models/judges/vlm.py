@@ -72,12 +72,10 @@ class VlmJudge:
         self._tell: Callable[[str], None] = lambda _: None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
-            {
-                "adapter": "vlm judge 1",
-                "weights": identity(),
-                "dtype": str(self._dtype),
-                "max_tokens": self._max_tokens,
-            }
+            adapter="vlm judge 1",
+            weights=identity(),
+            dtype=str(self._dtype),
+            max_tokens=self._max_tokens,
         )
 
     def _load_processor(self) -> Any:

@@ -33,12 +33,10 @@ class ModelProposer:
         self._model = ChatModel(request, request.args.max_tokens)
         self._model.load()
         self.fingerprint = fingerprint(
-            {
-                "adapter": "hf proposer 1",
-                "weights": self._model.identity(),
-                "dtype": f"torch.{self._model.dtype}",
-                "max_tokens": request.args.max_tokens,
-            }
+            adapter="hf proposer 1",
+            weights=self._model.identity(),
+            dtype=f"torch.{self._model.dtype}",
+            max_tokens=request.args.max_tokens,
         )
 
     def reply(self, messages: Sequence[Message]) -> str:
