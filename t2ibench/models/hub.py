@@ -50,6 +50,11 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
     raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {problem}.", hint)
 
 
+def load_part(kind: Any, source: str, **options: Any) -> Any:
+    """A part of a model of transformers; code that comes with it is never run."""
+    return kind.from_pretrained(source, trust_remote_code=False, **options)
+
+
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
     """Whether a file of the hub is on this machine."""
     from huggingface_hub import try_to_load_from_cache

@@ -24,7 +24,7 @@ from t2ibench.models.encoders.towers import (
     untrained_twin,
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
 
 if TYPE_CHECKING:
@@ -76,16 +76,15 @@ class ClipEncoder:
         local = ask_hub(source, "config.json")
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
-        def part(kind: Any, **options: Any) -> Any:
-            return kind.from_pretrained(source, trust_remote_code=False, **local, **options)
-
         with loading(
             source,
             "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a folder "
             "with model, tokenizer and image processor.",
         ):
-            model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
-            tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
+            options = {"use_safetensors": True, "dtype": self._dtype, **local}
+            model = load_part(AutoModel, source, **options)
+            kinds = AutoTokenizer, AutoImageProcessor
+            tokenizer, processor = (load_part(kind, source, **local) for kind in kinds)
         if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
             raise T2IBenchError(
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",

@@ -23,7 +23,7 @@ from t2ibench.models.encoders.towers import (
     untrained_twin,
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
@@ -138,17 +138,13 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
             "a model of transformers.",
             "Only text encoders of transformers are read.",
         )
-    loader: Any = kind
-    options = {"trust_remote_code": False, **local}
     words = part.replace(_DEFAULT, "tokenizer")
     what = f"{part} of '{shown(where)}'"
     with loading(where, "Weights have to be safetensors.", what=what):
-        model = loader.from_pretrained(
-            where, subfolder=part, use_safetensors=True, dtype=dtype, **options
-        )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            where, subfolder=words, padding_side="right", **options
-        )
+        options = {"use_safetensors": True, "dtype": dtype, **local}
+        model = load_part(kind, where, subfolder=part, **options)
+        options = {"subfolder": words, "padding_side": "right", **local}
+        tokenizer = load_part(transformers.AutoTokenizer, where, **options)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer

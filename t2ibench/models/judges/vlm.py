@@ -13,7 +13,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.judges.choice_likelihoods import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.locations import loading
@@ -83,9 +83,7 @@ class VlmJudge:
         from transformers import AutoProcessor
 
         with loading(self._source, _HINT):
-            processor = AutoProcessor.from_pretrained(
-                self._source, trust_remote_code=False, **self._local
-            )
+            processor = load_part(AutoProcessor, self._source, **self._local)
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
@@ -98,13 +96,8 @@ class VlmJudge:
             from transformers import AutoModelForImageTextToText
 
             with loading(self._source, _HINT):
-                model = AutoModelForImageTextToText.from_pretrained(
-                    self._source,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    dtype=self._dtype,
-                    **self._local,
-                )
+                options = {"use_safetensors": True, "dtype": self._dtype, **self._local}
+                model = load_part(AutoModelForImageTextToText, self._source, **options)
             self._model = model.to(self._device).eval()
         return self._model
 
