@@ -72,6 +72,8 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
         ("no_such_package_at_all:make", {}, "cannot be imported"),
         ("foldr:images", {}, "Did you mean 'folder:'?"),
         ("sdlx", {}, "Did you mean 'sdxl'?"),
+        ("fodler:my/images", {}, "Unknown model 'fodler:my/images'"),
+        ("x" * 5000, {}, "Unknown model 'xxx"),
         ("toyland:x", {}, "Unknown model 'toyland:x'"),
         ("folder", {}, "Unknown model 'folder'"),
     ],

@@ -275,9 +275,3 @@ def test_what_a_pipeline_cannot_do_is_one_line(
     with pytest.raises(T2IBenchError) as caught:
         made(folders[name], **args).generate(REQUESTS[:1])
     assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
-    (tmp_path / "model_index.json").write_text("{}")
-    with pytest.raises(T2IBenchError, match="compile=maybe: expected true or false"):
-        made(tmp_path, compile="maybe")
