@@ -157,14 +157,14 @@ class SharedPasses:
         import torch
 
         with torch.inference_mode():
-            cache, lengths, starts = self._read_images([group[0] for group in groups])
+            images = self._read_images([group[0] for group in groups])
             branches = []
             for group in groups:
                 below = _Branches()
                 for one in group:
                     below.ask(self._split(one).tail, one.answers)
                 branches.append(below)
-            return self._read_branches(cache, lengths, starts, branches)
+            return self._read_branches(images, branches)
 
     def _split(self, one: Asked) -> _Around:
         """What is around the image; the same with every image, so it is worked out once."""
@@ -229,14 +229,11 @@ class SharedPasses:
         return {"logits_to_keep": which} if self._keeps else {}
 
     def _read_branches(
-        self,
-        cache: Any,
-        lengths: Sequence[int],
-        starts: Sequence[int],
-        branches: Sequence[_Branches],
+        self, images: tuple[Any, list[int], list[int]], branches: Sequence[_Branches]
     ) -> list[list[Scored]]:
         import torch
 
+        cache, lengths, starts = images
         size = max(len(below.tree.tokens) for below in branches)
         longest = max(lengths)
         if self._window is not None:

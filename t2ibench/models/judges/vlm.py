@@ -66,7 +66,7 @@ class VlmJudge:
         self._dtype = torch_dtype(model_dtype(request.dtype, self._device))
         self._max_tokens = request.args.max_tokens
         self._model: Any = None
-        self._passes: SharedPasses | None = None
+        self._passes: Any = None  # `SharedPasses`, with the first question
         self._shares = True
         self._agreed: set[bool] = set()
         self._tell: Callable[[str], None] = lambda _: None
@@ -143,7 +143,7 @@ class VlmJudge:
             try:
                 scores = passes.scores([[asked[k] for k in group] for group in groups])
             except Exception as error:
-                self._failed(error, len(groups), passes)
+                self._failed(error, len(groups))
                 left = groups + left if len(groups) > 1 else left
                 continue
             found = {
@@ -151,15 +151,15 @@ class VlmJudge:
                 for group, part in zip(groups, scores, strict=True)
                 for k, scored in zip(group, part, strict=True)
             }
-            if self._agrees(found, queries, len(groups), passes):
+            if self._agrees(found, queries, len(groups)):
                 yield [(k, self._chosen(queries[k], scored)) for k, scored in found.items()]
 
-    def _failed(self, error: Exception, images: int, passes: SharedPasses) -> None:
+    def _failed(self, error: Exception, images: int) -> None:
         """Go on with fewer images together, or without sharing if it has never worked."""
         import torch
 
         if self._agreed or isinstance(error, torch.OutOfMemoryError):
-            passes.take_fewer(images)
+            self._passes.take_fewer(images)
         else:
             self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
 
@@ -173,13 +173,7 @@ class VlmJudge:
             raise ValueError("a class has no tokens")
         return Asked(query.image, query.sha256, self._prompt(query), answers)
 
-    def _agrees(
-        self,
-        found: Mapping[int, Scored],
-        queries: Sequence[Query],
-        images: int,
-        passes: SharedPasses,
-    ) -> bool:
+    def _agrees(self, found: Mapping[int, Scored], queries: Sequence[Query], images: int) -> bool:
         """Compare with a pass for each class, the first time and the first time with padding."""
         import torch
 
@@ -194,7 +188,7 @@ class VlmJudge:
             if all(value <= self._tolerance(together) for value in apart.values()):
                 continue
             if padded:
-                passes.take_fewer(1)
+                self._passes.take_fewer(1)
             else:
                 self._give_up(f"log-probabilities differ by {max(apart.values()):.2g}")
             return False
