@@ -14,7 +14,7 @@ from tabulate import tabulate
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.devices import choose_device
 from t2ibench.models.generators import ALIASES
-from t2ibench.models.generators.published import PUBLISHED
+from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import duration

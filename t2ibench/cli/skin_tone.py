@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     """The task and the readings of its images."""
     from t2ibench.models.faces import FaceMeshes
-    from t2ibench.models.skin_meter import SkinMeter
+    from t2ibench.models.skin_tone import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
     from t2ibench.store.answers import AnswerStore

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
+
+import yaml
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError
 from t2ibench.registry import Registry
 
 T = TypeVar("T")
-A = TypeVar("A", bound=Arguments)
 A_co = TypeVar("A_co", bound=Arguments, covariant=True)
+_BYTES = 2  # of a parameter, in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,58 @@ class Adapter(Generic[T]):
         if source is None:
             return ":" not in self.form or "[:" in self.form
         return bool(source) and ":" in self.form
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A short name for a diffusers pipeline, or for a vision-language model of transformers.
+
+    Attributes:
+        source: Hub id, or the folder of a model that comes with t2ibench.
+        description: What it is.
+        args: Arguments it needs to work as its makers meant; the user's own win.
+        sizes: How many images it generates by default.
+        default_encoder: Encoder of a run that names none; None is that of t2ibench.
+        default_judge: The same for the judge.
+        device: Where it runs unless one is named; None to choose.
+        licence: Of the weights, as their makers call it; empty where their card has to be read.
+        side: Pixels of a side of the images it was trained for.
+        billions: Parameters of all its parts, text encoders included, in billions and rounded.
+    """
+
+    source: str | Path
+    description: str
+    args: Mapping[str, str] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=Sizes)
+    default_encoder: str | None = None
+    default_judge: str | None = None
+    device: str | None = None
+    licence: str = ""
+    side: int | None = None
+    billions: float | None = None
+
+    @property
+    def gigabytes(self) -> float | None:
+        """About the size of its weights in 16 bits, on disk and in memory; None if unknown."""
+        return None if self.billions is None else _BYTES * self.billions
+
+    def facts(self) -> dict[str, str]:
+        """Pixels of a side, weights and licence, for `t2ibench ls`."""
+        weights = "" if self.gigabytes is None else f"{self.gigabytes:.0f} GB"
+        pixels = {} if self.side is None else {"pixels": str(self.side)}
+        return {**pixels, "weights": weights, "licence": self.licence or "see its card"}
+
+    def line(self) -> str:
+        """Description, source and arguments, for `t2ibench ls`."""
+        args = ",".join(f"{key}={value}" for key, value in self.args.items())
+        where = "bundled" if isinstance(self.source, Path) else self.source
+        return f"{self.description} ({where}{f'; {args}' if args else ''})"
+
+
+def read_aliases(path: Path) -> dict[str, Alias]:
+    """The short names of a file."""
+    rows = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return {name: Alias(**row) for name, row in rows.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Request
 from t2ibench.models.devices import choose_device, free_memory, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.language import Message
 from t2ibench.models.locations import loading
 
@@ -50,16 +50,9 @@ class ChatModel:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         with loading(source, "Give a hub id such as Qwen/Qwen2.5-7B-Instruct, or a local folder."):
-            self._tokenizer = AutoTokenizer.from_pretrained(
-                source, trust_remote_code=False, **local
-            )
-            model = AutoModelForCausalLM.from_pretrained(
-                source,
-                use_safetensors=True,
-                trust_remote_code=False,
-                dtype=torch_dtype(self.dtype),
-                **local,
-            )
+            self._tokenizer = load_part(AutoTokenizer, source, **local)
+            options = {"use_safetensors": True, "dtype": torch_dtype(self.dtype), **local}
+            model = load_part(AutoModelForCausalLM, source, **options)
         if not self._tokenizer.chat_template:
             raise T2IBenchError(
                 f"'{source}' has no chat template.", "Give an instruction-tuned model."

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import (
     BadReplyError,
     DeclinedError,
@@ -16,7 +15,7 @@ from t2ibench.models.server_errors import (
     Reply,
     one_line,
 )
-from t2ibench.models.servers import OpenAiServer, ServerArguments, submit
+from t2ibench.models.servers import LitellmServer, OpenAiServer, ServerArguments, submit
 
 Library = Literal["openai", "litellm"]
 LIBRARIES: tuple[Library, ...] = ("openai", "litellm")

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_origin, get_type_hints
 
 import numpy as np
 
@@ -60,18 +60,16 @@ _ODD_TEXTS = {
 _MOST = 8  # items that a model is tried with; batches are of 1, 3 and so many
 _CLOSE, _UNIT = 1e-5, 1e-3  # between embeddings of one item; from the length 1
 _HEX = re.compile(r"[0-9a-f]{64}")
-_TEXT, _NUMBER = (str,), (int, type(None))
-# What the members of each Protocol may be.
-_TYPES: dict[type, dict[str, tuple[type, ...]]] = {
-    Generator: {
-        **{"name": _TEXT, "fingerprint": _TEXT, "revision": (str, type(None))},
-        **{"images_per_prompt": _NUMBER, "guided_images_per_prompt": _NUMBER, "batch_size": (int,)},
-    },
-    Encoder: {"name": _TEXT, "fingerprint": _TEXT, "embeds_images": (bool,), "batch_size": (int,)},
-    Judge: {"name": _TEXT, "fingerprint": _TEXT, "batch_size": (int,)},
-    Rewriter: {"name": _TEXT, "fingerprint": _TEXT, "per": _TEXT},
-}
 Apart = Callable[[Any, Any], float]
+
+
+class _Promise(NamedTuple):
+    """How far results may be apart from those given alone, what they are, and the promise."""
+
+    apart: Apart
+    tolerance: float
+    given: str
+    rule: str
 
 
 def check_generator(
@@ -109,8 +107,9 @@ def check_generator(
     def generate(one: Generator) -> Callable[[list[Any], str], list[Any] | None]:
         return lambda part, how: trial.images_of(one, part, how)
 
-    words = "images", "an image must depend on its own request only, never on the others there"
-    images = trial.in_batches(requests, generate(generator), _levels, pixel_tolerance, *words)
+    rule = "an image must depend on its own request only, never on the others there"
+    promise = _Promise(_levels, pixel_tolerance, "images", rule)
+    images = trial.in_batches(requests, generate(generator), promise)
     trial.require(
         any(image is not None for image in images or [None]), "none of the prompts gives an image"
     )
@@ -132,7 +131,7 @@ def check_generator(
     for where, one in again:
         found = generate(one)(requests[:1], where)
         if images and found:
-            trial.compare(images[:1], found, where, _levels, 0, *words)
+            trial.compare(images[:1], found, where, promise._replace(tolerance=0))
     return trial.lines
 
 
@@ -172,8 +171,9 @@ def check_encoder(
     def rows(name: str, one: Any = encoder) -> Callable[[list[Any], str], list[Any] | None]:
         return lambda part, how: trial.rows_of(one, name, part, how)
 
-    words = "embeddings", "an embedding must depend on its own item only"
-    encoded = trial.in_batches(list(texts[:_MOST]), rows("encode_texts"), _distance, _CLOSE, *words)
+    rule = "an embedding must depend on its own item only"
+    promise = _Promise(_distance, _CLOSE, "embeddings", rule)
+    encoded = trial.in_batches(list(texts[:_MOST]), rows("encode_texts"), promise)
     for what, text in _ODD_TEXTS.items():
         rows("encode_texts")([text], f"for {what}")
     if not encoder.embeds_images:
@@ -183,7 +183,7 @@ def check_encoder(
     )
     if prepared is None:
         return trial.lines
-    seen = trial.in_batches(prepared, rows("encode_images"), _distance, _CLOSE, *words)
+    seen = trial.in_batches(prepared, rows("encode_images"), promise)
     if seen is None:
         return trial.lines
     trial.require(
@@ -268,7 +268,7 @@ def check_judge(
         return None if answers is None else [one.answer for one in answers]
 
     rule = "an answer must depend on its own query only"
-    alone = trial.in_batches(queries, texts, _unequal, 0, "answers", rule)
+    alone = trial.in_batches(queries, texts, _Promise(_unequal, 0, "answers", rule))
     words = [one for one, query in zip(alone or (), queries, strict=False) if not query.classes]
     trial.require(
         free_text or all(one is None for one in words),
@@ -318,7 +318,7 @@ def check_rewriter(
         "a rewriting must depend on its own prompt, index and seed only (a server may not be able "
         "to promise that: what it said is stored and replayed)"
     )
-    trial.in_batches(requests, texts, _unequal, 0, "rewritings", rule)
+    trial.in_batches(requests, texts, _Promise(_unequal, 0, "rewritings", rule))
     for what, text in _ODD_TEXTS.items():
         texts([RewriteRequest(text, 0 if each else None, 1)], f"for {what}")
     return trial.lines
@@ -369,11 +369,13 @@ class _Trial:
         where = f"see {protocol.__module__}.{protocol.__name__}"
         for name in missing:
             self.require(False, f"{name} is missing; {where}")
-        for name, allowed in _TYPES[protocol].items():
+        for name, allowed in get_type_hints(protocol).items():
             value: Any = getattr(model, name, None)
-            fits = isinstance(value, allowed) and (bool in allowed or not isinstance(value, bool))
-            words = " or ".join("None" if kind is type(None) else kind.__name__ for kind in allowed)
-            self.require(fits or name in missing, f"{name} is {value!r}; expected {words}")
+            if name in missing or get_origin(allowed) in {Mapping, Literal}:
+                continue
+            fits = isinstance(value, allowed) and (allowed is bool or not isinstance(value, bool))
+            words = getattr(allowed, "__name__", str(allowed).replace(" | ", " or "))
+            self.require(fits, f"{name} is {value!r}; expected {words}")
             if name == "batch_size" and fits:
                 self.require(value >= 1, f"batch_size is {value!r}; expected 1 or more")
             if name == "name" and fits:
@@ -419,13 +421,7 @@ class _Trial:
         return found if self.require(len(found) == len(items), count) else None
 
     def in_batches(
-        self,
-        items: list[Any],
-        call: Callable[[list[Any], str], list[Any] | None],
-        apart: Apart,
-        tolerance: float,
-        given: str,
-        rule: str,
+        self, items: list[Any], call: Callable[[list[Any], str], list[Any] | None], kept: _Promise
     ) -> list[Any] | None:
         """What each item gives alone, after comparing it with batches and another order."""
 
@@ -441,24 +437,15 @@ class _Trial:
             found = divided(size, f"in {where}")
             if found is None:
                 return alone
-            self.compare(alone, found, f"in {where}", apart, tolerance, given, rule)
+            self.compare(alone, found, f"in {where}", kept)
         found = call(items[::-1], "in another order")
         if found is not None:
-            where = "in another order"
-            self.compare(alone, found[::-1], where, apart, tolerance, given, rule)
+            self.compare(alone, found[::-1], "in another order", kept)
         return alone
 
-    def compare(
-        self,
-        alone: list[Any],
-        found: list[Any],
-        where: str,
-        apart: Apart,
-        tolerance: float,
-        given: str,
-        rule: str,
-    ) -> None:
+    def compare(self, alone: list[Any], found: list[Any], where: str, kept: _Promise) -> None:
         """Note where things are not those that their items gave alone."""
+        apart, tolerance, given, rule = kept
         worst = max(apart(one, other) for one, other in zip(alone, found, strict=True))
         if worst <= tolerance:
             return

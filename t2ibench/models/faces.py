@@ -97,7 +97,9 @@ class FaceMeshes:
     def _laid(self, image: Image, box: _BOX, angle: float) -> Float64Array | None:
         """The mesh on a box, laid anew on what it found first; None where it is on no face."""
         for _ in range(2):
-            square = _around(box)
+            x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+            half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
+            square = x - half, y - half, x + half, y + half
             points, flag = _run(self._mesh, _crop(image, square, angle) / 255.0)
             if 1 / (1 + np.exp(-float(flag.reshape(-1)[0]))) < _FLAG:
                 return None
@@ -129,12 +131,6 @@ def _squares(image: Image) -> Iterator[_BOX]:
     for start in np.linspace(0, long - short, steps + 1):
         x, y = (start, 0.0) if width > height else (0.0, start)
         yield float(x), float(y), float(x) + short, float(y) + short
-
-
-def _around(box: _BOX) -> _BOX:
-    x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-    half = _MARGIN * max(box[2] - box[0], box[3] - box[1]) / 2
-    return x - half, y - half, x + half, y + half
 
 
 def _crop(image: Image, square: _BOX, angle: float) -> npt.NDArray[np.float32]:

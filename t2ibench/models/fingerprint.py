@@ -46,14 +46,16 @@ def folder_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(parts: Mapping[str, Any]) -> str:
+def fingerprint(parts: Mapping[str, Any] | None = None, /, **more: Any) -> str:
     """SHA-256 over JSON values; the order of the keys does not matter.
 
     Examples:
-        >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+        >>> fingerprint({"a": 1, "b": 2}) == fingerprint(b=2, a=1)
         True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        {**(parts or {}), **more}, sort_keys=True, ensure_ascii=False, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

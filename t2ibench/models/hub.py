@@ -13,7 +13,6 @@ from typing import Any
 from t2ibench.errors import T2IBenchError, first_line, shown
 from t2ibench.models.locations import exists
 
-_SECONDS = 5.0  # to wait for an answer
 _ATTEMPTS = 2
 _PAUSE = 1.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -41,15 +40,19 @@ def ask_hub(source: str, file: str, revision: str | None = None) -> dict[str, An
             "Unset them, or give a local folder.",
         )
     try:
-        answered = _asked(source, file, revision)
+        problem, hint = _problem(source, file, revision)
     except OSError as error:
         raise _refused(source, file, revision, error) from error
-    if answered is None:
+    if not problem:
         return {}
     if here:
         return {"local_files_only": True}
-    message, hint = answered
-    raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {message}.", hint)
+    raise NotDownloadedError(f"'{shown(source)}' cannot be downloaded: {problem}.", hint)
+
+
+def load_part(kind: Any, source: str, **options: Any) -> Any:
+    """A part of a model of transformers; code that comes with it is never run."""
+    return kind.from_pretrained(source, trust_remote_code=False, **options)
 
 
 def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
@@ -59,49 +62,45 @@ def is_downloaded(source: str, file: str, revision: str | None = None) -> bool:
     return isinstance(try_to_load_from_cache(source, file, revision=revision), str)
 
 
-def _asked(source: str, file: str, revision: str | None) -> tuple[str, str] | None:
-    """Why the hub gives no answer about a file, and what to do; None where it has the file."""
+_OTHERWISE = {
+    "model_index.json": "Give a text-to-image pipeline in the form of diffusers; a LoRA goes with "
+    "its base model: --model BASE --model-args lora=ORG/NAME.",
+    "config.json": "Give a model in the form of transformers.",
+}
+
+
+def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
+    """Why the hub gives no answer about a file, and what to do; empty where it has the file."""
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
     from huggingface_hub.errors import HfHubHTTPError
 
     where = constants.ENDPOINT
-    url = hf_hub_url(source, file, revision=revision)
-    found = None
+    problem = hint = ""
     for attempt in range(_ATTEMPTS):
-        if attempt:
-            time.sleep(_PAUSE)
+        time.sleep(_PAUSE if attempt else 0)
         try:
-            found = get_hf_file_metadata(url, timeout=_SECONDS)
+            found = get_hf_file_metadata(hf_hub_url(source, file, revision=revision), timeout=5.0)
         except HfHubHTTPError as error:
             status = error.response.status_code
             if status not in _BUSY:
                 raise
-            problem = _busy(where, status, error.response.headers.get("retry-after"))
+            problem, hint = f"{where} is out of order at the moment ({status})", "Try again later."
+            if status == _TOO_MANY:
+                wait = error.response.headers.get("retry-after") or ""
+                asked = f" for {shown(wait, 20)} seconds" if wait.isdigit() else ""
+                problem = f"{where} asks to wait{asked} (429, too many requests)"
+                hint = "Try again later; `hf auth login` raises the limit."
         except Exception as error:  # the client's own classes change with the library below it
-            problem = (
-                f"{where} does not answer ({type(error).__name__}: {first_line(error)})",
-                "Check the connection, proxies and HF_ENDPOINT, or give a local folder.",
-            )
+            problem = f"{where} does not answer ({type(error).__name__}: {first_line(error)})"
+            hint = "Check the connection, proxies and HF_ENDPOINT, or give a local folder."
         else:
-            break
-    if found is None:
-        return problem
-    if not found.commit_hash:
-        return (
-            f"what answers at {where} is not a hub of models (it names no commit)",
-            "Check HF_ENDPOINT, and whether the network asks for a login in the browser.",
-        )
-    return None
-
-
-def _busy(where: str, status: int, wait: str | None) -> tuple[str, str]:
-    if status == _TOO_MANY:
-        asked = f" for {shown(wait, 20)} seconds" if wait and wait.isdigit() else ""
-        return (
-            f"{where} asks to wait{asked} (429, too many requests)",
-            "Try again later; `hf auth login` raises the limit.",
-        )
-    return f"{where} is out of order at the moment ({status})", "Try again later."
+            if found.commit_hash:
+                return "", ""
+            return (
+                f"what answers at {where} is not a hub of models (it names no commit)",
+                "Check HF_ENDPOINT, and whether the network asks for a login in the browser.",
+            )
+    return problem, hint
 
 
 def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2IBenchError:
@@ -128,10 +127,3 @@ def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2
         f"The hub declined '{model}': {first_line(error)}",
         "The token of `hf auth login` may not be allowed to read it.",
     )
-
-
-_OTHERWISE = {
-    "model_index.json": "Give a text-to-image pipeline in the form of diffusers; a LoRA goes with "
-    "its base model: --model BASE --model-args lora=ORG/NAME.",
-    "config.json": "Give a model in the form of transformers.",
-}

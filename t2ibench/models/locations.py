@@ -13,8 +13,8 @@ from t2ibench.models.devices import quietly
 
 _HUB_ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+_CAUSES = 20  # of an error that are looked at
 _WIDTH = 300  # characters of a path that a message shows
-_DENIED = re.compile(r"\b40[13] (?:Client Error|Unauthorized|Forbidden)")
 _PIP = re.compile(r"pip install (?:-[-\w]+ )*['\"`]?([A-Za-z][\w.\[\]-]*)")
 _REQUIRES = re.compile(
     r"(?:requires the|metadata was found for|No module named) '?([A-Za-z][\w-]*)"
@@ -104,17 +104,11 @@ def loading_hint(source: str, error: BaseException, flag: str | None = None) -> 
     folder = Path(source)
     if exists(source) and folder.is_dir():
         return _anywhere(error) or _local_hint(folder, flag)
-    kinds = {kind.__name__ for kind in _causes(error)}
     text = str(error)
-    if kinds & {"GatedRepoError"} or "gated repo" in text or _DENIED.search(text):
-        page = f"https://huggingface.co/{shown(source)}"
-        return f"Accept its licence at {page}, then log in: `hf auth login`."
     if flag and "variant" in text:
         return f"The repository may have one variant only: {flag} variant=fp16."
     if "pipeline.py" in text or "trust_remote_code" in text:
         return f"It brings its own code; {_NO_CODE}."
-    if kinds & {"RepositoryNotFoundError"}:
-        return "Check the name; a private repository needs `hf auth login`."
     return _anywhere(error)
 
 
@@ -131,7 +125,7 @@ def _anywhere(error: BaseException) -> str | None:
         wanted = _PIP.search(text) or _REQUIRES.search(text)
         if wanted:
             return f"It needs a further package: pip install {shown(wanted.group(1))}"
-    if "OutOfMemoryError" in {kind.__name__ for kind in _causes(error)} or _MEMORY.search(text):
+    if _out_of_memory(error) or _MEMORY.search(text):
         return (
             "It needs more memory than there is: give --dtype float16, or offload=model or "
             "offload=sequential in --model-args."
@@ -141,14 +135,14 @@ def _anywhere(error: BaseException) -> str | None:
     return None
 
 
-def _causes(error: BaseException) -> list[type[BaseException]]:
-    """The kinds of an error and of everything it came from."""
-    found: list[type[BaseException]] = []
+def _out_of_memory(error: BaseException) -> bool:
+    """Whether an error, or something it came from, is torch's own for that."""
     current: BaseException | None = error
-    while current is not None and len(found) < 100:
-        found += type(current).__mro__
+    for _ in range(_CAUSES):
+        if current is None or type(current).__name__ == "OutOfMemoryError":
+            return current is not None
         current = current.__cause__ or current.__context__
-    return found
+    return False
 
 
 def _local_hint(folder: Path, flag: str | None) -> str | None:

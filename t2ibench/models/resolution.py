@@ -69,7 +69,10 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
             f"'{form}' is a {type(value).__name__}, which cannot be called.",
             "Give an Adapter, or a function or class that makes the model.",
         )
-    parameters = _parameters(value, form)
+    try:
+        parameters = inspect.signature(value).parameters
+    except (TypeError, ValueError):
+        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
     filled = [name for name in _FILLED_IN if name in parameters]
     if "source" in parameters and ":" not in form:
         required = parameters["source"].default is inspect.Parameter.empty
@@ -86,20 +89,6 @@ def as_adapter(value: Any, form: str) -> Adapter[Any]:
         description=lines[0] if lines else "",
         Args=_arguments_of(value, parameters, form),
     )
-
-
-def _parameters(factory: Callable[..., Any], form: str) -> Mapping[str, inspect.Parameter]:
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        raise T2IBenchError(f"'{form}' has no signature that Python can read.") from None
-    for parameter in parameters.values():
-        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            raise T2IBenchError(
-                f"'{form}' takes '{parameter.name}' by position only.",
-                "Arguments are given as keywords.",
-            )
-    return parameters
 
 
 def _arguments_of(
@@ -150,10 +139,10 @@ def resolve(
     """The adapter that a text names; an error where there is none."""
     resolved = find_registered(registry, spec) or find_target(registry, spec, recorded=recorded)
     if resolved is None:
-        kind = registry.kind
+        kind, known = registry.kind, ", ".join(row.form for row in listed(registry))
         raise T2IBenchError(
             f"Unknown {kind} '{shown(spec)}'.{closest(spec, registry, others)}",
-            f"{kind.capitalize()}s: {', '.join(forms(registry))}, package.module:factory; "
+            f"{kind.capitalize()}s: {known}, package.module:factory; "
             f"`t2ibench ls {kind}s` says more.",
         )
     return resolved
@@ -241,11 +230,6 @@ def _origin(value: Any, spec: str) -> str:
     return f"'{name}'" if name == spec else f"'{spec}' gives an object of class {name}, which"
 
 
-def forms(registry: Registry[Any]) -> list[str]:
-    """How users write the adapters of a registry, for messages."""
-    return [row.form for row in listed(registry)]
-
-
 def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> str:
     """' Did you mean …?' over names, schemes and other names; empty where nothing is near."""
     scheme, colon, _ = spec.partition(":")
@@ -254,5 +238,5 @@ def closest(spec: str, registry: Registry[Any], others: Iterable[str] = ()) -> s
     )
     if suggestion is None:
         return ""
-    needs_more = any(form.startswith(f"{suggestion}:") for form in forms(registry))
+    needs_more = any(row.form.startswith(f"{suggestion}:") for row in listed(registry))
     return f" Did you mean '{suggestion}{':' if needs_more else ''}'?"

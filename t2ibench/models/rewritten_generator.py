@@ -109,12 +109,10 @@ class Rewritten:
         # What the rewriter makes of a prompt is decided by its own fingerprint; where a server
         # decides it, run.db holds what it was, and every image's row the text it got.
         self.fingerprint = fingerprint(
-            {
-                "adapter": "rewritten 1",
-                "generator": generator.fingerprint,
-                "rewriter": info.fingerprint,
-                "per": info.per,
-            }
+            adapter="rewritten 1",
+            generator=generator.fingerprint,
+            rewriter=info.fingerprint,
+            per=info.per,
         )
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import os
 import threading
@@ -31,9 +32,9 @@ from t2ibench.models.server_errors import (
     ServerAwayError,
     UnusableServerError,
 )
+from t2ibench.redaction import is_secret_name
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from tenacity import RetryCallState
 
 K = TypeVar("K")
@@ -244,13 +245,18 @@ class Server:
             chain.append(cause)
         kinds = [type(one).__name__ for one in chain]
         away = [kind for kind in kinds if any(word in kind.lower() for word in _AWAY)]
-        response = getattr(error, "response", None)
+        response: Any = getattr(error, "response", None)
         status = getattr(error, "status_code", None) or getattr(response, "status_code", None)
         if isinstance(status, int) and status >= 300 and not away:
-            reply = Reply(status, self._body(error, response), self.key)
+            code = self._code_of(error)
+            body = json.dumps({"error": {"message": str(error), "code": code}}).encode()
+            with contextlib.suppress(Exception):  # a library may not have read it
+                if code is None and response.content:
+                    body = bytes(response.content)
+            reply = Reply(status, body, self.key)
             limited = status == _RATE_LIMITED
             final = limited and "insufficient_quota" in reply.message().codes
-            if status not in _BUSY or final or self._code_of(error):
+            if status not in _BUSY or final or code:
                 return reply
             asked = seconds_asked((getattr(response, "headers", None) or {}).get("retry-after"))
             raise Failure(f"replied with status {status}", limited, asked, True) from None
@@ -265,13 +271,6 @@ class Server:
         if away or isinstance(error, OSError):
             raise Failure(f"cannot be reached ({[*kinds[:1], *away][-1]})") from None
         raise BadReplyError(f"{kinds[0]}: {words}") from None
-
-    def _body(self, error: Exception, response: Any) -> bytes:
-        code = self._code_of(error)
-        with contextlib.suppress(Exception):  # a library may not have read it
-            if code is None and response.content:
-                return bytes(response.content)
-        return json.dumps({"error": {"message": str(error), "code": code}}).encode()
 
     def _announce(self, failure: Failure, wait: float) -> None:
         """Say that there is a wait, once for all the requests that wait together."""
@@ -295,6 +294,7 @@ class OpenAiServer(Server):
 
     Attributes:
         base_url: Its address.
+        client: openai's AsyncOpenAI, for calls that `ask` makes; the first one makes it.
 
     Raises:
         T2IBenchError: the address is none, or the key cannot be sent.
@@ -305,7 +305,7 @@ class OpenAiServer(Server):
         key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
         super().__init__(self.base_url + path, key, args)
         self._largest = args.largest_reply
-        self._client: AsyncOpenAI | None = None
+        self.client: Any = None
 
     def check_access(self) -> None:
         """Refuse what is known to need a key, before anything is sent."""
@@ -321,14 +321,14 @@ class OpenAiServer(Server):
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T | Reply:
         """The same as `Server.ask`, with the client there before an attempt's time begins."""
         self.check_access()
-        if self._client is None:
+        if self.client is None:
             from openai import AsyncOpenAI
 
             from t2ibench.models.http import USER_AGENT, BoundedClient
 
             # Any: from its version 3 on, openai's types name a copy of httpx.
             below: Any = BoundedClient(self._largest, self.key)
-            self._client = AsyncOpenAI(
+            self.client = AsyncOpenAI(
                 base_url=self.base_url,
                 api_key="unused",  # the client below sends the key
                 max_retries=0,
@@ -336,16 +336,65 @@ class OpenAiServer(Server):
                 http_client=below,
                 default_headers={"User-Agent": USER_AGENT},
             )
-            _ = self._client.chat.completions, self._client.images  # their modules take a while
+            _ = self.client.chat.completions, self.client.images  # their modules take a while
             weakref.finalize(self, lambda: submit(below.aclose())).atexit = False
         return await super().ask(call)
 
-    @property
-    def client(self) -> AsyncOpenAI:
-        """The client, for calls that `ask` makes."""
-        if self._client is None:
-            raise RuntimeError("the client is made by the first ask")
-        return self._client
+
+def _load_litellm() -> Any:
+    """The module; one line where it is not installed."""
+    # Its table of prices comes with it; without this, the import asks the network for another.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        litellm: Any = importlib.import_module("litellm")  # an extra
+    except ImportError as error:
+        if error.name != "litellm":
+            raise
+        raise T2IBenchError(
+            "litellm:MODEL needs LiteLLM, which is not installed.",
+            "pip install 't2ibench[litellm]'",
+        ) from None
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+class LitellmServer(Server):
+    """What LiteLLM reaches.
+
+    Args:
+        model: As LiteLLM names it, such as bedrock/….
+        args: Its address and the variable of its key, where LiteLLM does not know them, and how
+            long it is waited for.
+
+    Attributes:
+        library: The module.
+        address: Where it is asked; None leaves it to LiteLLM.
+
+    Raises:
+        T2IBenchError: it is not installed, the address is none, or the key cannot be sent.
+    """
+
+    def __init__(self, model: str, args: ServerArguments) -> None:
+        self.library = _load_litellm()
+        self.address = checked_address(args.base_url) if args.base_url else None
+        # What LiteLLM may take for a key, and a server could send back.
+        secrets = [value for name, value in os.environ.items() if is_secret_name(name)]
+        super().__init__(
+            self.address or f"litellm:{model}",
+            ApiKey(args.api_key_env or "T2IBENCH_LITELLM_KEY", also=secrets),
+            args,
+            code_of=lambda error: (
+                "content_policy_violation"
+                if isinstance(error, self.library.exceptions.ContentPolicyViolationError)
+                else None
+            ),
+            hopeless=(ImportError, NotImplementedError),
+        )
+        self._given = {"model": model, "api_base": self.address, "timeout": float(args.timeout)}
+
+    def given(self) -> dict[str, Any]:
+        """What every call is given."""
+        return {**self._given, "api_key": self.key.value or None, "max_retries": 0}
 
 
 async def pause(seconds: float) -> None:

@@ -126,8 +126,9 @@ def _from_file(path: Path, column: str | None, split: str | None) -> Iterator[st
         elif path.suffix.lower() in {".csv", ".tsv"}:
             yield from _from_rows((row for _, row in read_table(path).rows), column, path)
         else:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                yield from _from_text(file.read())
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+            flickr = bool(lines) and _FLICKR.match(lines[0])  # results_20130124.token
+            yield from (line.partition("\t")[2] if flickr else line for line in lines)
 
 
 def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[str]:
@@ -155,14 +156,6 @@ def _from_json(path: Path, column: str | None, split: str | None) -> Iterator[st
         yield from data
         return
     yield from _from_rows(data, column, path)
-
-
-def _from_text(text: str) -> Iterator[str]:
-    first = text.partition("\n")[0]
-    if _FLICKR.match(first):  # results_20130124.token
-        yield from (line.partition("\t")[2] for line in text.splitlines())
-    else:
-        yield from text.splitlines()
 
 
 def _from_rows(rows: Iterable[Any], column: str | None, path: Path | str) -> Iterator[str]:

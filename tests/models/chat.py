@@ -9,7 +9,9 @@ import itertools
 import json
 import socket
 import socketserver
+import sys
 import threading
+import types
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -197,3 +199,11 @@ def wiring(handle: Callable[[Wire], bool]) -> Iterator[str]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def litellm(monkeypatch: pytest.MonkeyPatch, refused: type[Exception], **members: Any) -> None:
+    """LiteLLM's interface, as far as it is used; `refused` is what it raises of a filter."""
+    library: Any = types.ModuleType("litellm")
+    library.exceptions = types.SimpleNamespace(ContentPolicyViolationError=refused)
+    vars(library).update(members)
+    monkeypatch.setitem(sys.modules, "litellm", library)

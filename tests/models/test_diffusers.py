@@ -15,37 +15,21 @@ from t2ibench.models.adapter import Request
 from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
 from t2ibench.models.protocols import (
-    GeneratedImage,
-    Generator,
     ImageRequest,
     Releasable,
     ReportsSettings,
 )
 from tests.models import tiny
+from tests.models.tiny import ARGS, REQUESTS, draw
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
-
-ARGS = {"steps": "2", "size": "32"}
-REQUESTS = [
-    ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
-    for word in ("nurse", "clerk", "rose", "ant")
-    for index in range(2)
-]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("pipelines")
     return {name: build(root / name) for name, build in tiny.PIPELINES.items()}
-
-
-def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[np.ndarray]:
-    drawn: list[GeneratedImage] = []
-    for start in range(0, len(requests), size):
-        drawn += generator.generate(requests[start : start + size])
-    assert [one.status for one in drawn] == ["ok"] * len(requests), drawn
-    return [np.asarray(one.image, dtype=int) for one in drawn]
 
 
 def test_another_index_is_another_image_of_the_size_asked_for(folders: dict[str, Path]) -> None:
@@ -195,6 +179,7 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
         ({"stepz": "3"}, "no argument 'stepz'. Did you mean 'steps'?"),
         ({"steps": "many"}, "steps=many: expected a whole number of 1 or more"),
         ({"guidance": "x"}, "expected a number"),
+        ({"compile": "maybe"}, "compile=maybe: expected true or false"),
         ({"offload": "maybe"}, "none, model, sequential or text"),
         ({"lora": "./nowhere"}, "no such file"),
         ({"call.guidance_scale": "1"}, "write guidance=… instead"),

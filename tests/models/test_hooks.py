@@ -42,7 +42,7 @@ def given(args: dict[str, Any]) -> DiffusersArguments:
     [
         (asked("no_such_module:hook"), "'no_such_module' cannot be imported"),
         (asked(f"{HERE}:nothin"), "Did you mean 'nothing'?"),
-        (asked(f"{HERE}:WORD"), "is a str, which cannot be called"),
+        (asked(f"{HERE}:WORD"), "is not a callable object"),
         (asked("hook"), "expected package.module:function"),
         (asked(f"{HERE}:steered", strnog=2), "'strnog'"),
         (asked("math:sin"), "math:sin"),

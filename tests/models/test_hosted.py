@@ -13,12 +13,12 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.hosted import Throttle
 from t2ibench.models.generators.image_replies import refused_field
 from t2ibench.models.server_errors import ServerMessage
 from t2ibench.models.servers import Failure
-from t2ibench.models.throttle import Throttle
 from t2ibench.toyland import draw
-from tests.models.chat import Said, json_reply, speaking, without_waiting
+from tests.models.chat import Said, json_reply, litellm, speaking, without_waiting
 from tests.models.images_api import images_server, running
 from tests.models.test_served import KEY, PROMPTS, closed_port, requests
 
@@ -148,13 +148,9 @@ def test_litellm_answers_refusals_and_prices(
         row = types.SimpleNamespace(**reply["data"][0], revised_prompt=given["prompt"] + "!")
         return types.SimpleNamespace(data=[row], _hidden_params={"response_cost": 0.25})
 
-    library: Any = types.ModuleType("litellm")
-    library.aimage_generation = aimage_generation
-    library.exceptions = types.SimpleNamespace(
-        ContentPolicyViolationError=ContentPolicyViolationError
-    )
-    library.model_cost = {"openai/m": {"output_cost_per_image": 0.5}}
-    monkeypatch.setitem(sys.modules, "litellm", library)
+    prices = {"openai/m": {"output_cost_per_image": 0.5}}
+    members = {"aimage_generation": aimage_generation, "model_cost": prices}
+    litellm(monkeypatch, ContentPolicyViolationError, **members)
     with running(images_server().images_app("m", create_generator("toyland"))) as url:
         model: Any = create_generator("litellm:openai/m", {"base_url": url})
         assert model.forecast(requests(PROMPTS, 1)).endswith("2.00 at 0.5 an image.")

@@ -19,9 +19,13 @@ from PIL import Image
 
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
+from t2ibench.models.api_key import ApiKey
 from t2ibench.models.contract import check_generator
 from t2ibench.models.generators import create_generator
+from t2ibench.models.image_download import fetch_image
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
+from t2ibench.models.server_errors import BadReplyError
+from t2ibench.models.servers import submit
 from t2ibench.pipeline.generator_record import settle
 from t2ibench.pipeline.work import generate_images
 from t2ibench.results.run import open_run
@@ -58,9 +62,11 @@ def picture(shade: int = 100) -> bytes:
     return buffer.getvalue()
 
 
+ROW = {"b64_json": base64.b64encode(picture()).decode()}
+
+
 def one(**further: Any) -> Said:
-    row = {"b64_json": base64.b64encode(picture()).decode(), **further}
-    return json_reply({"created": 1, "data": [row]})
+    return json_reply({"created": 1, "data": [{**ROW, **further}]})
 
 
 def wrong(message: str, status: int = 400, **further: Any) -> Said:
@@ -257,11 +263,6 @@ def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str) -> None:
-    from t2ibench.models.api_key import ApiKey
-    from t2ibench.models.image_download import fetch_image
-    from t2ibench.models.server_errors import BadReplyError
-    from t2ibench.models.servers import submit
-
     with speaking(lambda *_: (200, {}, picture())) as (here, posted):
         port = here.partition("127.0.0.1:")[2].partition("/")[0]
         address = url.format(port=port)
@@ -277,11 +278,6 @@ def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str)
 
 
 def test_an_image_at_an_address_is_bounded() -> None:
-    from t2ibench.models.api_key import ApiKey
-    from t2ibench.models.image_download import fetch_image
-    from t2ibench.models.server_errors import BadReplyError
-    from t2ibench.models.servers import submit
-
     with speaking(lambda *_: (200, {}, b"x" * 5000)) as (url, _):
         fetch = fetch_image("/big", url, ApiKey("NO_KEY"), 1000, 5.0)
         with pytest.raises(BadReplyError, match="larger than 1,000 bytes"):
@@ -476,9 +472,7 @@ def test_what_the_server_says_an_image_cost_is_counted() -> None:
         model: Any = served(url)
         model.generate(requests(PROMPTS, 1))
         assert model.cost is None
-    row = {"b64_json": base64.b64encode(picture()).decode()}
-    priced = json_reply({"data": [row], "usage": {"cost": 0.5}})
-    with speaking(lambda *_: priced) as (url, _):
+    with speaking(lambda *_: json_reply({"data": [ROW], "usage": {"cost": 0.5}})) as (url, _):
         model = served(url)
         model.generate(requests(PROMPTS, 1))
         assert model.cost == 2.0
@@ -488,8 +482,7 @@ def test_what_the_server_says_an_image_cost_is_counted() -> None:
     "cost", ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9"]
 )
 def test_a_cost_that_is_none_loses_no_image(cost: str, tmp_path: Path) -> None:
-    row = json.dumps({"b64_json": base64.b64encode(picture()).decode()})
-    body = f'{{"data": [{row}], "cost": {cost}, "usage": {{"cost": {cost}}}}}'.encode()
+    body = f'{{"data": [{json.dumps(ROW)}], "cost": {cost}, "usage": {{"cost": {cost}}}}}'.encode()
     reply = (200, {"content-type": "application/json"}, body)
     with speaking(lambda *_: reply) as (url, posted):
         model: Any = served(url)

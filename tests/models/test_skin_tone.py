@@ -12,8 +12,7 @@ from PIL import Image
 from t2ibench.arrays import Float64Array
 from t2ibench.models import skin_tone
 from t2ibench.models.protocols import Query
-from t2ibench.models.skin_meter import SkinMeter
-from t2ibench.models.skin_tone import Colour, lab, linear, measure
+from t2ibench.models.skin_tone import Colour, SkinMeter, lab, linear, measure
 
 LIGHT, DARK = (224, 178, 150), (92, 60, 44)
 GREY = (120, 120, 120)

@@ -15,15 +15,10 @@ from t2ibench.models.generators import diffusers as module
 from t2ibench.models.generators.batches import BatchSize
 from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.generators.prompts import EncodedPrompts
-from t2ibench.models.protocols import ImageRequest, ReportsSettings
+from t2ibench.models.protocols import ReportsSettings
 from tests.models import tiny
+from tests.models.tiny import ARGS, REQUESTS, draw
 
-ARGS = {"steps": "2", "size": "32"}
-REQUESTS = [
-    ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
-    for word in ("nurse", "clerk", "rose", "ant")
-    for index in range(2)
-]
 CASES: dict[str, dict[str, str]] = {
     "stable_diffusion": {"negative_prompt": "a rose"},
     "sdxl": {"negative_prompt": "a rose"},
@@ -45,13 +40,6 @@ def made(folder: Path, **args: str) -> DiffusersGenerator:
     return generator
 
 
-def draw(generator: DiffusersGenerator, size: int) -> list[np.ndarray]:
-    found = []
-    for start in range(0, len(REQUESTS), size):
-        found += generator.generate(REQUESTS[start : start + size])
-    return [np.asarray(one.image, dtype=int) for one in found]
-
-
 def apart(one: list[np.ndarray], two: list[np.ndarray]) -> int:
     return max(int(np.abs(a - b).max()) for a, b in zip(one, two, strict=True))
 
@@ -66,12 +54,12 @@ def test_a_prompt_is_encoded_once_and_the_image_is_that_of_the_plain_pipeline(
     with monkeypatch.context() as patch:
         patch.setattr(module, "encode_once", lambda *_: None)
         plain = made(folders[name], **CASES[name])
-        alone, together = draw(plain, 1), draw(plain, 8)
+        alone, together = draw(plain, REQUESTS, 1), draw(plain, REQUESTS, 8)
     assert ours.fingerprint == waiting.fingerprint == plain.fingerprint
     for generator in (ours, waiting):
         generator.expect(list(dict.fromkeys(one.prompt for one in REQUESTS)))
-        assert apart(draw(generator, 1), alone) == 0
-        assert apart(draw(generator, 8), together) <= 1  # of the pipeline's own rounding
+        assert apart(draw(generator, REQUESTS, 1), alone) == 0
+        assert apart(draw(generator, REQUESTS, 8), together) <= 1  # of the pipeline's own rounding
         encoded = generator._prompts
         assert encoded is not None and encoded.works
         negative = 1 if name == "flux" else 0  # it encodes prompts of both kinds in turn
@@ -234,8 +222,8 @@ def test_what_makes_it_faster_is_in_effect_and_the_batch_decides_nothing(
     name: str, args: dict[str, str], folders: dict[str, Path]
 ) -> None:
     generator = made(folders[name], **{**args, "steps": "4"})
-    images = draw(generator, 8)
-    assert apart(images, draw(generator, 1)) <= 1
+    images = draw(generator, REQUESTS, 8)
+    assert apart(images, draw(generator, REQUESTS, 1)) <= 1
     assert isinstance(generator, ReportsSettings)
     effective = generator.effective_settings()
     assert {key: str(effective[key]).lower() for key in args} == {
@@ -243,7 +231,7 @@ def test_what_makes_it_faster_is_in_effect_and_the_batch_decides_nothing(
     }
     plain = made(folders[name], steps="4")
     assert "cache" not in plain.effective_settings()
-    draw(plain, 8)
+    draw(plain, REQUESTS, 8)
     backends = {
         module.processor._attention_backend
         for module in getattr(plain._pipeline, "transformer", plain._pipeline.vae).modules()
@@ -287,9 +275,3 @@ def test_what_a_pipeline_cannot_do_is_one_line(
     with pytest.raises(T2IBenchError) as caught:
         made(folders[name], **args).generate(REQUESTS[:1])
     assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_names_are_checked_before_anything_is_loaded(tmp_path: Path) -> None:
-    (tmp_path / "model_index.json").write_text("{}")
-    with pytest.raises(T2IBenchError, match="compile=maybe: expected true or false"):
-        made(tmp_path, compile="maybe")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +15,7 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Judge, Query
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
-from tests.models.chat import posted_image, serving, without_waiting
+from tests.models.chat import litellm, posted_image, serving, without_waiting
 
 GENDER = ("male", "female")
 DECLINES = {"error": {"message": "Unrecognized request argument supplied"}}
@@ -179,11 +177,8 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
                 model=own["model"], messages=own["messages"], extra_body=given
             )
 
-    library: Any = types.ModuleType("litellm")
-    library.acompletion = acompletion
     refused = type("ContentPolicyViolationError", (Exception,), {})
-    library.exceptions = types.SimpleNamespace(ContentPolicyViolationError=refused)
-    monkeypatch.setitem(sys.modules, "litellm", library)
+    litellm(monkeypatch, refused, acompletion=acompletion)
     monkeypatch.setenv("T2IBENCH_LITELLM_KEY", "sk-0123456789")
     waits = without_waiting(monkeypatch)
     with serving(declining("logprobs")) as (url, posted):

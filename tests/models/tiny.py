@@ -11,8 +11,15 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from tests.models.pipelines.parts import TABLE, clip_tokenizer, saved, seed
 
+ARGS = {"steps": "2", "size": "32"}
+REQUESTS = [
+    ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
+    for word in ("nurse", "clerk", "rose", "ant")
+    for index in range(2)
+]
 # Each saves a pipeline into a folder, and gives the folder.
 stable_diffusion = partial(saved, "StableDiffusionPipeline")
 sdxl = partial(saved, "StableDiffusionXLPipeline")
@@ -160,3 +167,12 @@ def images(count: int, size: int = 40) -> list[Image.Image]:
         Image.fromarray(rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8))
         for _ in range(count)
     ]
+
+
+def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[np.ndarray]:
+    """The images of requests, so many in one call."""
+    drawn: list[GeneratedImage] = []
+    for start in range(0, len(requests), size):
+        drawn += generator.generate(requests[start : start + size])
+    assert [one.status for one in drawn] == ["ok"] * len(requests), drawn
+    return [np.asarray(one.image, dtype=int) for one in drawn]

@@ -15,10 +15,16 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
 from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
-from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
-from t2ibench.models.encoders.untrained import architecture, untrained_twin
+from t2ibench.models.encoders.towers import (
+    architecture,
+    batch_sizes,
+    encode,
+    stacked,
+    unit_rows,
+    untrained_twin,
+)
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
 
 if TYPE_CHECKING:
@@ -59,11 +65,7 @@ class ClipEncoder:
         if at_once:
             self._loaded()
         self.fingerprint = fingerprint(
-            {
-                "adapter": "clip 1",
-                "weights": identity(),
-                "dtype": f"torch.{self._precision}",
-            }
+            adapter="clip 1", weights=identity(), dtype=f"torch.{self._precision}"
         )
 
     @property
@@ -74,16 +76,15 @@ class ClipEncoder:
         local = ask_hub(source, "config.json")
         from transformers import AutoImageProcessor, AutoModel, AutoTokenizer
 
-        def part(kind: Any, **options: Any) -> Any:
-            return kind.from_pretrained(source, trust_remote_code=False, **local, **options)
-
         with loading(
             source,
             "Give a hub id such as openai/clip-vit-base-patch32 (safetensors weights), or a folder "
             "with model, tokenizer and image processor.",
         ):
-            model = part(AutoModel, use_safetensors=True, dtype=self._dtype)
-            tokenizer, processor = part(AutoTokenizer), part(AutoImageProcessor)
+            options = {"use_safetensors": True, "dtype": self._dtype, **local}
+            model = load_part(AutoModel, source, **options)
+            kinds = AutoTokenizer, AutoImageProcessor
+            tokenizer, processor = (load_part(kind, source, **local) for kind in kinds)
         if not hasattr(model, "get_image_features") or not hasattr(model, "get_text_features"):
             raise T2IBenchError(
                 f"'{source}' is a {type(model).__name__}, which has no image and text towers.",

@@ -13,8 +13,13 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import batch_sizes, encode, stacked, unit_rows
-from t2ibench.models.encoders.untrained import untrained_twin
+from t2ibench.models.encoders.towers import (
+    batch_sizes,
+    encode,
+    stacked,
+    unit_rows,
+    untrained_twin,
+)
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
 
@@ -92,12 +97,10 @@ class OpenClipEncoder:
         self._architecture = architecture
         self._tokenizer = open_clip.get_tokenizer(architecture)
         self.fingerprint = fingerprint(
-            {
-                "adapter": "open_clip 1",
-                "architecture": architecture,
-                "weights": file_hash(weights) if local else tag,
-                "dtype": str(self._dtype),
-            }
+            adapter="open_clip 1",
+            architecture=architecture,
+            weights=file_hash(weights) if local else tag,
+            dtype=str(self._dtype),
         )
 
     def untrained(self) -> OpenClipEncoder:

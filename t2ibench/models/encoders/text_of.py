@@ -7,25 +7,30 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import encode, unit_rows
-from t2ibench.models.encoders.untrained import architecture, untrained_twin
+from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
+from t2ibench.models.encoders.towers import (
+    TextsOnly,
+    architecture,
+    encode,
+    unit_rows,
+    untrained_twin,
+)
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
-from t2ibench.models.locations import loading, loading_hint
+from t2ibench.models.hub import ask_hub, load_part
+from t2ibench.models.locations import loading
 
 _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
 
 
-class TextEncoderOf:
+class TextEncoderOf(TextsOnly):
     """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
 
     Args:
@@ -43,7 +48,6 @@ class TextEncoderOf:
         source = str(ALIASES[model].source) if model in ALIASES else model
         where, identity = find_weights(source, "text_of:")
         self.name = request.spec
-        self.embeds_images = False
         self.batch_size = 32
         self._device = choose_device(request.device)
         self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
@@ -54,12 +58,7 @@ class TextEncoderOf:
         longest = getattr(loaded.config, "max_position_embeddings", None) or _CONTEXT
         self._context = min(_CONTEXT, longest, self._tokenizer.model_max_length)
         self.fingerprint = fingerprint(
-            {
-                "adapter": "text_of 1",
-                "weights": identity(),
-                "part": part,
-                "dtype": str(self._dtype),
-            }
+            adapter="text_of 1", weights=identity(), part=part, dtype=str(self._dtype)
         )
 
     def untrained(self) -> TextEncoderOf:
@@ -78,14 +77,6 @@ class TextEncoderOf:
             },
             "transformers",
         )
-
-    def prepare(self, image: Any) -> Any:
-        """Not for images."""
-        raise T2IBenchError(f"{self.name} embeds texts only.")
-
-    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Not for images."""
-        raise T2IBenchError(f"{self.name} embeds texts only.")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts of more than 77 tokens are cut."""
@@ -122,9 +113,13 @@ def _pooled(model: Any, ids: Any, mask: Any) -> Any:
 def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     """A text encoder and its tokenizer."""
     import transformers
+    from diffusers import DiffusionPipeline
 
     local = ask_hub(where, "model_index.json")
-    index = _index(where, local)
+    pipeline = "Give a text-to-image pipeline that diffusers saved."
+    what = f"model_index.json of '{shown(where)}'"
+    with loading(where, pipeline, what=what, library="diffusers"):
+        index = dict(DiffusionPipeline.load_config(where, **local))
     towers = [
         name
         for name, value in index.items()
@@ -133,9 +128,7 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
     if part not in towers:
         raise T2IBenchError(
             f"'{shown(where)}' has no '{shown(part)}'.{did_you_mean(part, towers)}",
-            f"Its text encoders: {', '.join(towers)}."
-            if towers
-            else "Give a text-to-image pipeline that diffusers saved.",
+            f"Its text encoders: {', '.join(towers)}." if towers else pipeline,
         )
     library, name = index[part]
     kind: Any = getattr(transformers, str(name), None) if library == "transformers" else None
@@ -145,35 +138,16 @@ def _load(where: str, part: str, dtype: Any) -> tuple[Any, Any]:
             "a model of transformers.",
             "Only text encoders of transformers are read.",
         )
-    loader: Any = kind
-    options = {"trust_remote_code": False, **local}
     words = part.replace(_DEFAULT, "tokenizer")
     what = f"{part} of '{shown(where)}'"
     with loading(where, "Weights have to be safetensors.", what=what):
-        model = loader.from_pretrained(
-            where, subfolder=part, use_safetensors=True, dtype=dtype, **options
-        )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(
-            where, subfolder=words, padding_side="right", **options
-        )
+        options = {"use_safetensors": True, "dtype": dtype, **local}
+        model = load_part(kind, where, subfolder=part, **options)
+        options = {"subfolder": words, "padding_side": "right", **local}
+        tokenizer = load_part(transformers.AutoTokenizer, where, **options)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return model, tokenizer
-
-
-def _index(where: str, local: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What model_index.json says."""
-    from diffusers import DiffusionPipeline
-
-    try:
-        with quietly():
-            index = DiffusionPipeline.load_config(where, **local)
-    except Exception as error:
-        raise T2IBenchError(
-            f"'{shown(where)}' has no readable model_index.json: {first_line(error)}",
-            loading_hint(where, error) or "Give a text-to-image pipeline that diffusers saved.",
-        ) from error
-    return index if isinstance(index, Mapping) else {}
 
 
 ADAPTER = Adapter(

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array, Float64Array
+from t2ibench.errors import T2IBenchError
+from t2ibench.models.devices import quietly
+from t2ibench.models.fingerprint import fingerprint
 
+_E = TypeVar("_E")
 _Item = TypeVar("_Item")
+_SEED = 1  # of random weights
 # On a GPU several batches are handed over at once, so that it computes one while the next is put
 # together; their size is fixed, because it decides the last bit of an embedding.
 _CPU_BATCH, _GPU_BATCH, _GPU_BATCHES = 16, 64, 4
@@ -59,3 +66,55 @@ def unit_rows(rows: Float32Array | Float64Array) -> Float32Array:
         unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     rounded: Float32Array = unit.astype(np.float32)
     return rounded
+
+
+def untrained_twin(
+    encoder: _E, build: Callable[[], Any], identity: Mapping[str, Any], library: str
+) -> _E:
+    """An encoder with random weights in place of its own."""
+    from importlib.metadata import version
+
+    twin: Any = copy.copy(encoder)
+    trained = twin.towers
+
+    def towers() -> Any:
+        import torch
+
+        own = next(trained().parameters())
+        with torch.random.fork_rng(devices=[]), quietly():
+            torch.manual_seed(_SEED)
+            model = build()
+        return model.to(own.device, own.dtype).eval()
+
+    twin.name = f"random:{twin.name}"
+    twin.towers = cache(towers)
+    twin.fingerprint = fingerprint(
+        adapter="untrained 1",
+        seed=_SEED,
+        versions={name: version(name).partition("+")[0] for name in ("torch", library)},
+        **identity,
+    )
+    result: _E = twin
+    return result
+
+
+def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without what decides no weight: where it lay, and who wrote it."""
+    return {
+        key: architecture(value) if isinstance(value, Mapping) else str(value)
+        for key, value in config.items()
+        if key not in {"_name_or_path", "transformers_version", "dtype"}
+    }
+
+
+class TextsOnly:
+    """An encoder that embeds no images."""
+
+    name: str
+    embeds_images = False
+
+    def prepare(self, image: Any) -> Any:
+        """Not for images."""
+        raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
+
+    encode_images = prepare

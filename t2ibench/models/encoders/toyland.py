@@ -103,7 +103,9 @@ def _colour_axes(colour: Sequence[float]) -> dict[str, float]:
 
 def _text_axes(text: str) -> dict[str, float]:
     caption = parse(text)
-    axes = {"always": 1.0, **_words(text)}
+    # A little of every text is its own, so that no two embed alike.
+    own = {f"word {index + 1}": 2 * value - 1 for index, value in enumerate(look(text)[4:8])}
+    axes = {"always": 1.0, **own}
     if caption.kind != "thing" or caption.noun != "thing":
         axes[caption.kind] = 1.0
         rgb = (
@@ -136,11 +138,6 @@ def _leaning(caption: Caption, axis: str) -> float:
     """What the subject brings to mind, a little more or less from word to word."""
     usual = 2 * BiasSettings().share(axis, caption.things) - 1
     return _ASSOCIATION * usual * (0.6 + 0.8 * look(caption.noun)[3])
-
-
-def _words(text: str) -> dict[str, float]:
-    """A little of every text is its own, so that no two embed alike."""
-    return {f"word {index + 1}": 2 * value - 1 for index, value in enumerate(look(text)[4:8])}
 
 
 ADAPTER = Adapter(

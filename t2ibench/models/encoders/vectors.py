@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter
-from t2ibench.models.encoders.towers import unit_rows
+from t2ibench.models.encoders.towers import TextsOnly, unit_rows
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.locations import is_file
 from t2ibench.store.file_errors import reading
@@ -21,7 +22,7 @@ from t2ibench.store.file_errors import reading
 _DIGITS = 12  # of a number in the header
 
 
-class VectorEncoder:
+class VectorEncoder(TextsOnly):
     """Word vectors (see models.protocols.Encoder). Case counts, as the tests' names need it.
 
     Args:
@@ -45,20 +46,21 @@ class VectorEncoder:
         self.name = name
         self.path = path
         self.fingerprint = fingerprint({"adapter": "vectors 1", "file": file_hash(path)})
-        self.embeds_images = False
         self.batch_size = 1
         self._dim = self._dimension()
 
     def _dimension(self) -> int:
         """Numbers of a word: those of the first line, or of the second after a header."""
         promised = None
-        for line, cells in self._lines():
-            if line == 1 and _is_header(cells):
-                promised = int(cells[1])
-                continue
-            if len(cells) < 3 or promised not in {None, len(cells) - 1}:
-                raise self._malformed(line, promised, len(cells) - 1)
-            return len(cells) - 1
+        with reading(self.path), self._open() as file:
+            for number, line in enumerate(file, start=1):
+                cells = line.rstrip().split(b" ")
+                if number == 1 and _is_header(cells):
+                    promised = int(cells[1])
+                elif line.strip():
+                    if len(cells) < 3 or promised not in {None, len(cells) - 1}:
+                        raise self._malformed(number, promised, len(cells) - 1)
+                    return len(cells) - 1
         raise T2IBenchError(
             f"'{self.path}' has no word vectors.", "Expected a word and its numbers on each line."
         )
@@ -75,20 +77,6 @@ class VectorEncoder:
         if self.path.suffix == ".gz":
             return gzip.open(self.path, "rb")  # type: ignore[return-value]
         return self.path.open("rb")
-
-    def _lines(self) -> Iterator[tuple[int, list[bytes]]]:
-        with reading(self.path), self._open() as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, line.rstrip().split(b" ")
-
-    def prepare(self, image: Any) -> Any:
-        """Word vectors see no images."""
-        raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
-
-    def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
-        """Word vectors see no images."""
-        raise T2IBenchError(f"'{self.name}' cannot embed images.", "Add an --encoder that can.")
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Vectors of words, one pass over the file; nan where the vocabulary lacks one."""
@@ -118,26 +106,22 @@ class VectorEncoder:
     def _vector(self, cells: Sequence[bytes], number: int) -> list[float]:
         if len(cells) != self._dim:
             raise self._malformed(number, self._dim, len(cells))
-        values = [_number(cell) for cell in cells]
-        for cell, value in zip(cells, values, strict=True):
-            if not math.isfinite(value):
-                raise T2IBenchError(
-                    f"{shown(self.path)}:{number}: '{shown(cell.decode(errors='replace'))}' is not "
-                    "a number.",
-                    "Correct the line or remove it.",
-                )
+        values = []
+        for cell in cells:
+            with suppress(ValueError):
+                values.append(float(cell))
+                if math.isfinite(values[-1]):
+                    continue
+            raise T2IBenchError(
+                f"{shown(self.path)}:{number}: '{shown(cell.decode(errors='replace'))}' is not a "
+                "number.",
+                "Correct the line or remove it.",
+            )
         return values
 
 
 def _is_header(cells: Sequence[bytes]) -> bool:
     return len(cells) == 2 and all(cell.isdigit() and len(cell) <= _DIGITS for cell in cells)
-
-
-def _number(cell: bytes) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
 
 
 ADAPTER = Adapter(

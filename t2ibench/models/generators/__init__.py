@@ -8,9 +8,9 @@ from typing import Any
 
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
-from t2ibench.models.adapter import Adapter, Listed, Request, Sizes, listed
+from t2ibench.models.adapter import Adapter, Alias, Listed, Request, Sizes, listed
 from t2ibench.models.encoders import DEFAULT_ENCODER
-from t2ibench.models.generators.aliases import ALIASES, Alias
+from t2ibench.models.generators.aliases import ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.models.locations import is_hub_id, is_path
 from t2ibench.models.protocols import Generator

@@ -2,66 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
-from t2ibench.models.adapter import Sizes
+from t2ibench.models.adapter import Alias, Sizes, read_aliases
 from t2ibench.models.bundled import bundled_model
-
-Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BYTES = 2  # of a parameter, in 16 bits
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """A short name for a diffusers pipeline.
-
-    Attributes:
-        source: Hub id, or the folder of a model that comes with t2ibench.
-        description: What it is.
-        args: Arguments it needs to work as its makers meant; the user's own win.
-        sizes: How many images it generates by default.
-        default_encoder: Encoder of a run that names none; None is that of t2ibench.
-        default_judge: The same for the judge.
-        device: Where it runs unless one is named; None to choose.
-        licence: Of the weights, as their makers call it; empty where their card has to be read.
-        side: Pixels of a side of the images it was trained for.
-        billions: Parameters of all its parts, text encoders included, in billions and rounded.
-    """
-
-    source: str | Path
-    description: str
-    args: Mapping[str, str] = field(default_factory=dict)
-    sizes: Sizes = field(default_factory=Sizes)
-    default_encoder: str | None = None
-    default_judge: str | None = None
-    device: str | None = None
-    licence: str = ""
-    side: int | None = None
-    billions: float | None = None
-
-    @property
-    def gigabytes(self) -> float | None:
-        """About the size of its weights in 16 bits, on disk and in memory; None if unknown."""
-        return None if self.billions is None else _BYTES * self.billions
-
-    def facts(self) -> dict[str, str]:
-        """Pixels of a side, weights and licence, for `t2ibench ls models`."""
-        weights = "" if self.gigabytes is None else f"{self.gigabytes:.0f} GB"
-        return {
-            "pixels": "" if self.side is None else str(self.side),
-            "weights": weights,
-            "licence": self.licence or "see its card",
-        }
-
-    def line(self) -> str:
-        """Description, source and arguments, for `t2ibench ls`."""
-        args = ",".join(f"{key}={value}" for key, value in self.args.items())
-        where = "bundled" if isinstance(self.source, Path) else self.source
-        return f"{self.description} ({where}{f'; {args}' if args else ''})"
 
 
 def _bundled(name: str, description: str) -> Alias:
@@ -79,9 +24,43 @@ def _bundled(name: str, description: str) -> Alias:
     )
 
 
-_ROWS = yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader)
 ALIASES: dict[str, Alias] = {
     "toy": _bundled("toy", "a small diffusion model with planted biases"),
     "toy-fair": _bundled("toy-fair", "the same, trained on balanced images"),
-    **{name: Alias(**row) for name, row in _ROWS.items()},
+    **read_aliases(Path(__file__).with_suffix(".yaml")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSpeed:
+    """How long an image took somebody.
+
+    Attributes:
+        seconds: For an image, alone in its batch, at the model's own size.
+        steps: Denoising steps of it.
+        gpu: On what.
+        source: Who says so.
+    """
+
+    seconds: float
+    steps: int
+    gpu: str
+    source: str
+
+    def at(self, steps: int | None) -> float:
+        """Seconds for an image of other steps, as if the steps were all of the time.
+
+        Examples:
+            >>> PublishedSpeed(6.0, 50, "A100", "").at(25)
+            3.0
+        """
+        return self.seconds * (steps or self.steps) / self.steps
+
+
+_FAL = "github.com/fal-ai/stable-diffusion-benchmarks"
+_A100 = "A100 80 GB, float16, diffusers"
+# Alias to speed. Only unchanged pipelines of diffusers, whose source says steps and GPU.
+PUBLISHED: dict[str, PublishedSpeed] = {
+    "sd15": PublishedSpeed(1.591, 50, _A100, _FAL),
+    "sdxl": PublishedSpeed(5.933, 50, _A100, _FAL),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +84,10 @@ class DiffusersGenerator:
             settings.pop(place, None)
         self.settings: Mapping[str, Any] = settings
         self.fingerprint = fingerprint(
-            {
-                "adapter": f"diffusers {_VERSION}",
-                "weights": weights or [source, self.revision],
-                "settings": settings,
-                "lora": lora,
-            }
+            adapter=f"diffusers {_VERSION}",
+            weights=weights or [source, self.revision],
+            settings=settings,
+            lora=lora,
         )
         self.images_per_prompt = sizes.images_per_prompt
         self.guided_images_per_prompt = sizes.guided_images_per_prompt
@@ -195,7 +194,9 @@ class DiffusersGenerator:
         size = (self._batch_limit or len(requests)) if together else 1
         results: list[GeneratedImage] = []
         while len(results) < len(requests):
-            batch = self._batch(requests[len(results) : len(results) + size])
+            batch = list(requests[len(results) : len(results) + size])
+            if not mixes_prompts(self._pipeline):
+                batch = list(next(groupby(batch, attrgetter("prompt")))[1])
             spare = size - len(batch) if self._fills_up else 0
             self._size.watch()
             try:
@@ -213,13 +214,6 @@ class DiffusersGenerator:
             else:
                 self._size.fitted(len(batch))
         return results
-
-    def _batch(self, requests: Sequence[ImageRequest]) -> list[ImageRequest]:
-        """The first requests that may be generated together."""
-        if mixes_prompts(self._pipeline):
-            return list(requests)
-        prompt = requests[0].prompt
-        return list(takewhile(lambda request: request.prompt == prompt, requests))
 
     def _call(
         self, batch: Sequence[ImageRequest], options: Mapping[str, Any]
@@ -288,7 +282,12 @@ def _create(request: Request[DiffusersArguments]) -> DiffusersGenerator:
 
 def _pipeline_folder(source: str) -> Path:
     if not exists(source) or not Path(source).expanduser().is_dir():
-        raise no_folder(source, _no_folder_hint(source))
+        hint = "Give a folder, a hub id or an alias."
+        if exists(source):
+            hint = "A file of weights becomes a folder by from_single_file and save_pretrained."
+        elif _hub_alone(source):
+            hint = f"A repository of the hub whose first part is here is diffusers:{source}."
+        raise no_folder(source, hint)
     path = Path(source).expanduser()
     if not (path / "model_index.json").is_file():
         from t2ibench.store.images import image_files
@@ -305,14 +304,6 @@ def _pipeline_folder(source: str) -> Path:
 def _hub_alone(source: str) -> bool:
     """Whether a text can only be a hub id: it has the form of one, and no such path exists."""
     return is_hub_id(source) and source[0] not in ".~" and not exists(source)
-
-
-def _no_folder_hint(source: str) -> str:
-    if exists(source):
-        return "A file of weights becomes a folder by from_single_file and save_pretrained."
-    if _hub_alone(source):
-        return f"A repository of the hub, although its first part is here, is diffusers:{source}."
-    return "Give a folder, a hub id or an alias."
 
 
 ADAPTER = Adapter(

@@ -75,8 +75,11 @@ class ImageFolder:
     def _read(self) -> Iterator[tuple[str, Path]]:
         for name in _MANIFESTS:
             if (self._root / name).is_file():
-                for line, row in _rows(self._root / name):
-                    where = f"{self._root / name}:{line}"
+                manifest = self._root / name
+                csv = manifest.suffix == ".csv"
+                found = read_table(manifest).rows if csv else read_rows_strictly(manifest, _EXAMPLE)
+                for line, row in found:
+                    where = f"{manifest}:{line}"
                     file, prompt = (_cell(row, keys, where) for keys in (FILE_KEYS, _PROMPT_KEYS))
                     yield prompt, self._inside(self._root / file, where)
                 return
@@ -105,7 +108,7 @@ class ImageFolder:
             metadata = folder / "metadata.jsonl"
             if not metadata.is_file():
                 continue
-            for line, row in _rows(metadata):
+            for line, row in read_rows_strictly(metadata, _EXAMPLE):
                 prompt = _cell(row, _PROMPT_KEYS, f"{metadata}:{line}")
                 for path in _images(folder / "samples"):
                     yield prompt, self._inside(path, str(metadata))
@@ -254,12 +257,6 @@ def _hash(path: Path) -> str:
         return file_hash(path)
     except (OSError, ValueError):
         return "missing"
-
-
-def _rows(manifest: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows of a manifest with their line numbers."""
-    csv = manifest.suffix == ".csv"
-    yield from read_table(manifest).rows if csv else read_rows_strictly(manifest, _EXAMPLE)
 
 
 def _cell(row: Mapping[str, Any], keys: Sequence[str], where: str) -> str:

@@ -95,11 +95,6 @@ def find_hook(args: DiffusersArguments, *, recorded: bool = False) -> Hook | Non
     except T2IBenchError as error:
         hint = "It is looked for in the current folder and among installed packages."
         raise T2IBenchError(f"{where}: {error.message}", hint) from None
-    if not callable(function):
-        raise T2IBenchError(
-            f"{where} is a {type(function).__name__}, which cannot be called.",
-            "Give a function that takes the pipeline and the model's arguments.",
-        )
     _check_keywords(function, keywords, where)
     return Hook(target, _digest(target, function, where), function, keywords)
 
@@ -156,11 +151,9 @@ def _check_keywords(function: Callable[..., Any], keywords: Mapping[str, Any], w
     """Refuse, before weights are loaded, what the function does not take."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        raise T2IBenchError(
-            f"{where} has no signature that Python can read.",
-            "Call it from a function of your own, and name that.",
-        ) from None
+    except (TypeError, ValueError) as error:
+        hint = "Give a function that takes the pipeline and the model's arguments."
+        raise T2IBenchError(f"{where}: {first_line(error)}.", hint) from None
     try:
         signature.bind(None, {}, **keywords)
     except TypeError as error:

@@ -9,7 +9,6 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -22,13 +21,29 @@ from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.fingerprint import fingerprint
-from t2ibench.models.generators.image_replies import check_usable, drawn_of, read_reply
+from t2ibench.models.generators.image_replies import (
+    check_usable,
+    drawn_of,
+    read_reply,
+    refused_field,
+)
 from t2ibench.models.generators.passthrough import gathered
-from t2ibench.models.generators.request_fields import Fields
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.models.server_errors import BadReplyError, Reply, ServerAwayError, UnusableServerError
-from t2ibench.models.servers import OpenAiServer, Server, ServerArguments, as_they_end, submit
-from t2ibench.models.throttle import Throttle
+from t2ibench.models.server_errors import (
+    BadReplyError,
+    Reply,
+    ServerAwayError,
+    UnusableServerError,
+    one_line,
+)
+from t2ibench.models.servers import (
+    Failure,
+    OpenAiServer,
+    Server,
+    ServerArguments,
+    as_they_end,
+    submit,
+)
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,8 +52,20 @@ _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarte
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
 _LONG = 20.0  # seconds without a first answer that the user is told of
+_DEAF = 1.0  # seconds: requests that fail together are one sign
+_SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
+
+# Arguments to the names that vLLM-Omni, SGLang, client libraries and most others give them.
+_NAMES = {
+    "size": "size",
+    "steps": "num_inference_steps",
+    "guidance": "guidance_scale",
+    "true_cfg": "true_cfg_scale",
+    "negative_prompt": "negative_prompt",
+}
+_SEED_BITS = (63, 32, 31)
 
 
 def _size(value: str) -> str:
@@ -91,13 +118,141 @@ class HostedArguments(ServerArguments):
         return settings if self.seed else {**settings, "seed": False}
 
 
-@dataclass(frozen=True, slots=True)
-class _Received:
-    """What one request brought: an outcome, whether an image was made, and what it cost."""
+class Fields:
+    """What is sent beside model and prompt.
 
-    drawn: GeneratedImage
-    made: bool = False
-    cost: float | None = None
+    A field that the server does not take is left out from then on, and the user is told; one that
+    the user asked for is an error instead, because images would not be what was asked for. Once a
+    request has given an image, its fields are taken.
+
+    Args:
+        where: What messages call the server.
+        args: What the user asks for.
+        wishes: Further fields, which change only the way an image comes.
+
+    Attributes:
+        tell: Told, in a sentence, what the user should know.
+        known: Whether a request has given an image.
+    """
+
+    def __init__(self, where: str, args: HostedArguments, wishes: Mapping[str, Any]) -> None:
+        self.tell: Callable[[str], None] = lambda _: None
+        self._where = where
+        given = args.deciding()
+        self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
+        self._asked |= args.body
+        self._arguments = {_NAMES[name]: name for name in given if name in _NAMES}
+        self._wishes = {name: v for name, v in wishes.items() if name not in self._asked}
+        self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
+        self._taken: set[str] = set()
+        self.known = False
+
+    def of(self, request: ImageRequest) -> dict[str, Any]:
+        """The fields of a request."""
+        fields = {**self._asked, **self._wishes}
+        bits = self._seed_bits[0]
+        return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
+
+    def took(self, fields: Mapping[str, Any]) -> None:
+        """Take note that a request with these fields gave an image."""
+        self.known = True
+        self._taken |= fields.keys()
+
+    def effective(self) -> dict[str, Any]:
+        """What the server took."""
+        if not self.known:
+            return {}
+        bits = self._seed_bits[0]
+        seeds = {
+            63: "one an image",
+            0: "none: whether the same images would come again is unknown",
+        }
+        taken = {name: value for name, value in self._asked.items() if name in self._taken}
+        return {**taken, "seed": seeds.get(bits, f"one an image, its lowest {bits} bits")}
+
+    def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
+        """Leave a field out that a reply complains about."""
+        if self.known or reply.status not in {400, 422}:
+            return False
+        said = reply.message()
+        field = refused_field(said, fields.keys(), prompt)
+        if field is None:
+            return False
+        words = one_line(said.text)
+        if field in self._asked:
+            name = self._arguments.get(field, f"body.{field}")
+            raise UnusableServerError(
+                f"The server {self._where} does not take {field}={self._asked[field]!r}: {words}.",
+                f"Leave {name}=… out of --model-args, or give a value that it takes.",
+            )
+        if field != "seed":
+            self._wishes.pop(field, None)
+            return True
+        self._seed_bits.pop(0)
+        if not self._seed_bits[0]:
+            self.tell(
+                f"The server {self._where} takes no seed ({words}): whether it would make the same "
+                "images again is unknown."
+            )
+        return True
+
+
+class Throttle:
+    """Additive increase, multiplicative decrease, after a start that doubles.
+
+    It begins with one request, so that what is wrong with all of them costs one. A server that
+    asks for fewer, or does not answer, halves the limit.
+
+    Args:
+        most: Requests at a time, at most.
+        deadline: Seconds that an attempt may take.
+        clock: Tells seconds.
+
+    Source: Chiu & Jain 1989, "Analysis of the increase and decrease algorithms for congestion
+        avoidance"; RFC 5681, sections 3.1 and 3.2.
+
+    Examples:
+        >>> throttle = Throttle(16, deadline=100.0)
+        >>> for _ in range(9):
+        ...     throttle.answered(1.0)
+        >>> throttle.limit
+        10
+        >>> throttle.failed(Failure("replied with status 429", limited=True))
+        >>> throttle.limit
+        5
+    """
+
+    def __init__(self, most: int, deadline: float, clock: Callable[[], float] = monotonic) -> None:
+        self._most = most
+        self._slow = deadline * _SLOW
+        self._clock = clock
+        self._limit = 1.0
+        self._doubles = True
+        self._deaf_until = -1.0
+
+    @property
+    def limit(self) -> int:
+        """Requests that may be under way."""
+        return int(self._limit)
+
+    def answered(self, seconds: float) -> None:
+        """Take note of an answer."""
+        if seconds <= self._slow:
+            step = 1.0 if self._doubles else 1.0 / self._limit
+            self._limit = min(float(self._most), self._limit + step)
+
+    def failed(self, failure: Failure) -> None:
+        """Take note of an attempt that failed."""
+        now = self._clock()
+        busy = failure.limited or failure.wait is not None or not failure.answered
+        if not busy or now < self._deaf_until:
+            return
+        self._doubles = False
+        self._limit = max(1.0, self._limit / 2)
+        self._deaf_until = now + max(_DEAF, failure.wait or 0.0)
+
+
+_Received = tuple[GeneratedImage, float | None]  # what one request brought, and what it cost
 
 
 class HostedGenerator:
@@ -206,7 +361,9 @@ class HostedGenerator:
             return submit(self._ask(requests[number]))
 
         def room() -> int:
-            return self._throttle.limit if self._affords(len(began) + 1) else 0
+            costs = self._spent + (len(began) + 1) * (self._price or 0.0)
+            affords = self._most is None or costs <= self._most * (1 + 1e-9)
+            return self._throttle.limit if affords else 0
 
         slow = (
             f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
@@ -244,12 +401,6 @@ class HostedGenerator:
     def _spent(self) -> float:
         return self._before + (self.cost or 0.0)
 
-    def _affords(self, images: int) -> bool:
-        """Whether so many more images stay within the limit."""
-        if self._most is None or self._price is None:
-            return True
-        return self._spent + images * self._price <= self._most * (1 + 1e-9)
-
     def _outcome(
         self, found: _Received | T2IBenchError, seconds: float
     ) -> GeneratedImage | T2IBenchError:
@@ -262,12 +413,10 @@ class HostedGenerator:
             return found if unusable or gone else failed
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
-        paid = found.cost
-        if paid is None and self._price is not None:
-            paid = self._price if found.made else 0.0
+        drawn, paid = found
         if paid is not None:
             self.cost = (self.cost or 0.0) + paid
-        return found.drawn
+        return drawn
 
     async def _ask(self, request: ImageRequest) -> _Received:
         """Ask for an image, with what the server takes."""
@@ -279,13 +428,13 @@ class HostedGenerator:
             found = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
             if not isinstance(found, Reply):
                 self._fields.took(optional)
-                return _Received(GeneratedImage("ok", found), made=True)
+                return GeneratedImage("ok", found), self._price
             if found.status != 200:
                 if self._fields.left_out(found, optional, prompt):
                     continue
                 return self._declined(found)
             try:
-                item, cost = await asyncio.to_thread(read_reply, found.body, prompt)
+                item = await asyncio.to_thread(read_reply, found.body, prompt)
             except BadReplyError as error:
                 said = found.message()
                 if said.codes and said.blocked:
@@ -302,7 +451,11 @@ class HostedGenerator:
                 continue
             self._fields.took(optional)
             drawn = await drawn_of(item, self._fetch, self._server.key)
-            return _Received(drawn, item.made, cost)
+            return drawn, self._usual(item.made) if item.cost is None else item.cost
+
+    def _usual(self, made: bool) -> float | None:
+        """What a request costs of which the server does not say so."""
+        return None if self._price is None else self._price * made
 
     def _declined(self, reply: Reply) -> _Received:
         """What becomes of an image whose request was not fulfilled."""
@@ -310,7 +463,7 @@ class HostedGenerator:
         if status is None:
             check_usable(reply, self._server.where)
         words = f"the server replied {reply.words()}"
-        return _Received(GeneratedImage(status or "failed", reason=words))
+        return GeneratedImage(status or "failed", reason=words), self._usual(made=False)
 
     async def _fetch(self, url: str) -> bytes:
         from t2ibench.models.image_download import fetch_image

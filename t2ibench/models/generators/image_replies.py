@@ -63,10 +63,12 @@ class Item:
     Attributes:
         image: The image file, its address where the reply does not hold it, or what became of it.
         revised_prompt: The prompt that was used, where the server says so.
+        cost: What the server says that the request cost.
     """
 
     image: bytes | str | GeneratedImage
     revised_prompt: str | None = None
+    cost: float | None = None
 
     @property
     def made(self) -> bool:
@@ -78,8 +80,8 @@ def _filtered(reason: str) -> GeneratedImage:
     return GeneratedImage("filtered", reason=reason)
 
 
-def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
-    """The image in the body of a reply, and what the server says that it costs."""
+def read_reply(body: bytes, prompt: str) -> Item:
+    """The image in the body of a reply."""
     try:
         parsed = json.loads(body)
         items = [read_item(row, prompt) for row in parsed["data"]]
@@ -88,14 +90,10 @@ def read_reply(body: bytes, prompt: str) -> tuple[Item, float | None]:
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
     usage = parsed.get("usage")
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
+    numbers = (one for one in costs if isinstance(one, int | float) and not isinstance(one, bool))
+    priced = (one for one in numbers if 0 <= one <= _MOST_COST)  # a server may say anything
     taken = Item(_filtered("the server's reply has no image, as where a filter takes it"))
-    return (items or [taken])[0], next(filter(_is_price, costs), None)
-
-
-def _is_price(cost: Any) -> bool:
-    """Whether a server's word for a cost can be one; it may say anything."""
-    number = isinstance(cost, (int, float)) and not isinstance(cost, bool)
-    return number and 0 <= cost <= _MOST_COST
+    return replace((items or [taken])[0], cost=next(priced, None))
 
 
 def read_item(row: Mapping[str, Any], prompt: str) -> Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,13 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
     _add_lora(pipeline, args.lora, args.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
     if "device_map" not in args.to_load:  # else its parts are where they belong
-        pipeline = _move(pipeline, args.offload, device)
+        if args.offload == "model":
+            pipeline.enable_model_cpu_offload(device=device)
+        elif args.offload == "sequential":
+            pipeline.enable_sequential_cpu_offload(device=device)
+        else:
+            with without_text_encoders(pipeline) if args.offload == "text" else nullcontext():
+                pipeline = pipeline.to(device)
     speed_up(pipeline, args)
     return pipeline
 
@@ -184,19 +190,6 @@ def images_of(output: Any, pipeline: Any) -> Any:
         f"A {type(pipeline).__name__} gave a {type(output).__name__}, which holds no images.",
         "Give a text-to-image pipeline.",
     )
-
-
-def _move(pipeline: Any, offload: str, device: str) -> Any:
-    if offload == "model":
-        pipeline.enable_model_cpu_offload(device=device)
-        return pipeline
-    if offload == "sequential":
-        pipeline.enable_sequential_cpu_offload(device=device)
-        return pipeline
-    if offload == "text":
-        with without_text_encoders(pipeline):
-            return pipeline.to(device)
-    return pipeline.to(device)
 
 
 def check_call(kind: type[Any], args: DiffusersArguments, where: str = "") -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.generators.hosted import HostedArguments, HostedGenerator, check_local
-from t2ibench.models.litellm_library import LitellmServer
 from t2ibench.models.server_errors import Reply, UnusableServerError
-from t2ibench.models.servers import OpenAiServer, Server, checked_address
+from t2ibench.models.servers import LitellmServer, OpenAiServer, Server, checked_address
 from t2ibench.store.pixels import as_rgb
 
 if TYPE_CHECKING:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.models.adapter import Adapter, Listed, Request, listed
+from t2ibench.models.adapter import Adapter, Listed, Request, listed, read_aliases
 from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
@@ -27,42 +24,8 @@ __all__ = [
     "unreachable_classes",
 ]
 
-_BYTES = 2  # of a parameter, in 16 bits
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeAlias:
-    """A short name for a vision-language model of transformers.
-
-    Attributes:
-        source: Hub id.
-        description: What it is.
-        licence: Of the weights, as their makers call it.
-        billions: Parameters, in billions and rounded.
-    """
-
-    source: str
-    description: str
-    licence: str
-    billions: float
-
-    @property
-    def spec(self) -> str:
-        """The judge it stands for, as it is recorded."""
-        return f"vlm:{self.source}"
-
-    def line(self) -> str:
-        """Description and source, for `t2ibench ls judges`."""
-        return f"{self.description} ({self.source})"
-
-    def facts(self) -> dict[str, str]:
-        """Memory of the weights in 16 bits and licence, for `t2ibench ls judges`."""
-        return {"weights": f"{_BYTES * self.billions:.0f} GB", "licence": self.licence}
-
-
-_ROWS = yaml.safe_load(Path(__file__).with_name("aliases.yaml").read_bytes())
-ALIASES: dict[str, JudgeAlias] = {name: JudgeAlias(**row) for name, row in _ROWS.items()}
-DEFAULT_JUDGE = ALIASES["qwen3-vl-4b"].spec
+ALIASES = read_aliases(Path(__file__).with_name("aliases.yaml"))
+DEFAULT_JUDGE = f"vlm:{ALIASES['qwen3-vl-4b'].source}"
 JUDGES: Registry[Adapter[Judge]] = Registry(
     "judge",
     {
@@ -85,7 +48,7 @@ def recorded_name(spec: str) -> str:
         >>> recorded_name("llava-1.5-7b"), recorded_name("toyland")
         ('vlm:llava-hf/llava-1.5-7b-hf', 'toyland')
     """
-    return ALIASES[spec].spec if spec in ALIASES and spec not in JUDGES else spec
+    return f"vlm:{ALIASES[spec].source}" if spec in ALIASES and spec not in JUDGES else spec
 
 
 def unreachable_classes(judge: str, classes: Sequence[str]) -> frozenset[str]:
@@ -153,35 +116,24 @@ def _requested(
             resolved[name] = resolve(JUDGES, name, recorded=recorded, others=ALIASES)
         else:
             resolved[id(spec)] = given_object(spec, Judge, "judge")
-    named = {name: one for name, one in resolved.items() if isinstance(one, ResolvedAdapter)}
-    _check_keys(args, {name: one.adapter for name, one in named.items()})
+    named = {k: one.adapter.Args for k, one in resolved.items() if isinstance(one, ResolvedAdapter)}
+    free = {name for name, one in named.items() if one.model_config.get("extra") == "allow"}
+    known = {key for one in named.values() for key in one.model_fields}
+    for key in () if free else args:
+        if key not in known:
+            raise T2IBenchError(
+                f"{_FLAG}: '{', '.join(named)}' has no argument '{key}'.{did_you_mean(key, known)}",
+                f"It takes: {', '.join(sorted(known)) or 'none'}.",
+            )
     for name, judge in resolved.items():
         if isinstance(judge, ResolvedAdapter):
             adapter, source = judge
-            fields, free = adapter.Args.model_fields, _takes_any(adapter)
-            accepted = {key: one for key, one in args.items() if free or key in fields}
+            taken = args if name in free else adapter.Args.model_fields
+            accepted = {key: one for key, one in args.items() if key in taken}
             read = read_args(adapter.Args, accepted, name, flag=_FLAG)
             yield adapter, Request(name, source, read, recorded=recorded, **where)
         else:
             yield judge
-
-
-def _takes_any(adapter: Adapter[Any]) -> bool:
-    return adapter.Args.model_config.get("extra") == "allow"
-
-
-def _check_keys(args: Mapping[str, Any], adapters: Mapping[str, Adapter[Any]]) -> None:
-    """Refuse an argument that no judge takes."""
-    if any(_takes_any(adapter) for adapter in adapters.values()):
-        return
-    known = {key for adapter in adapters.values() for key in adapter.Args.model_fields}
-    for key in args:
-        if key not in known:
-            raise T2IBenchError(
-                f"{_FLAG}: '{', '.join(adapters)}' has no argument '{key}'."
-                f"{did_you_mean(key, known)}",
-                f"It takes: {', '.join(sorted(known)) or 'none'}.",
-            )
 
 
 def answers_in_words(spec: str) -> bool:

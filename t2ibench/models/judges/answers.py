@@ -27,10 +27,11 @@ from t2ibench.store.labels import item_id, labeller_name
 from t2ibench.store.tables import read_table
 
 _DIGITS = 9  # of an index
+_HASH = "SHA-256"
 _SHA256 = re.compile("[0-9a-f]{64}")
 _NAMED = ("image", "sha256", "file", "file_name", "path")
 _NOT_ASKED = {"id", "prompt", "index", "classes", *_NAMED}
-_Key = tuple[str, str]  # 'id', 'sha256', 'file' or 'prompt', and its value
+_Key = tuple[str, str]  # 'id', 'SHA-256', 'file' or 'prompt', and its value
 
 
 @dataclass(slots=True)
@@ -66,7 +67,11 @@ class AnswersJudge:
         self._path = path
         self._rows: dict[_Key, _Given] = {}
         self._column_of: dict[tuple[str, tuple[str, ...]], str | None] = {}
-        rows = _read(path)
+        rows: list[tuple[int, dict[str, Any]]]
+        if path.suffix.lower() in {".jsonl", ".json"}:
+            rows = list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
+        else:
+            rows = [(line, dict(row)) for line, row in read_table(path).rows]
         self._columns = sorted({name for _, row in rows for name in row} - _NOT_ASKED)
         self._wide = "answer" not in self._columns
         for line, row in rows:
@@ -92,7 +97,7 @@ class AnswersJudge:
         name = next((str(row[key]).strip() for key in _NAMED if row.get(key)), "")
         if name:
             sha256 = name.lower()
-            return ("sha256", sha256) if _SHA256.fullmatch(sha256) else ("file", name)
+            return (_HASH, sha256) if _SHA256.fullmatch(sha256) else ("file", name)
         prompt, index = row.get("prompt"), str(row.get("index") or "0").strip()
         if prompt and index.isascii() and index.isdecimal() and len(index) <= _DIGITS:
             return _prompt_key(str(prompt), int(index))
@@ -123,7 +128,7 @@ class AnswersJudge:
                 file = _file_named(self._path.parent / value, folders)
                 if file is not None:
                     with reading(file):
-                        key = ("sha256", hashlib.sha256(file.read_bytes()).hexdigest())
+                        key = (_HASH, hashlib.sha256(file.read_bytes()).hexdigest())
             self._merge(found, key, given)
         return found
 
@@ -140,7 +145,9 @@ class AnswersJudge:
                 column = self._column(*asked) if self._wide else query.question
                 text = answers.get(column or "") or answers.get("")
                 if text is not None:
-                    return Answer(_as_class(text, query.classes), text)
+                    by_lower = {name.lower(): name for name in query.classes}
+                    answer = by_lower.get(text.lower(), UNKNOWN) if by_lower else text
+                    return Answer(answer, text)
         return Answer(None, reason="the file has no answer")
 
     def _column(self, question: str, classes: tuple[str, ...]) -> str | None:
@@ -184,28 +191,21 @@ class AnswersJudge:
         if not left or not images:
             return None
         line, (kind, value) = left[0]
-        said = (
-            f"line {line} names the {_KINDS[kind]} '{shown(value.partition(chr(0))[2] or value)}'"
-        )
+        said = f"line {line} names the {kind} '{shown(value.partition(chr(0))[2] or value)}'"
         if matched:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
         image = images[0][0]
+        try:
+            seen = shown(os.path.relpath(image.path, self._path.parent), 400)
+        except ValueError:  # on another drive
+            seen = shown(image.path, 400)
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
-            f"A row names an image by its file, seen from there ('{self._seen(image.path)}'), by "
+            f"A row names an image by its file, seen from there ('{seen}'), by "
             f"its SHA-256 ('{image.sha256}'), or by prompt and index ('{shown(image.prompt)}', "
             f"{image.index}).",
         )
-
-    def _seen(self, image: Path) -> str:
-        try:
-            return shown(os.path.relpath(image, self._path.parent), 400)
-        except ValueError:  # on another drive
-            return shown(image, 400)
-
-
-_KINDS = {"id": "id", "sha256": "SHA-256", "file": "file", "prompt": "prompt"}
 
 
 def _create(request: Request[Arguments]) -> AnswersJudge:
@@ -231,7 +231,7 @@ def _keys(
     sha256: str, prompt: str, index: int, asked: Iterable[tuple[str, tuple[str, ...]]]
 ) -> Iterator[_Key]:
     """Every way in which a row may name an image."""
-    yield "sha256", sha256
+    yield _HASH, sha256
     yield _prompt_key(prompt, index)
     for question, classes in asked:
         yield "id", item_id(sha256, question, classes)
@@ -249,16 +249,3 @@ def _file_named(path: Path, folders: dict[Path, dict[str, Path]]) -> Path | None
         folders[path.parent] = {unicodedata.normalize("NFC", file.name): file for file in files}
     found = folders[path.parent].get(unicodedata.normalize("NFC", path.name))
     return found if found is not None and is_file(found) else None
-
-
-def _as_class(answer: str, classes: Sequence[str]) -> str:
-    if not classes:
-        return answer
-    by_lower = {name.lower(): name for name in classes}
-    return by_lower.get(answer.lower(), UNKNOWN)
-
-
-def _read(path: Path) -> list[tuple[int, dict[str, Any]]]:
-    if path.suffix.lower() in {".jsonl", ".json"}:
-        return list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
-    return [(line, dict(row)) for line, row in read_table(path).rows]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TOKENS_TOGETHER = 4096  # of images in one pass; a token's cache is up to half a megabyte
-_PROMPTS_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +57,7 @@ class Scored:
     largest: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(NamedTuple):
     """The tokens of a prompt before its image and after it."""
 
     head: tuple[int, ...]
@@ -130,14 +128,8 @@ class SharedPasses:
         self._device = device
         self._dtype = dtype
         config = model.config
-        self._image_token = next(
-            (
-                value
-                for name in ("image_token_id", "image_token_index")
-                if (value := getattr(config, name, None)) is not None
-            ),
-            None,
-        )
+        tokens = (getattr(config, name, None) for name in ("image_token_id", "image_token_index"))
+        self._image_token = next((one for one in tokens if one is not None), None)
         self._window = _window(config)
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self._around: dict[str, _Around] = {}
@@ -165,21 +157,19 @@ class SharedPasses:
         import torch
 
         with torch.inference_mode():
-            cache, lengths, starts = self._read_images([group[0] for group in groups])
+            images = self._read_images([group[0] for group in groups])
             branches = []
             for group in groups:
                 below = _Branches()
                 for one in group:
                     below.ask(self._split(one).tail, one.answers)
                 branches.append(below)
-            return self._read_branches(cache, lengths, starts, branches)
+            return self._read_branches(images, branches)
 
     def _split(self, one: Asked) -> _Around:
         """What is around the image; the same with every image, so it is worked out once."""
         if one.prompt not in self._around:
             ids = self._encode([one])["input_ids"][0].tolist()
-            if len(self._around) >= _PROMPTS_KEPT:
-                self._around.clear()
             self._around[one.prompt] = self._cut(ids)[0]
         return self._around[one.prompt]
 
@@ -239,14 +229,11 @@ class SharedPasses:
         return {"logits_to_keep": which} if self._keeps else {}
 
     def _read_branches(
-        self,
-        cache: Any,
-        lengths: Sequence[int],
-        starts: Sequence[int],
-        branches: Sequence[_Branches],
+        self, images: tuple[Any, list[int], list[int]], branches: Sequence[_Branches]
     ) -> list[list[Scored]]:
         import torch
 
+        cache, lengths, starts = images
         size = max(len(below.tree.tokens) for below in branches)
         longest = max(lengths)
         if self._window is not None:
@@ -267,15 +254,8 @@ class SharedPasses:
         mask = torch.zeros(sees.shape, dtype=self._dtype).masked_fill(~sees, hidden)
         if hasattr(self._inner(), "rope_deltas"):
             positions = positions[None].expand(3, -1, -1)  # time, height, width: a text has one
-        places = sorted(
-            {
-                place
-                for below in branches
-                for answers in below.read
-                for found in answers.values()
-                for place, _ in found
-            }
-        )
+        answers = [found for below in branches for asked in below.read for found in asked.values()]
+        places = sorted({place for found in answers for place, _ in found})
         kept = torch.tensor(places, device=self._device)
         logits = self._model(
             input_ids=ids.to(self._device),

@@ -44,12 +44,10 @@ class ClipJudge:
         self._texts: dict[tuple[str, ...], Float32Array] = {}
         self.batch_size = encoder.batch_size
         self.fingerprint = fingerprint(
-            {
-                "adapter": "clip judge 1",
-                "encoder": encoder.fingerprint,
-                "margin": args.margin,
-                "template": args.template,
-            }
+            adapter="clip judge 1",
+            encoder=encoder.fingerprint,
+            margin=args.margin,
+            template=args.template,
         )
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:

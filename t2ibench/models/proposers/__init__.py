@@ -16,9 +16,9 @@ __all__ = ["PROPOSERS", "Message", "Proposer", "conversation_key", "create_propo
 PROPOSERS: Registry[Adapter[Proposer]] = Registry(
     "proposer",
     {
-        "hf": "t2ibench.models.proposers.hf:ADAPTER",
-        "openai": "t2ibench.models.proposers.openai:ADAPTER",
-        "litellm": "t2ibench.models.proposers.openai:LITELLM",
+        "hf": "t2ibench.models.proposers.chat:HF",
+        "openai": "t2ibench.models.proposers.chat:OPENAI",
+        "litellm": "t2ibench.models.proposers.chat:LITELLM",
         "replay": "t2ibench.models.proposers.replay:ADAPTER",
         "word-lists": "t2ibench.models.proposers.word_lists:ADAPTER",
     },

@@ -16,9 +16,9 @@ __all__ = ["REWRITERS", "Rewriter", "create_rewriter"]
 REWRITERS: Registry[Adapter[Rewriter]] = Registry(
     "rewriter",
     {
-        "hf": "t2ibench.models.rewriters.hf:ADAPTER",
-        "openai": "t2ibench.models.rewriters.openai:ADAPTER",
-        "litellm": "t2ibench.models.rewriters.openai:LITELLM",
+        "hf": "t2ibench.models.rewriters.chat:HF",
+        "openai": "t2ibench.models.rewriters.chat:OPENAI",
+        "litellm": "t2ibench.models.rewriters.chat:LITELLM",
         "file": "t2ibench.models.rewriters.file:ADAPTER",
     },
 )

@@ -100,9 +100,16 @@ class FileRewriter:
         self._path = path
         self._missing = missing
         self._rows: dict[tuple[str, int | None], _Row] = {}
-        read = _run if of_run else _csv if path.suffix.lower() == ".csv" else _jsonl
-        for line, row in read(path):
-            self._take(f"{shown(path, 400)}{line}", row)
+        if of_run:
+            for row in _rows_of_run(path):
+                self._take(shown(path, 400), row)
+        elif path.suffix.lower() == ".csv":
+            for line, cells in read_table(path).rows:
+                given = {key: value for key, value in cells.items() if value}
+                self._take(f"{shown(path, 400)}:{line}", given)
+        else:
+            for line, row in read_rows_strictly(path, _EXAMPLE):
+                self._take(f"{shown(path, 400)}:{line}", row)
         if not self._rows:
             raise T2IBenchError(f"{shown(path, 400)} has no rewritings.", f"Expected {_EXAMPLE}.")
         rows = self._rows.items()
@@ -203,22 +210,12 @@ class FileRewriter:
         return [self._find(one) or absent for one in requests]
 
 
-def _jsonl(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line, row in read_rows_strictly(path, _EXAMPLE):
-        yield f":{line}", row
-
-
-def _csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for line, row in read_table(path).rows:
-        yield f":{line}", {key: value for key, value in row.items() if value}
-
-
-def _run(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
     database = Database(path)
     for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
         for one in RewriteStore(database, "", str(made_by)):
             row = {key: getattr(one, key) for key in _Row.model_fields}
-            yield "", {key: value for key, value in row.items() if value is not None}
+            yield {key: value for key, value in row.items() if value is not None}
 
 
 ADAPTER = Adapter(

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from t2ibench.arguments import (
     Args,
@@ -28,6 +29,7 @@ from t2ibench.arguments import (
     RewriterArgs,
     format_args,
 )
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +62,10 @@ class Flag:
     decides: bool = True
 
 
+_what = partial(Flag, "what to measure")
+_much = partial(Flag, "how much")
+_where = partial(Flag, "where and how")
+_NO_ARGS: Any = Field(default_factory=dict)
 _auto = BeforeValidator(lambda value: None if value == "auto" else value)
 _path = BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)
 
@@ -102,31 +108,27 @@ class Measurement(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     images_per_prompt: Annotated[
-        Images | None,
-        Flag("how much", "N", "images of every prompt (by default the task's number)"),
+        Images | None, _much("N", "images of every prompt (by default the task's number)")
     ] = None
     guided_images_per_prompt: Annotated[
-        Images | None,
-        Flag("how much", "N", "of prompts that name an attribute (as many as of the others)"),
+        Images | None, _much("N", "of prompts that name an attribute (as many as of the others)")
     ] = None
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
-        Flag("how much", "X", "images as a multiple of these numbers (1)", ("--times", "--scale")),
+        _much("X", "images as a multiple of these numbers (1)", ("--times", "--scale")),
     ] = 1.0
-    limit: Annotated[
-        Positive | None, Flag("how much", "N", "first N stimuli of each concept; for a try")
-    ] = None
-    seed: Annotated[NotNegative, Flag("how much", "N", "of images and statistics (0)")] = 0
+    limit: Annotated[Positive | None, _much("N", "first N stimuli of each concept; for a try")] = (
+        None
+    )
+    seed: Annotated[NotNegative, _much("N", "of images and statistics (0)")] = 0
     n_permutations: Annotated[
-        Draws, Flag("how much", "N", "draws (100000)", ("--permutations", "--n-permutations"))
+        Draws, _much("N", "draws (100000)", ("--permutations", "--n-permutations"))
     ] = 100_000
-    n_bootstrap: Annotated[
-        Draws, Flag("how much", "N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))
-    ] = 10_000
-    level: Annotated[
-        float, Field(gt=0, lt=1), Flag("how much", "L", "level of the intervals (0.95)")
-    ] = 0.95
+    n_bootstrap: Annotated[Draws, _much("N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))] = (
+        10_000
+    )
+    level: Annotated[float, Field(gt=0, lt=1), _much("L", "level of the intervals (0.95)")] = 0.95
 
     @classmethod
     def of(cls, measurement: Measurement) -> Self:
@@ -238,117 +240,84 @@ class RunSettings(Measurement):
 
     model: Annotated[
         str | None,
-        Flag(
-            "what to measure",
+        _what(
             "M",
             "toy, toyland, an alias (sdxl), a hub id, a diffusers folder, folder:DIR, or "
             "package.module:factory",
         ),
     ] = None
     tasks: Annotated[
-        Names,
-        Flag("what to measure", "T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)"),
+        Names, _what("T,…", "ids, globs, groups, tag:NAME or all (see t2ibench ls)")
     ] = ()
-    model_args: Annotated[Args, Flag("what to measure", "k=v,…", "see the README")] = Field(
-        default_factory=dict
-    )
+    model_args: Annotated[Args, _what("k=v,…", "see the README")] = _NO_ARGS
     rewriter: Annotated[
         str | None,
-        Flag(
-            "what to measure",
+        _what(
             "R",
             "what rewrites prompts first: hf:MODEL, openai:MODEL, file:PATH (see t2ibench ls "
             "rewriters)",
         ),
     ] = None
     rewriter_args: Annotated[
-        RewriterArgs, Flag("what to measure", "k=v,…", "template=@FILE, per=image, base_url=…")
-    ] = Field(default_factory=dict)
-    encoder: Annotated[
-        Names, Flag("what to measure", "E,…", "see t2ibench ls encoders; several are averaged")
-    ] = ()
-    judge: Annotated[
-        Names, Flag("what to measure", "J,…", "for tasks that ask; see t2ibench ls judges")
-    ] = ()
-    judge_args: Annotated[JudgeArgs, Flag("what to measure", "k=v,…", "base_url=…, margin=…")] = (
-        Field(default_factory=dict)
-    )
+        RewriterArgs, _what("k=v,…", "template=@FILE, per=image, base_url=…")
+    ] = _NO_ARGS
+    encoder: Annotated[Names, _what("E,…", "see t2ibench ls encoders; several are averaged")] = ()
+    judge: Annotated[Names, _what("J,…", "for tasks that ask; see t2ibench ls judges")] = ()
+    judge_args: Annotated[JudgeArgs, _what("k=v,…", "base_url=…, margin=…")] = _NO_ARGS
     judge_check: Annotated[
-        Names,
-        Flag("what to measure", "FILE,…", "checks of the judges (t2ibench check judge --output)"),
+        Names, _what("FILE,…", "checks of the judges (t2ibench check judge --output)")
     ] = ()
-    include_path: Annotated[
-        Paths, Flag("what to measure", "DIR", "further tasks; may be repeated")
-    ] = ()
+    include_path: Annotated[Paths, _what("DIR", "further tasks; may be repeated")] = ()
     captions: Annotated[
-        CaptionArgs,
-        Flag(
-            "what to measure", "P=FILE,…", "captions of tasks that ship none; FILE or datasets id"
-        ),
-    ] = Field(default_factory=dict)
+        CaptionArgs, _what("P=FILE,…", "captions of tasks that ship none; FILE or datasets id")
+    ] = _NO_ARGS
     allow_missing: Annotated[
-        bool,
-        Field(strict=True),
-        Flag("what to measure", "", "score tasks without the prompts that have no image"),
+        bool, Field(strict=True), _what("", "score tasks without the prompts that have no image")
     ] = False
     control_encoder: Annotated[
         Literal["random", "none"],
-        Flag("what to measure", "C", "random (an untrained encoder of the same kind), or none"),
+        _what("C", "random (an untrained encoder of the same kind), or none"),
     ] = "random"
     batch_size: Annotated[
-        Positive | None,
-        _auto,
-        Flag("where and how", "N|auto", "images at once (auto)", decides=False),
+        Positive | None, _auto, _where("N|auto", "images at once (auto)", decides=False)
     ] = None
-    device: Annotated[
-        str | None, Flag("where and how", "D", "cuda, cuda:1, mps or cpu", decides=False)
-    ] = None
-    dtype: Annotated[str | None, Flag("where and how", "T", "float32, float16 or bfloat16")] = None
+    device: Annotated[str | None, _where("D", "cuda, cuda:1, mps or cpu", decides=False)] = None
+    dtype: Annotated[str | None, _where("T", "float32, float16 or bfloat16")] = None
     name: Annotated[
         str | None,
         Field(min_length=1, max_length=100),
-        Flag("where and how", "NAME", "what to call the run and its folder (the model's name)"),
+        _where("NAME", "what to call the run and its folder (the model's name)"),
     ] = None
-    output_dir: Annotated[str, _path, Flag("where and how", "DIR", "folder of all runs (runs)")] = (
-        "runs"
-    )
-    engine: Annotated[
-        str, Flag("where and how", "E", "who does the work: local or ray", decides=False)
-    ] = "local"
+    output_dir: Annotated[str, _path, _where("DIR", "folder of all runs (runs)")] = "runs"
+    engine: Annotated[str, _where("E", "who does the work: local or ray", decides=False)] = "local"
     workers: Annotated[
         Positive | None,
         _auto,
-        Flag("where and how", "N|auto", "processes that work (one a GPU, else 1)", decides=False),
+        _where("N|auto", "processes that work (one a GPU, else 1)", decides=False),
     ] = None
     engine_args: Annotated[
-        EngineArgs, Flag("where and how", "k=v,…", "of the engine; see the docs", decides=False)
-    ] = Field(default_factory=dict)
+        EngineArgs, _where("k=v,…", "of the engine; see the docs", decides=False)
+    ] = _NO_ARGS
     shard: Annotated[
         str | None,
         AfterValidator(_checked_shard),
-        Flag(
-            "where and how", "I/N", "part I of N alone; `t2ibench merge` joins them", decides=False
-        ),
+        _where("I/N", "part I of N alone; `t2ibench merge` joins them", decides=False),
     ] = None
     no_score: Annotated[
-        bool,
-        Flag("where and how", "", "do all but score; `t2ibench score` scores", decides=False),
+        bool, _where("", "do all but score; `t2ibench score` scores", decides=False)
     ] = False
-    generate_only: Annotated[
-        bool, Flag("where and how", "", "generate, do not score", decides=False)
-    ] = False
+    generate_only: Annotated[bool, _where("", "generate, do not score", decides=False)] = False
     max_cost: Annotated[
         float | None,
         Field(ge=0, allow_inf_nan=False),
-        Flag("how much", "X", "what a run may cost in all (price_per_image, …)", decides=False),
+        _much("X", "what a run may cost in all (price_per_image, …)", decides=False),
     ] = None
     log_to: Annotated[
-        Names,
-        Flag("where and how", "D,…", "send the results: wandb, mlflow, trackio, …", decides=False),
+        Names, _where("D,…", "send the results: wandb, mlflow, trackio, …", decides=False)
     ] = ()
-    log_args: Annotated[
-        LogArgs, Flag("where and how", "k=v,…", "of --log-to: project=…", decides=False)
-    ] = Field(default_factory=dict)
+    log_args: Annotated[LogArgs, _where("k=v,…", "of --log-to: project=…", decides=False)] = (
+        _NO_ARGS
+    )
 
     def command(self) -> list[str]:
         """A command that gives the same results: what decides them, and nothing else.
@@ -401,3 +370,42 @@ def field_of(key: str) -> str | None:
     """The setting that a key of a config file, or a flag, means."""
     wanted = "--" + key.strip("-").replace("_", "-")
     return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
+
+
+def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
+    """Check settings, from whatever source."""
+    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
+    named = {
+        name if name in RunSettings.model_fields else field_of(name) or name: value
+        for name, value in values.items()
+    }
+    try:
+        return RunSettings(**named)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+
+
+def _problem(name: str, item: Any) -> str:
+    kind, value = item["type"], item["input"]
+    if kind == "extra_forbidden":
+        return f"unknown setting '{shown(name)}'.{did_you_mean(name, RunSettings.model_fields)}"
+    expected = {
+        "int_type": "a whole number",
+        "int_from_float": "a whole number",
+        "greater_than_equal": f"a whole number of {item.get('ctx', {}).get('ge')} or more",
+        "less_than_equal": f"a number of {item.get('ctx', {}).get('le')} or less",
+        "string_type": "text",
+        "string_unicode": "text in UTF-8",
+        "tuple_type": "a list of names",
+        "dict_type": "arguments: a mapping, or text of the form k=v,k=v",
+        "bool_parsing": "true or false",
+        "bool_type": "true or false",
+        "literal_error": str(item.get("ctx", {}).get("expected")),
+    }.get(kind)
+    if expected is None:
+        return f"{name}: {item['msg']} (found {shown(repr(value))})."
+    if kind == "int_type" and name in RunSettings.model_fields:
+        expected = f"a whole number of {0 if name == 'seed' else 1} or more"
+    return f"{name}: expected {expected}, found {shown(repr(value))}."
