@@ -69,8 +69,8 @@ class Scores:
         if view is None:
             folder = self._collection.sources[run].run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
-        tasks = [_told(task, text_only=False) for task in view.tasks]
-        tasks += [_told(task, text_only=True) for task in view.texts]
+        tasks = [_told(task, group.title) for group in view.groups for task in group.tasks]
+        tasks += [_told(task, "Text encoder: no images", text_only=True) for task in view.texts]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def task(self, run: int, name: str) -> TaskView | None:
@@ -169,12 +169,12 @@ class _Numbers:
         return known[0] if known else None
 
 
-def _told(task: TaskView, *, text_only: bool) -> dict[str, Any]:
+def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
     return {
         "id": task.id,
         "name": task.name,
         "title": task.result.title,
-        "family": METHODS.get(task.result.method).title,
+        "family": group,
         "state": task.mark.state,
         "value": task.mark.value,
         "low": task.mark.low,

@@ -161,7 +161,9 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     **{key: exports.rounded(getattr(one, key)) for key in ("value", "low", "high")},
                     "p": exports.rounded(one.p_holm),
                     "verdict": one.verdict,
-                    "notes": "; ".join(one.notes),
+                    "notes": "; ".join(one.notes)
+                    .replace("in the first run", f"for {visible(first.manifest.name)}")
+                    .replace("in the second run", f"for {visible(second.manifest.name)}"),
                 }
                 for one in compare(
                     first.results, second.results, first.paired, second.paired, rows=False

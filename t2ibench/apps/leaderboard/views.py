@@ -214,7 +214,8 @@ def _toward(tasks: Sequence[TaskView]) -> str:
         if series.series.axis is not None and low + high:
             return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
         if low + high:
-            return f"{low + high} of {len(series.rows)} one-sided"
+            clear = [row.name for row in series.rows if row.mark.state == "clear"]
+            return ", ".join(clear) if len(clear) < 3 else f"{len(clear)} of {len(series.rows)}"
     return "no single item clear"
 
 

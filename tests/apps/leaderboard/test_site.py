@@ -154,7 +154,7 @@ def test_facets_choose_strata(tab: Any, shipped: Board, tmp_path: Path) -> None:
 def test_model_task_and_comparison(page: Any) -> None:
     row(page, "toy").locator("th a").first.click()
     home = page.url.rpartition("/model/")[0]
-    expect(page.locator("h1")).to_contain_text("In toy’s images")
+    expect(page.locator("h1")).to_contain_text("In images of toy")
     card = page.locator("#t2iat_flowers_insects")
     expect(card).to_contain_text("t2iat_flowers_insects in words.")
     assert card.locator(".olist.rows .rail").count() == 2

@@ -40,11 +40,9 @@ function line(task, chosen) {
 function renderList(chosen) {
   const families = new Map();
   for (const task of tasks) {
-    const name = task.text_only ? "Text encoder: no images" : task.family;
-    families.set(name, [...(families.get(name) ?? []), task]);
+    families.set(task.family, [...(families.get(task.family) ?? []), task]);
   }
-  const last = [...families].sort(([a], [b]) => a.startsWith("Text encoder") - b.startsWith("Text encoder"));
-  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...last.map(([family, list]) =>
+  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...[...families].map(([family, list]) =>
     el("section", {}, el("h3", { class: "small", text: family }), el("ul", {}, list.map((task) => line(task, chosen))))));
 }
 
