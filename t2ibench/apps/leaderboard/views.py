@@ -215,7 +215,8 @@ def _toward(tasks: Sequence[TaskView]) -> str:
             return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
         if low + high:
             clear = [row.name for row in series.rows if row.mark.state == "clear"]
-            return ", ".join(clear) if len(clear) < 3 else f"{len(clear)} of {len(series.rows)}"
+            named = ", ".join(clear)
+            return named if len(clear) < 3 else f"{len(clear)} of {len(series.rows)} one-sided"
     return "no single item clear"
 
 
