@@ -7,7 +7,6 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.apps.explorer.pairing import seed_of
@@ -26,14 +25,6 @@ _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The scores of a run as they were read, and what they were read from."""
-
-    stamp: tuple[int, int]
-    view: RunView
-
-
 class Scores:
     """The scores of every run, read again where its results.json has changed.
 
@@ -43,7 +34,7 @@ class Scores:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, tuple[tuple[int, int], RunView]] = {}  # by when it was written
         self._lock = threading.Lock()
 
     def view(self, run: int) -> RunView | None:
@@ -55,13 +46,11 @@ class Scores:
         stat = file.stat()
         stamp = (stat.st_mtime_ns, stat.st_size)
         with self._lock:
-            known = self._known.get(run)
-            if known is None or known.stamp != stamp:
+            if run not in self._known or self._known[run][0] != stamp:
                 # Of all commands: somebody who looks wants every test of the folder.
                 results = read_results(source.folder).with_earlier()
-                view = run_view(results, task_files(results, source.folder))
-                known = self._known[run] = _Known(stamp, view)
-            return known.view
+                self._known[run] = stamp, run_view(results, task_files(results, source.folder))
+            return self._known[run][1]
 
     def all(self, run: int) -> dict[str, Any]:
         """Every task of a run."""
