@@ -146,7 +146,7 @@ class Answers:
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        question = Sweep(words, reference, known.template, asked.words == "everyday")
+        question = Sweep(words, reference, known.template)
         return sweep(gallery, anchors, question, self.collection.texts)
 
     def suggest(self, asked: questions.SuggestAsk) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,10 +89,13 @@ class Scores:
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers = _Numbers(gallery, run)
+        numbers = {
+            (gallery.pictures[number].prompt, gallery.pictures[number].index): number
+            for number in gallery.of_run(run).tolist()
+        }
         ids, values, labels = [], [], []
         for sample in read_samples(self._collection.sources[run].folder, task.id):
-            number = numbers.of(sample)
+            number = numbers.get((sample.get("prompt"), sample.get("index")))
             found = _value(task, chosen, sample)
             if number is not None and found is not None:
                 ids.append(number)
@@ -138,24 +140,6 @@ def _rewritten(source: Source, picture: Picture) -> str | None:
     """The prompt that an image was made from, where it is another than the one it stands for."""
     known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
     return known.revised_prompt if known is not None and is_revised(known) else None
-
-
-class _Numbers:
-    """Samples of a run to numbers of images: by the file's hash, then by prompt and index."""
-
-    def __init__(self, gallery: Gallery, run: int) -> None:
-        self._by_hash: dict[str, list[int]] = defaultdict(list)
-        self._pictures = gallery.pictures
-        for number in gallery.of_run(run).tolist():
-            self._by_hash[gallery.pictures[number].sha256].append(number)
-
-    def of(self, sample: Mapping[str, Any]) -> int | None:
-        known = self._by_hash.get(str(sample.get("sha256")), [])
-        wanted = (sample.get("prompt"), sample.get("index"))
-        for number in known:
-            if (self._pictures[number].prompt, self._pictures[number].index) == wanted:
-                return number
-        return known[0] if known else None
 
 
 def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:

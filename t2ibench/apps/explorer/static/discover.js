@@ -76,7 +76,7 @@ function item(row, span) {
   const clear = row.verdict === "leans", side = clear ? sideOf(row.side) : "plain";
   const state = { leans: "clear", inconclusive: "cannot_tell" }[row.verdict] ?? "not_clear";
   const mark = { value: row.effect, low: row.low, high: row.high, state, side, half: !axial() };
-  const q = row.kind === "reference" ? "everyday word" : `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
+  const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
   const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },
     el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => put(row.text) } }),
