@@ -138,10 +138,14 @@ class Collection:
     ) -> None:
         self.sources = list(sources)
         self.encoder = encoder
-        rows = [
-            sources[picture.source].evidence.get("images", picture.sha256) for picture in pictures
-        ]
-        self.gallery = Gallery(list(pictures), np.stack(rows))
+        rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
+        for number, source in enumerate(sources):
+            places = {key: k for k, key in enumerate(source.evidence.keys("images"))}
+            own = [k for k, picture in enumerate(pictures) if picture.source == number]
+            # In the order in which they are stored: each part of them is read once.
+            for k in sorted(own, key=lambda k: places[pictures[k].sha256]):
+                rows[k] = source.evidence.get("images", pictures[k].sha256)
+        self.gallery = Gallery(list(pictures), rows)
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 

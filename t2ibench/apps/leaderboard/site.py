@@ -127,7 +127,7 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
             for one in measured
         ],
         "models": [_model(model, asked) for model in found],
-        "refused": [{"id": one.id, "problem": one.problem} for one in board.refused],
+        "refused": [{"id": name, "problem": why} for name, why in board.refused.items()],
         "paired": len(board.entries) <= PAIRED_MODELS,
     }
     return data, found, measured
