@@ -21,7 +21,6 @@ from t2ibench.cli import (
     skin_tone,
     validate,
 )
-from t2ibench.cli.leaderboard_parser import add_leaderboard
 from t2ibench.cli.usage import Commands, Parser
 from t2ibench.version import __version__
 
@@ -41,7 +40,7 @@ Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where th
 
 _VERBS = (
     *(run, ls, validate, score, merge, report, compare, explore, propose, export, label),
-    *(skin_tone, power, reproduce, check),
+    *(skin_tone, power, reproduce, check, leaderboard),
 )
 
 
@@ -57,6 +56,5 @@ def build_parser() -> Parser:
     verbs = Commands(parser)
     for verb in _VERBS:
         verb.add(verbs)
-    add_leaderboard(verbs, leaderboard.run)
     parser.epilog = f"{verbs.listed(GROUPS)}\n\n{_EXAMPLES}"
     return parser

@@ -82,10 +82,10 @@ def verdict(run: RunView) -> list[tuple[str, bool]]:
         return [*parts, (f"{run.name}: {what} was scored.", False)]
     plural = "tests" if len(tests) > 1 else "test"
     if not counts["clear"]:
-        told = f"In {run.name}’s images, none of {len(tests)} {plural} shows a clear lean"
+        told = f"In images of {run.name}, none of {len(tests)} {plural} shows a clear lean"
         unsure = counts["cannot_tell"]
         return [*parts, (f"{told}; {unsure} cannot tell." if unsure else f"{told}.", False)]
-    parts.append((f"In {run.name}’s images, {counts['clear']} of {len(tests)} {plural} ", False))
+    parts.append((f"In images of {run.name}, {counts['clear']} of {len(tests)} {plural} ", False))
     parts.append(("lean clearly" if counts["clear"] > 1 else "leans clearly", True))
     parts.append((" ".join([".", *(task.finding for task in named(run))]), False))
     return parts

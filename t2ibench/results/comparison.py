@@ -612,8 +612,8 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
         (who_judged(first.settings.judges) != who_judged(second.settings.judges), "other judges"),
         (len(limits) > 1, "other stimuli (--limit)"),
         (first.missing_prompts != second.missing_prompts, "other prompts have no image"),
-        (bool(first.inconclusive), "the first is inconclusive"),
-        (bool(second.inconclusive), "the second is inconclusive"),
+        (bool(first.inconclusive), "the test failed its own check in the first run"),
+        (bool(second.inconclusive), "the test failed its own check in the second run"),
     )
     further = (
         (len(limits) == 1 and None not in limits, "made with --limit"),

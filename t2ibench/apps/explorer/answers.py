@@ -8,32 +8,19 @@ from typing import Any
 import numpy as np
 import yaml
 
+from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
 from t2ibench.apps.explorer.discovery import Sweep, compared, filled, sweep
 from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.apps.explorer.nearby import Axes, fit_axes, on_map, ranked, shared_by
 from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
-from t2ibench.apps.explorer.questions import (
-    MOST_RUNS,
-    CardAsk,
-    CombineAsk,
-    DiscoverAsk,
-    EvaluateAsk,
-    GenerateAsk,
-    PairsAsk,
-    RankAsk,
-    SimilaritiesAsk,
-    SuggestAsk,
-)
 from t2ibench.apps.explorer.reference import Reference, phrases
 from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import similarity
-
-_JOBS = 100  # that may wait
 
 
 class Answers:
@@ -71,7 +58,7 @@ class Answers:
             "images": np.stack(columns, axis=1).tolist(),
         }
 
-    def evaluate(self, asked: EvaluateAsk) -> dict[str, Any]:
+    def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
         """Text and scores of every node of a tree; None for a node without text."""
         texts = {node.id: asked.tree.text([node.id]) for node in asked.tree.nodes}
         known = {name: text for name, text in texts.items() if text}
@@ -85,11 +72,11 @@ class Answers:
         scores = dict(zip(known, score_texts(self.collection, question), strict=True))
         return {"nodes": [{"id": n, "text": t, "scores": scores.get(n)} for n, t in texts.items()]}
 
-    def similarities(self, asked: SimilaritiesAsk) -> bytes:
+    def similarities(self, asked: questions.SimilaritiesAsk) -> bytes:
         """Similarities of texts with all images: float32, one text after the other."""
         return similarities(self.collection, asked.texts).astype("<f4").tobytes()
 
-    def text(self, asked: CombineAsk) -> dict[str, Any]:
+    def text(self, asked: questions.CombineAsk) -> dict[str, Any]:
         """The text of several branches together."""
         try:
             return {"text": asked.tree.text(asked.nodes)}
@@ -102,20 +89,18 @@ class Answers:
         task = task_from_export(asked, self._reference.of(anchors))
         return yaml.safe_dump(task, sort_keys=False, allow_unicode=True, width=100)
 
-    def generate(self, asked: GenerateAsk) -> dict[str, Any]:
+    def generate(self, asked: questions.GenerateAsk) -> dict[str, Any]:
         """Start an inverse query: generate further images of a text."""
         known = asked.source < len(self.collection.sources)
         if not known or not self._queue.can_generate(asked.source):
             raise T2IBenchError("No model is available to generate images.")
-        if self._queue.waiting() >= _JOBS:
-            raise T2IBenchError("Too many texts are waiting for their images.")
         return {"job": self._queue.start(asked.source, asked.text, asked.count).id}
 
     def jobs(self) -> dict[str, Any]:
         """The jobs, and how many images there are now."""
         return {"jobs": self._queue.jobs(), "images": len(self.collection.gallery.pictures)}
 
-    def rank(self, asked: RankAsk) -> dict[str, Any]:
+    def rank(self, asked: questions.RankAsk) -> dict[str, Any]:
         """Every image of a run by its likeness to another image."""
         return ranked(self._gallery(asked.run), asked.image, asked.run)
 
@@ -150,7 +135,7 @@ class Answers:
         known = number < len(gallery.pictures)
         return self._scores.of_image(gallery, number) if known else None
 
-    def discover(self, asked: DiscoverAsk) -> dict[str, Any]:
+    def discover(self, asked: questions.DiscoverAsk) -> dict[str, Any]:
         """A sweep over many words."""
         gallery = self._gallery(asked.run)
         anchors = compared(gallery, asked.run, asked.anchors)
@@ -161,10 +146,10 @@ class Answers:
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        question = Sweep(words, reference, known.template, asked.words == "everyday")
+        question = Sweep(words, reference, known.template)
         return sweep(gallery, anchors, question, self.collection.texts)
 
-    def suggest(self, asked: SuggestAsk) -> dict[str, Any]:
+    def suggest(self, asked: questions.SuggestAsk) -> dict[str, Any]:
         """What a selection of images has in common."""
         gallery = self._gallery(asked.run)
         chosen = gallery.numbers(asked.ids, asked.run)
@@ -176,7 +161,7 @@ class Answers:
         axes = self._axes_of(gallery, asked.run)
         return shared_by(gallery, chosen, asked.run, axes, words, texts)
 
-    def pairs(self, asked: PairsAsk) -> dict[str, Any]:
+    def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
         """The same prompts and seeds in two runs."""
         gallery, sources = self._gallery(max(asked.runs)), self.collection.sources
         seeds = same_seeds(*(sources[run] for run in asked.runs))
@@ -201,13 +186,13 @@ class Answers:
             "poles": poles,
         }
 
-    def card(self, asked: CardAsk) -> str:
+    def card(self, asked: questions.CardAsk) -> str:
         """An evidence card."""
         gallery = self._gallery(asked.run)
         return card(self.collection, gallery, self._scores, self._reference, asked)
 
     def _gallery(self, run: int) -> Gallery:
         """All images, asked about a run that there is."""
-        if run >= min(len(self.collection.sources), MOST_RUNS):
+        if run >= min(len(self.collection.sources), questions.MOST_RUNS):
             raise T2IBenchError(f"There is no run {run}.")
         return self.collection.gallery

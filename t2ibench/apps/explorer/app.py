@@ -20,19 +20,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.answers import Answers
 from t2ibench.apps.explorer.guard import Guard
-from t2ibench.apps.explorer.questions import (
-    CardAsk,
-    CombineAsk,
-    DiscoverAsk,
-    EvaluateAsk,
-    GenerateAsk,
-    PairsAsk,
-    RankAsk,
-    SimilaritiesAsk,
-    SuggestAsk,
-)
 from t2ibench.apps.explorer.source import Collection, Picture
 from t2ibench.apps.explorer.tree import Export, Session, State
 from t2ibench.errors import T2IBenchError
@@ -82,16 +72,16 @@ class Explorer:
             _get("/api/scores/{task}", self._task),
             _get("/api/tested", self._tested),
             _get("/api/image/{number:int}/scores", lambda r: answers.image(_number_of(r))),
-            _post("/api/evaluate", EvaluateAsk, answers.evaluate),
-            _post("/api/similarities", SimilaritiesAsk, answers.similarities),
-            _post("/api/text", CombineAsk, answers.text),
+            _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
+            _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
+            _post("/api/text", questions.CombineAsk, answers.text),
             _post("/api/export", Export, answers.export),
-            _post("/api/draw", GenerateAsk, answers.generate),
-            _post("/api/rank", RankAsk, answers.rank),
-            _post("/api/discover", DiscoverAsk, answers.discover),
-            _post("/api/suggest", SuggestAsk, answers.suggest),
-            _post("/api/pairs", PairsAsk, answers.pairs),
-            _post("/api/card", CardAsk, answers.card),
+            _post("/api/draw", questions.GenerateAsk, answers.generate),
+            _post("/api/rank", questions.RankAsk, answers.rank),
+            _post("/api/discover", questions.DiscoverAsk, answers.discover),
+            _post("/api/suggest", questions.SuggestAsk, answers.suggest),
+            _post("/api/pairs", questions.PairsAsk, answers.pairs),
+            _post("/api/card", questions.CardAsk, answers.card),
             _get("/api/session", self._load),
             Route("/api/session", self._save, methods=["POST"]),
             Route("/image/{number:int}", self._image),

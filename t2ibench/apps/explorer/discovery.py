@@ -49,13 +49,11 @@ class Sweep:
         words: Words that are tested.
         reference: Words that they are compared with.
         template: How a word is put, with '{word}' or '{a word}'.
-        ranked: Whether the reference words are listed too.
     """
 
     words: Sequence[str]
     reference: Sequence[str]
     template: str
-    ranked: bool
 
 
 def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
@@ -93,11 +91,8 @@ def sweep(gallery: Gallery, anchors: Anchors, asked: Sweep, embed: Embed) -> dic
     beside = [_summary(images, anchors, part) for part in (beyond_words(centred, own), centred)]
     usual, tested = ([one.columns(part) for one in beside] for part in (slice(r), slice(r, None)))
     places = [place(effects(one), effects(of)) for one, of in zip(tested, usual, strict=True)]
-    rows = _rows(asked.words, "word", tested, places)
+    rows = _rows(asked.words, tested, places)
     found = sum(row["verdict"] == "leans" for row in rows)
-    if asked.ranked:
-        among = [_among_themselves(effects(one)) for one in usual]
-        rows += _rows(asked.reference, "reference", usual, among)
     rows.sort(key=lambda row: (row["q"], -abs(row["effect"])))
     return {
         "tested": len(asked.words),
@@ -127,16 +122,8 @@ def _summary(images: Float64Array, anchors: Anchors, texts: Float64Array) -> Nea
     )
 
 
-def _among_themselves(values: Float64Array) -> _Places:
-    """The place of each reference word among the others."""
-    ordered = np.sort(np.abs(values))
-    below = np.searchsorted(ordered, np.abs(values), side="left").astype(np.float64)
-    r = len(values)
-    return 100.0 * below / max(r - 1, 1), (r - below) / r
-
-
 def _rows(
-    words: Sequence[str], kind: str, beside: Sequence[Nearness], places: Sequence[_Places]
+    words: Sequence[str], beside: Sequence[Nearness], places: Sequence[_Places]
 ) -> list[dict[str, Any]]:
     """A row for each word, tested beyond the anchors' words and as it is."""
     beyond, plain = beside
@@ -166,7 +153,6 @@ def _rows(
                 "percentile": float(places[0][0][column]),
                 "side": int(sides[column]),
                 "verdict": verdict,
-                "kind": kind,
             }
         )
     return rows

@@ -79,11 +79,6 @@ class GenerationQueue:
                 self._thread.start()
         return job
 
-    def waiting(self) -> int:
-        """How many jobs have not begun."""
-        with self._lock:
-            return sum(job.state == "waiting" for job in self._jobs)
-
     def jobs(self) -> list[dict[str, Any]]:
         """Every job as JSON values."""
         with self._lock:

@@ -38,7 +38,7 @@ from t2ibench.stats.student import t_interval
 _LEVEL = 0.95
 _BLOCK = 8192  # images that are worked on at a time
 _ELSEWHERE = (
-    "not comparable, they differ from the anchors' images in more than what tells these apart"
+    "not comparable: these images differ from both anchors' in more than what separates the anchors"
 )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from t2ibench.apps.explorer.pairing import seed_of
@@ -26,14 +24,6 @@ _NONE = "A folder of images has no scores."
 _UNSCORED = "This run has no scores yet."
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The scores of a run as they were read, and what they were read from."""
-
-    stamp: tuple[int, int]
-    view: RunView
-
-
 class Scores:
     """The scores of every run, read again where its results.json has changed.
 
@@ -43,7 +33,7 @@ class Scores:
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, tuple[tuple[int, int], RunView]] = {}  # by when it was written
         self._lock = threading.Lock()
 
     def view(self, run: int) -> RunView | None:
@@ -55,13 +45,11 @@ class Scores:
         stat = file.stat()
         stamp = (stat.st_mtime_ns, stat.st_size)
         with self._lock:
-            known = self._known.get(run)
-            if known is None or known.stamp != stamp:
+            if run not in self._known or self._known[run][0] != stamp:
                 # Of all commands: somebody who looks wants every test of the folder.
                 results = read_results(source.folder).with_earlier()
-                view = run_view(results, task_files(results, source.folder))
-                known = self._known[run] = _Known(stamp, view)
-            return known.view
+                self._known[run] = stamp, run_view(results, task_files(results, source.folder))
+            return self._known[run][1]
 
     def all(self, run: int) -> dict[str, Any]:
         """Every task of a run."""
@@ -69,8 +57,8 @@ class Scores:
         if view is None:
             folder = self._collection.sources[run].run is None
             return {"tasks": [], "reason": _NONE if folder else _UNSCORED}
-        tasks = [_told(task, text_only=False) for task in view.tasks]
-        tasks += [_told(task, text_only=True) for task in view.texts]
+        tasks = [_told(task, group.title) for group in view.groups for task in group.tasks]
+        tasks += [_told(task, "Text encoder: no images", text_only=True) for task in view.texts]
         return {"tasks": tasks, "reason": "" if tasks else _UNSCORED}
 
     def task(self, run: int, name: str) -> TaskView | None:
@@ -101,10 +89,13 @@ class Scores:
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers = _Numbers(gallery, run)
+        numbers = {
+            (gallery.pictures[number].prompt, gallery.pictures[number].index): number
+            for number in gallery.of_run(run).tolist()
+        }
         ids, values, labels = [], [], []
         for sample in read_samples(self._collection.sources[run].folder, task.id):
-            number = numbers.of(sample)
+            number = numbers.get((sample.get("prompt"), sample.get("index")))
             found = _value(task, chosen, sample)
             if number is not None and found is not None:
                 ids.append(number)
@@ -151,30 +142,12 @@ def _rewritten(source: Source, picture: Picture) -> str | None:
     return known.revised_prompt if known is not None and is_revised(known) else None
 
 
-class _Numbers:
-    """Samples of a run to numbers of images: by the file's hash, then by prompt and index."""
-
-    def __init__(self, gallery: Gallery, run: int) -> None:
-        self._by_hash: dict[str, list[int]] = defaultdict(list)
-        self._pictures = gallery.pictures
-        for number in gallery.of_run(run).tolist():
-            self._by_hash[gallery.pictures[number].sha256].append(number)
-
-    def of(self, sample: Mapping[str, Any]) -> int | None:
-        known = self._by_hash.get(str(sample.get("sha256")), [])
-        wanted = (sample.get("prompt"), sample.get("index"))
-        for number in known:
-            if (self._pictures[number].prompt, self._pictures[number].index) == wanted:
-                return number
-        return known[0] if known else None
-
-
-def _told(task: TaskView, *, text_only: bool) -> dict[str, Any]:
+def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]:
     return {
         "id": task.id,
         "name": task.name,
         "title": task.result.title,
-        "family": METHODS.get(task.result.method).title,
+        "family": group,
         "state": task.mark.state,
         "value": task.mark.value,
         "low": task.mark.low,

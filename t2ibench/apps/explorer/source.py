@@ -138,10 +138,14 @@ class Collection:
     ) -> None:
         self.sources = list(sources)
         self.encoder = encoder
-        rows = [
-            sources[picture.source].evidence.get("images", picture.sha256) for picture in pictures
-        ]
-        self.gallery = Gallery(list(pictures), np.stack(rows))
+        rows = np.empty((len(pictures), sources[0].evidence.width or 1), np.float32)
+        for number, source in enumerate(sources):
+            places = {key: k for k, key in enumerate(source.evidence.keys("images"))}
+            own = [k for k, picture in enumerate(pictures) if picture.source == number]
+            # In the order in which they are stored: each part of them is read once.
+            for k in sorted(own, key=lambda k: places[pictures[k].sha256]):
+                rows[k] = source.evidence.get("images", pictures[k].sha256)
+        self.gallery = Gallery(list(pictures), rows)
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
@@ -204,7 +208,7 @@ def open_collection(
             if names.count(source.name) > 1
             else source.name
         )
-        added = _pictures(source, number)
+        added = _pictures(source, number, reporter)
         removed = source.images.removed() if source.images else 0
         if removed:
             reporter.warn(
@@ -257,7 +261,7 @@ def _source(path: Path, run: RunFolder | None, encoder: Encoder) -> Source:
     return Source(name, path, run, images, store)
 
 
-def _pictures(source: Source, number: int) -> list[Picture]:
+def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
     """A source's images, ordered by prompt."""
     if source.images is not None:
         distinct = DistinctImages(source.images)
@@ -268,11 +272,15 @@ def _pictures(source: Source, number: int) -> list[Picture]:
         ]
     pictures = []
     found: dict[str, dict[str, int]] = {}
-    for path, prompt in _with_prompts(source.folder):
-        digest, known = hashlib.sha256(path.read_bytes()).hexdigest(), found.setdefault(prompt, {})
-        if digest not in known:  # a file that repeats another counts once
-            known[digest] = len(known)
-            pictures.append(Picture(path, digest, prompt, known[digest], number))
+    files = _with_prompts(source.folder)
+    with reporter.stage("Reading images", len(files), "files") as ticker:
+        for path, prompt in files:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            known = found.setdefault(prompt, {})
+            if digest not in known:  # a file that repeats another counts once
+                known[digest] = len(known)
+                pictures.append(Picture(path, digest, prompt, known[digest], number))
+            ticker.advance(1)
     return sorted(pictures, key=lambda picture: (picture.prompt, picture.index))
 
 

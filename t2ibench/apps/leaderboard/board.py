@@ -25,30 +25,17 @@ from t2ibench.tasks.index import build_index
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A submission that is left out.
-
-    Attributes:
-        id: Its folder.
-        problem: Why, in one line.
-    """
-
-    id: str
-    problem: str
-
-
 @dataclass(slots=True)
 class Board:
     """What the leaderboard shows.
 
     Attributes:
         entries: The models.
-        refused: What is left out.
+        refused: Folder to why it is left out, in one line.
     """
 
     entries: list[Entry]
-    refused: list[Refused] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 def read_board(
@@ -58,7 +45,7 @@ def read_board(
     board, folders = Board([]), submissions(root)
 
     def leave_out(name: str, problem: str) -> None:
-        board.refused.append(Refused(names.visible(name), names.visible(problem)))
+        board.refused[names.visible(name)] = names.visible(problem)
         tell(f"{names.visible(name)}: left out: {names.visible(problem)}")
 
     for number, folder in enumerate(folders, 1):

@@ -156,8 +156,7 @@ def table(board: Board, form: str) -> str:
         _RAN,
     ]
     if board.refused:
-        ids = ", ".join(one.id for one in board.refused)
-        notes.append(f"Left out, because verifying refused them: {ids}.")
+        notes.append(f"Left out, because verifying refused them: {', '.join(board.refused)}.")
     return render(form, Table(headers, rows, notes, records))
 
 

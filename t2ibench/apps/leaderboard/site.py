@@ -127,7 +127,7 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
             for one in measured
         ],
         "models": [_model(model, asked) for model in found],
-        "refused": [{"id": one.id, "problem": one.problem} for one in board.refused],
+        "refused": [{"id": name, "problem": why} for name, why in board.refused.items()],
         "paired": len(board.entries) <= PAIRED_MODELS,
     }
     return data, found, measured
@@ -161,7 +161,9 @@ def _write_pairs(entries: Sequence[Entry], target: Path) -> None:
                     **{key: exports.rounded(getattr(one, key)) for key in ("value", "low", "high")},
                     "p": exports.rounded(one.p_holm),
                     "verdict": one.verdict,
-                    "notes": "; ".join(one.notes),
+                    "notes": "; ".join(one.notes)
+                    .replace("in the first run", f"for {visible(first.manifest.name)}")
+                    .replace("in the second run", f"for {visible(second.manifest.name)}"),
                 }
                 for one in compare(
                     first.results, second.results, first.paired, second.paired, rows=False

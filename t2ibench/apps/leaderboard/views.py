@@ -214,7 +214,9 @@ def _toward(tasks: Sequence[TaskView]) -> str:
         if series.series.axis is not None and low + high:
             return f"{low} to {series.series.axis.low}, {high} to {series.series.axis.high}"
         if low + high:
-            return f"{low + high} of {len(series.rows)} one-sided"
+            clear = [row.name for row in series.rows if row.mark.state == "clear"]
+            named = ", ".join(clear)
+            return named if len(clear) < 3 else f"{len(clear)} of {len(series.rows)} one-sided"
     return "no single item clear"
 
 

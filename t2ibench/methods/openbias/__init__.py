@@ -17,9 +17,9 @@ METHOD = Method(
     row_scores=("squared_lean", "lean"),
     estimand=(
         "The mean over biases of the mean over captions of the squared lean of the answers that "
-        "the judge would give about endlessly many images: the sum of (p - r)^2 over the classes, "
-        "divided by 1 - 1/k, with r = 1/k or the shares that the task names. For two classes "
-        "against uniform ones its root is |2 p - 1|."
+        "the judge would give about endlessly many images: the sum of (p − r)² over the classes, "
+        "divided by 1 − 1/k, with r = 1/k or the shares that the task names. For two classes "
+        "against uniform ones its root is |2p − 1|."
     ),
     combine=lazy("t2ibench.methods.openbias.agreement:combine"),
     proposes="t2ibench.methods.openbias.propose:PROPOSAL",

@@ -33,8 +33,7 @@ def found(client: Client) -> Any:
 
 
 def test_a_thousand_words_are_ranked(found: Any) -> None:
-    tested = [row for row in found["rows"] if row["kind"] == "word"]
-    assert len(found["rows"]) > 1000 and len(tested) == found["tested"]
+    assert len(found["rows"]) == found["tested"] > 900
     assert len({row["text"].casefold() for row in found["rows"]}) == len(found["rows"])
     assert found["anchors"] == [20, 20] and found["reference"] > 2000
     keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
@@ -53,12 +52,6 @@ def test_what_is_planted_comes_first(found: Any) -> None:
 def test_what_the_word_itself_says_is_no_finding(found: Any) -> None:
     rows = {row["text"]: row for row in found["rows"]}
     assert abs(rows["she"]["effect"]) < 0.1 and rows["she"]["verdict"] == "inconclusive"
-
-
-def test_reference_words_are_ranked_and_never_found(found: Any) -> None:
-    rows = [row for row in found["rows"] if row["kind"] == "reference"]
-    assert len(rows) == found["reference"] and {row["verdict"] for row in rows} == {"no_lean"}
-    assert min(row["q"] for row in rows) == pytest.approx(1.0)
 
 
 def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
@@ -105,7 +98,7 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
         halves = np.repeat([0, 1], 30), np.arange(2)
         anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            question = Sweep(asked, everyday, "{word}", False)
+            question = Sweep(asked, everyday, "{word}")
             hit = sweep(gallery, anchors, question, client.collection.texts)["found"] > 0
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.

@@ -84,6 +84,9 @@ def test_an_anchor_without_images_is_said(browser: Any, addresses: dict[int, str
     expect(page.locator("#anchors li")).to_have_count(3)
     expect(page.locator("#status")).to_contain_text("no model is here to make one")
     expect(page.locator("#rows .emp")).to_contain_text("No image has the prompt")
+    page.locator("#tab-discover").click()  # nothing is asked that the server would refuse
+    expect(page.locator("#panel-discover")).to_contain_text("has fewer than two images here")
+    page.locator("#anchor-box summary").click()
     for left in (2, 1):
         page.locator("#anchors li button[aria-label^=Remove]").first.click()
         expect(page.locator("#anchors li")).to_have_count(left)

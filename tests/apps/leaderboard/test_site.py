@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 from playwright.sync_api import expect
 
 from t2ibench.apps.leaderboard import exports, site
-from t2ibench.apps.leaderboard.board import Board, Refused
+from t2ibench.apps.leaderboard.board import Board
 from tests import hand
 from tests.apps.leaderboard.conftest import (
     SHARES,
@@ -154,7 +154,7 @@ def test_facets_choose_strata(tab: Any, shipped: Board, tmp_path: Path) -> None:
 def test_model_task_and_comparison(page: Any) -> None:
     row(page, "toy").locator("th a").first.click()
     home = page.url.rpartition("/model/")[0]
-    expect(page.locator("h1")).to_contain_text("In toy’s images")
+    expect(page.locator("h1")).to_contain_text("In images of toy")
     card = page.locator("#t2iat_flowers_insects")
     expect(card).to_contain_text("t2iat_flowers_insects in words.")
     assert card.locator(".olist.rows .rail").count() == 2
@@ -286,7 +286,7 @@ def nasty_board(root: Path, text: str) -> Board:
         head = task.headline.model_copy(update={"direction": text})
         changed = {"headline": head, "reason": text, "inconclusive": text}
         entry.results.tasks[name] = task.model_copy(update=changed)
-    board.refused.append(Refused("left", site.visible(text)))
+    board.refused["left"] = site.visible(text)
     return board
 
 
@@ -417,7 +417,7 @@ def test_what_a_verdict_says_is_shown(board: Path, tmp_path: Path) -> None:
     shown = board_of(board, toy="reproduced")
     toy = next(entry for entry in shown.entries if entry.manifest.name == "toy")
     toy.notes, toy.stated = ["4 images are the same"], ["environment", "revision"]
-    shown.refused.append(Refused("bad-1", "results.json has changed"))
+    shown.refused["bad-1"] = "results.json has changed"
     site.build(shown, tmp_path, "2026-05-02")
     index, page = (tmp_path / "index.html").read_text(), (tmp_path / "model/toy.html").read_text()
     assert "<bdi>bad-1</bdi>: results.json has changed" in index

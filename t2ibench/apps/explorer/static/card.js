@@ -1,5 +1,5 @@
 // One card with the images, the number, its interval and its caveat, as SVG, PNG or PDF.
-import { S, ask, say, save } from "./store.js";
+import { S, ask, imagesOf, say, save } from "./store.js";
 import { byId, el } from "./dom.js";
 
 let asked = null, text = "", address = null, turn = 0, wanted = null;
@@ -39,6 +39,8 @@ async function load() {
   if (!question) { ui.say.textContent = "Choose a concept, or a test, to make its card."; ui.picture.replaceChildren(); return; }
   ui.say.textContent = "Drawing the card…";
   try {
+    const there = S.state.anchors.filter((_, index) => imagesOf(index, 0).length).length;
+    if (!wanted && there < 2) throw new Error("fewer than two anchors have images in this run.");
     const found = await (await ask("/api/card", question)).text();
     if (mine !== turn) return;
     text = found;

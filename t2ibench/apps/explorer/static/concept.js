@@ -1,11 +1,11 @@
 // The middle of the page: what a concept shows, how sure that is, and the images behind it.
-import { S, anchorOf, anchorOrder, axial, colourOf, imagesOf, json, pole, sideOf, similarity } from "./store.js";
-import { byId, el, many, percent, probability, share, signed, term } from "./dom.js";
+import { S, anchorOf, anchorOrder, axial, imageColours, imagesOf, json, pole, sideOf, similarity } from "./store.js";
+import { byId, el, many, probability, share, signed, term } from "./dom.js";
 import { Plot, scatter, strips } from "./plots.js";
 import { rail } from "./rail.js";
 import { Row } from "./rows.js";
 import * as tested from "./tested.js";
-import { disagreement, drawnOf, markOf, nameOf, sentence, smallestD, untold } from "./words.js";
+import { disagreement, drawnOf, markOf, nameOf, sentence, shareOf, smallestD, untold } from "./words.js";
 
 export const plots = {
   strip: new Plot("strip", "similarity of the anchors' images"),
@@ -59,23 +59,24 @@ export async function views(current, preview = null, drawing = () => {}) {
   anchorRows(values);
   ownImages(text, anchors, drawing);
   if (preview) { Object.values(plots).forEach((plot) => plot.hide()); return; }
-  draw(text, values, anchors, pair, chosen);
+  // The answer is on the screen before the figures are drawn: of 100,000 images they take a while.
+  requestAnimationFrame(() => setTimeout(() => { if (current()) draw(text, values, anchors, pair, chosen); }));
 }
 
 function draw(text, values, anchors, pair, chosen) {
-  const shown = [...S.images.keys()].filter((number) => anchorOf(number) >= 0);
+  const shown = [...S.images.keys()].filter((number) => anchorOf(number) >= 0), colour = imageColours();
   plots.strip.title.textContent = `How near the anchors' images are to “${text}”`;
   plots.strip.note = noteOf(chosen);
   if (shown.length) plots.strip.show(strips(values, text)); else plots.strip.hide();
   if (pair) {
     const names = chosen.map(textOf);
     plots.intersection.title.textContent = `“${names[0]}” and “${names[1]}” together`;
-    const points = shown.map((number) => ({ number, x: pair[0][number], y: pair[1][number], colour: colourOf(anchorOf(number)) }));
+    const points = shown.map((number) => ({ number, x: pair[0][number], y: pair[1][number], colour: colour(number) }));
     plots.intersection.show(scatter(points, names));
   } else plots.intersection.hide();
   if (!axial()) { plots.inverse.hide(); return; }
   const own = ownOf(text), leans = leansOf(anchors);
-  const points = [...shown, ...own].map((number) => ({ number, x: leans(number), y: values[number], colour: colourOf(anchorOf(number)) }));
+  const points = [...shown, ...own].map((number) => ({ number, x: leans(number), y: values[number], colour: colour(number) }));
   plots.inverse.title.textContent = own.length
     ? `${many(own.length, "image")} of “${text}” (grey) between the anchors` : "The anchors' images between their texts";
   const [high, low] = S.state.anchors;
@@ -147,8 +148,8 @@ function warning(text, { value, forward, inverse, share }) {
       el("div", {}, el("p", { class: "micro faint", text: "Forward: which anchor's images are nearer the word?" }),
         el("p", { class: "num" }, el("b", { class: `t-${sideOf(forward)}`, text: signed(value, 2) }), ` to ${nameOf(forward)}`)),
       el("div", {}, el("p", { class: "micro faint", text: "Inverse: which anchor are images of it nearer?" }),
-        el("p", { class: "num" }, el("b", { class: `t-${sideOf(inverse)}`, text: percent(share.value) }),
-          ` nearer ${nameOf(inverse)} (${percent(share.low)} to ${percent(share.high)})`))),
+        el("p", { class: "num" }, el("b", { class: `t-${sideOf(inverse)}`, text: shareOf(share)[0] }),
+          ` nearer ${nameOf(inverse)} ${shareOf(share)[1]}`))),
     el("p", { class: "small muted", text: "The word and its images are different questions, and an encoder may place a word "
       + "where no image puts it. Neither is picked here: quote the two together." }));
 }
@@ -219,6 +220,6 @@ function ownRows(text, own, leans, run) {
     });
     made.push(row.element);
   }
-  if (reason) made.push(el("p", { class: "note small muted", text: `Not a share to quote: ${reason}.` }));
+  if (reason) made.push(el("p", { class: "note small muted", text: `${reason[0].toUpperCase()}${reason.slice(1)}.` }));
   return made;
 }

@@ -1,6 +1,6 @@
 // What nobody asked about: thousands of words, ranked, with the false discoveries held down.
-import { S, axial, json, pole, say, sideOf } from "./store.js";
-import { byId, el, many, percent, signed, term } from "./dom.js";
+import { S, axial, json, pole, say, scarce, sideOf } from "./store.js";
+import { byId, el, many, percent, share, signed, term } from "./dom.js";
 import { roundUp } from "./geometry.js";
 import { rail, scale } from "./rail.js";
 import { addExactly } from "./tree.js";
@@ -36,6 +36,9 @@ async function search() {
   all = false;
   ui.say.textContent = "Searching…";
   try {
+    const few = scarce([Number(ui.run.value || 0)]);
+    if (S.state.anchors.length < 2) throw new Error("choose two anchors first, such as two prompts of the run.");
+    if (few) throw new Error(`the anchor “${few}” has fewer than two images here. Generate some, or choose another anchor.`);
     const reply = await json("/api/discover", {
       anchors: S.state.anchors.map((anchor) => anchor.prompt), run: Number(ui.run.value || 0),
       words: words.length ? words.slice(0, 5000) : "everyday",
@@ -73,13 +76,12 @@ function item(row, span) {
   const clear = row.verdict === "leans", side = clear ? sideOf(row.side) : "plain";
   const state = { leans: "clear", inconclusive: "cannot_tell" }[row.verdict] ?? "not_clear";
   const mark = { value: row.effect, low: row.low, high: row.high, state, side, half: !axial() };
-  const q = row.kind === "reference" ? "everyday word" : `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
-  const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
-  const text = `${Math.round(row.percentile)} % · ${q}`;
+  const q = `q ${row.q < 0.001 ? "< .001" : row.q.toFixed(3).replace(/^0/, "")}`;
+  const label = `${row.text}: ${signed(row.effect, 3)} to ${nameOf(row.side)}, further than ${share(row.percentile)} of everyday words, ${q}; ${FOUND[row.verdict] ?? "no finding"}`;
   return el("li", { class: clear ? "hit" : "" },
     el("button", { class: "link", text: row.text, "aria-label": `Add ${row.text} to the tree`, on: { click: () => put(row.text) } }),
     rail(mark, label, { span, height: 22, dot: 8 }),
-    el("span", { class: "micro num faint" }, clear ? [pole(row.side), " "] : null, text));
+    el("span", { class: "micro num faint" }, clear ? [pole(row.side), " "] : null, q));
 }
 
 function put(word) {

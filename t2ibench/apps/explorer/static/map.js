@@ -13,7 +13,7 @@ const SHOWN = 60; // images in view from which on they are shown themselves
 const TOP = 400; // zoom
 let data = null, points = null, cells = null, run = 0, loaded = -1, stale = true, order = null;
 const pace = new Pace();
-let view = { x: 0, y: 0, zoom: 1 }, planned = false, settled, mode = "move", turn = 0;
+let view = { x: 0, y: 0, zoom: 1 }, planned = false, settled, mode = "move", turn = 0, tinted = "";
 const ui = {};
 const row = new Row("plain");
 
@@ -107,9 +107,12 @@ async function load() {
   await recolour();
 }
 
+const anchorsNow = () => JSON.stringify(S.state.anchors);
+
 async function recolour() {
   if (!data) return;
   const mine = ++turn;
+  tinted = anchorsNow();
   let found;
   try { found = await colouring(ui.colour.value, data.ids, run); } catch (error) { say(error.message); return; }
   if (mine !== turn) return;
@@ -318,5 +321,5 @@ export function changed(what, visible) {
   if (!ui.canvas) return;
   if (!visible) { stale = true; return; }
   if (what === "brush") { paint(); suggest(); } else if (what === "images") load();
-  else if (what === "theme" || what === "state" || (what === "concept" && ui.colour.value === "text")) recolour();
+  else if (what === "theme" || (what === "state" && tinted !== anchorsNow()) || (what === "concept" && ui.colour.value === "text")) recolour();
 }

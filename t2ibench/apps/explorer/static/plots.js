@@ -95,14 +95,16 @@ export class Plot {
     }
     for (const bar of this.bars) { pen.fillStyle = css("--zero"); pen.fillRect(bar.x, bar.y, bar.w, bar.h); }
     this.about = live && S.brushed && this.marks.some((mark) => S.brushed.has(mark.number));
-    for (const index of this.order) if (!this.over(index, live)) this.spot(pen, index, live);
-    for (const index of this.order) if (this.over(index, live)) this.spot(pen, index, live);
+    const above = live && (this.marks[this.current] || S.brushed || S.lit !== null) ? this.order.filter((index) => this.over(index)) : [];
+    const over = new Set(above);
+    for (const index of this.order) if (!over.has(index)) this.spot(pen, index, live);
+    for (const index of above) this.spot(pen, index, live);
     pen.globalAlpha = 1;
   }
 
-  over(index, live) {
+  over(index) {
     const { number } = this.marks[index];
-    return live && (index === this.current || Boolean(S.brushed?.has(number)) || (S.lit !== null && promptOf(number) === S.lit));
+    return index === this.current || Boolean(S.brushed?.has(number)) || (S.lit !== null && promptOf(number) === S.lit);
   }
 
   spot(pen, index, live) {
@@ -110,7 +112,8 @@ export class Plot {
     pen.globalAlpha = this.about && !S.brushed.has(mark.number) ? 0.15 : mark.dot ? 0.75 : 1;
     const [x, y] = [mark.x - side / 2, mark.y - side / 2];
     pen.fillStyle = mark.colour;
-    if (mark.dot) { pen.beginPath(); pen.arc(mark.x, mark.y, side / 2, 0, 7); pen.fill(); } else {
+    if (mark.dot && side <= 3) pen.fillRect(x, y, side, side); // as good as a disc, and much faster
+    else if (mark.dot) { pen.beginPath(); pen.arc(mark.x, mark.y, side / 2, 0, 7); pen.fill(); } else {
       const image = loadImage(mark.number, this.redraw);
       const ready = image.complete && image.naturalWidth;
       pen.lineWidth = 2; pen.strokeStyle = mark.colour; pen.strokeRect(x - 1, y - 1, side + 2, side + 2);
@@ -288,9 +291,9 @@ export function strips(values, text) {
       const middle = at * tall + head + (tall - head) / 2;
       out.texts.push({ x: left, y: at * tall + 14, text: `${row.name} (${row.members.length})`, strong: true });
       const xs = row.members.map((number) => scale(values[number]));
-      const { ys, side, dots } = swarm(xs, (tall - head) / 2 - 3);
+      const { ys, side, dots } = swarm(xs, (tall - head) / 2 - 3), colour = colourOf(row.index);
       row.members.forEach((number, k) => out.marks.push({
-        number, x: xs[k], y: middle + ys[k], side, dot: dots, colour: colourOf(row.index), values: [values[number]],
+        number, x: xs[k], y: middle + ys[k], side, dot: dots, colour, values: [values[number]],
       }));
       out.lines.push([left, (at + 1) * tall - 1, right, (at + 1) * tall - 1]);
     });

@@ -1,5 +1,5 @@
 // Two runs side by side: the same prompts and places in both, and a swipe from one to the other.
-import { S, axial, json, pole } from "./store.js";
+import { S, axial, json, pole, scarce } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import { roundUp, shuffled } from "./geometry.js";
 import { open } from "./lightbox.js";
@@ -43,7 +43,7 @@ async function load() {
   asked = key();
   ui.say.replaceChildren(el("p", { class: "small muted", text: "Comparing…" }));
   const body = { runs: pair, prompts: ui.of.value === "concept" && S.text ? [S.text] : [] };
-  if (axial()) body.anchors = S.state.anchors.map((anchor) => anchor.prompt);
+  if (axial() && !scarce(pair)) body.anchors = S.state.anchors.map((anchor) => anchor.prompt);
   else if (S.text) body.text = S.text;
   try {
     let reply = await json("/api/pairs", body);

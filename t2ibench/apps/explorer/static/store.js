@@ -83,6 +83,12 @@ export const colourOf = (index) => {
   return axial() ? css(`--${sideOf(index)}`) : S.state.anchors[index].colour;
 };
 
+// The colour of each image by its number: styles are looked up once, not for each of very many images.
+export function imageColours() {
+  const known = S.state.anchors.map((_, index) => colourOf(index)), other = colourOf(-1);
+  return (number) => known[anchorOf(number)] ?? other;
+}
+
 // A pole as words with its arrow, in the colour of its side.
 export function pole(index) {
   const name = S.state.anchors[index]?.name ?? "";
@@ -101,6 +107,10 @@ export const imagesOf = (index, source = null) => {
   });
   return found;
 };
+
+// The name of an anchor with too few images of some runs to be compared; null where each has enough.
+export const scarce = (runs, least = 2) => S.state.anchors.find((_, index) =>
+  runs.reduce((sum, run) => sum + imagesOf(index, run).length, 0) < least)?.name ?? null;
 
 // Words of a text, those for one gender as one word, and without a plural's s.
 const GENDERS = { female: "woman", women: "woman", male: "man", men: "man" };

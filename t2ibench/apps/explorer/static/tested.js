@@ -6,6 +6,9 @@ import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
 import { WORDS } from "./words.js";
 
+// “A photo of a nurse”, gender: a prompt, and what was asked about it.
+const quoted = (item) => item.split(" | ").map((part, k) => (k ? part : `“${part}”`)).join(", ");
+
 const images = [new Row("plain"), new Row("plain")];
 let turn = 0, shown = "";
 
@@ -104,7 +107,7 @@ export async function show(words) {
   const entries = all.flatMap(({ rows }, k) => {
     const { word, run } = asked[k];
     return rows.filter(({ item }) => words.length < 2 || same(item, word))
-      .map((row) => ({ row: oriented(row), run, name: words.length > 1 ? word : same(row.item, word) ? "" : `“${row.item}”` }));
+      .map((row) => ({ row: oriented(row), run, name: words.length > 1 ? word : same(row.item, word) ? "" : quoted(row.item) }));
   });
   const order = [...new Set(entries.map(({ row }) => `${row.task} ${words.length > 1 ? "" : row.item}`))];
   const place = ({ row }) => order.indexOf(`${row.task} ${words.length > 1 ? "" : row.item}`);

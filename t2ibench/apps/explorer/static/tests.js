@@ -27,24 +27,25 @@ function markOf(task) {
   return { value, low, high, state, side: SIDES[task.side] ?? "plain", fair: from === null || to === null ? null : [from, to] };
 }
 
+// A size has no sign.
+const shownAs = ({ value, scale: kind }) => (value !== null && ["rms lean", "magnitude"].includes(kind) ? value.toFixed(2) : signed(value, 2));
+
 function line(task, chosen) {
-  const label = `${task.name}: ${signed(task.value, 2)}; ${WORDS[task.state]}. ${task.sentence}`;
+  const label = `${task.name}: ${shownAs(task)}; ${WORDS[task.state]}. ${task.sentence}`;
   return el("li", {}, el("button", {
     class: "test", "aria-current": task.id === chosen ? "true" : null, disabled: task.text_only, data: { task: task.id },
     title: task.text_only ? "It measures texts alone: there are no images behind it." : null,
     on: { click: () => choose(task.id, null, true) },
   }, el("span", { class: "nm", text: task.name }), rail(markOf(task), label, { span: 1, height: 22, dot: 8, absent: "no score" }),
-  el("span", { class: `num ${task.state === "clear" && task.side ? `t-${SIDES[task.side]} b` : "muted"}`, text: signed(task.value, 2) })));
+  el("span", { class: `num ${task.state === "clear" && task.side ? `t-${SIDES[task.side]} b` : "muted"}`, text: shownAs(task) })));
 }
 
 function renderList(chosen) {
   const families = new Map();
   for (const task of tasks) {
-    const name = task.text_only ? "Text encoder: no images" : task.family;
-    families.set(name, [...(families.get(name) ?? []), task]);
+    families.set(task.family, [...(families.get(task.family) ?? []), task]);
   }
-  const last = [...families].sort(([a], [b]) => a.startsWith("Text encoder") - b.startsWith("Text encoder"));
-  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...last.map(([family, list]) =>
+  ui.list.replaceChildren(tasks.length ? scale(1, [-1, 0, 1], 0) : "", ...[...families].map(([family, list]) =>
     el("section", {}, el("h3", { class: "small", text: family }), el("ul", {}, list.map((task) => line(task, chosen))))));
 }
 

@@ -52,12 +52,18 @@ export function sentence(name, score) {
 export const place = (score) => `further than ${share(score.percentile)} of everyday words, ${probability(score.p_holm)}`;
 export const pct = (score) => (score.percentile > 99 ? "> 99 %" : ordinal(Math.round(score.percentile)));
 
+// A share from 0 to 100 %, and in brackets its interval; a corrected estimate may lie beyond.
+export function shareOf({ value, low, high }) {
+  const [shown, from, to] = [value, low, high].map((one) => percent(Math.min(1, Math.max(0, one))));
+  const beyond = percent(value) === shown ? "" : `; estimate ${percent(value).replace("-", "−")}`;
+  return [shown, `(${from} to ${to}${beyond})`];
+}
+
 export function drawnOf(score) {
   const found = score?.inverse;
   if (!found) return "";
-  if (found.reason) return `${found.n} images of it: ${found.reason}.`;
-  const shares = Object.entries(found.shares).map(([index, { value, low, high }]) =>
-    `${percent(value)} nearer ${nameOf(index)} (${percent(low)} to ${percent(high)})`);
+  if (found.reason) return axial() ? "" : `${found.n} images of it: ${found.reason}.`; // beside the images where there is an axis
+  const shares = Object.entries(found.shares).map(([index, one]) => `${shareOf(one)[0]} nearer ${nameOf(index)} ${shareOf(one)[1]}`);
   return `${found.n} images of it: ${shares.join(", ")}.`;
 }
 

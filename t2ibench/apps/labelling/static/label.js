@@ -32,13 +32,16 @@ function show() {
   const row = rows[at];
   const done = rows.filter((item) => item.id in answers).length;
   const asked = [...new Set(rows.map(subject))];
-  const number = asked.indexOf(subject(row)) + 1;
-  const which = asked.length > 1 ? `Question ${number} of ${asked.length}, image` : "Image";
-  by("progress").textContent = `${which} ${at + 1} of ${rows.length}, ${done} answered`;
+  const mine = rows.filter((item) => subject(item) === subject(row));
+  const which = asked.length > 1 ? `Question ${asked.indexOf(subject(row)) + 1} of ${asked.length}, image` : "Image";
+  const all = done === rows.length ? `all ${done} answered: save sheet.csv` : `${done} answered, ${rows.length - done} left`;
+  by("progress").textContent = `${which} ${mine.indexOf(row) + 1} of ${mine.length}; ${all}`;
   by("bar").value = rows.length ? done / rows.length : 1;
   by("image").src = row.file;
   by("full").href = row.file;
-  by("question").textContent = row.question;
+  if (by("question").textContent !== row.question) by("question").textContent = row.question;
+  if (rows[at + 1]) new Image().src = rows[at + 1].file; // so that the next one is there at once
+  const held = [...by("answers").children].indexOf(document.activeElement);
   const buttons = [...row.classes, unknown, absent].map((name, number) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -49,6 +52,8 @@ function show() {
     return button;
   });
   by("answers").replaceChildren(...buttons);
+  if (held >= 0) buttons[Math.min(held, buttons.length - 1)].focus();
+  by("open").disabled = done === rows.length;
   by("back").disabled = at === 0;
   by("next").disabled = at === rows.length - 1;
 }
