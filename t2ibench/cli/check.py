@@ -69,8 +69,7 @@ def _add_judge(actions: Any) -> None:
     add_flag(
         action,
         "--labels FILE",
-        "people's labels, in each folder: a CSV with 'file' and a column an attribute "
-        "(people.csv); without --images, a filled sheet.csv of `t2ibench label export`",
+        "people's labels, in each folder: a CSV with 'file' and a column an attribute (people.csv)",
     )
     add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
     add_flag(action, "--drawn N", "drawn images (40)", type=positive, default=40)

@@ -54,7 +54,7 @@ def add(verbs: Any) -> None:
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
-    from t2ibench.apps.labelling.sample import draw_sample, unknown_to
+    from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
@@ -69,14 +69,12 @@ def run_export(arguments: argparse.Namespace) -> int:
                 f"This run asks no question '{question}'.{did_you_mean(question, known)} "
                 f"Questions: {'; '.join(known)}"
             )
-    drawn = (plan, images, arguments.images, arguments.seed, wanted)
+    judges = None
     if arguments.unknown:
         judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
-        items = draw_sample(*drawn, unknown_to([*judges]))
-        if not items:
-            raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
-    else:
-        items = draw_sample(*drawn)
+    items = draw_sample(plan, images, arguments.images, arguments.seed, wanted, judges)
+    if arguments.unknown and not items:
+        raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
     if not items:
         raise T2IBenchError(
             f"{arguments.run} has no answered question with classes.",
