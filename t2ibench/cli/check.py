@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli import check_adapter, check_judge
-from t2ibench.cli.usage import add_device, add_flag
-from t2ibench.cli.values import not_negative, positive
+from t2ibench.cli.usage import add_device, add_flag, not_negative, positive
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:

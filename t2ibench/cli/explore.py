@@ -9,8 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import not_negative
+from t2ibench.cli.usage import add_flag, not_negative
 from t2ibench.errors import T2IBenchError, check_installed
 
 

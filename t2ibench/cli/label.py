@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.cli import correlate
-from t2ibench.cli.run_images import open_images
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import not_negative, positive
+from t2ibench.cli.usage import add_flag, not_negative, positive
 from t2ibench.errors import T2IBenchError, did_you_mean
 
 _EXAMPLES = """\
@@ -58,6 +56,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.results.run import open_images
 
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
@@ -95,6 +94,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet import read_sheet
     from t2ibench.pipeline.rescoring import stored_plan
+    from t2ibench.results.run import open_images
     from t2ibench.store.labels import LabelStore, labeller_name
 
     name = labeller_name(arguments.labeller, "--labeller")

@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard …`."""
+"""`t2ibench leaderboard add|verify|build|table`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from t2ibench.cli.usage import add_flag, day, not_negative, positive
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.board import Board
@@ -17,7 +19,80 @@ if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.verdicts import Verifier
 
 
-def add(arguments: argparse.Namespace) -> int:
+_HOME = "leaderboard/submissions"
+
+
+def add(verbs: Any) -> None:
+    """Add the verb."""
+    board = verbs.add_parser(
+        "leaderboard",
+        help="submit a run (add), recompute submissions (verify), build the site",
+        description="A submission is one folder: results, and the evidence that every "
+        "score is recomputed from, without images.",
+    )
+    actions = board.add_subparsers(metavar="ACTION", required=True)
+
+    def action(name: str, handler: Any, text: str, more: str) -> Any:
+        added = actions.add_parser(name, help=text, description=f"{text.capitalize()}. {more}")
+        added.set_defaults(handler=handler)
+        return added
+
+    of = action(
+        "add",
+        submit,
+        "pack a run and check it",
+        "The run is packed without images, and its scores are recomputed from what was packed. A "
+        "run that the leaderboard would refuse leaves nothing behind.",
+    )
+    add_flag(of, "run RUN", "a run folder, such as runs/toy")
+    to = f"the folder of all submissions, where it gets its own ({_HOME})"
+    add_flag(of, "--to DIR", to, default=_HOME)
+    add_flag(of, "--name NAME", "what the leaderboard calls the model (its own name)")
+    pictures = "two thumbnails of each of N prompts, beside other models' (0)"
+    add_flag(of, "--thumbnails N", pictures, type=not_negative, default=0)
+    add_flag(of, "--evidence-to PATH", "put evidence.db there, a file or a folder")
+    add_flag(of, "--evidence-url URL", "where others read it, if not there")
+    card = of.add_argument_group("the model's card", "shown as stated by the submitter")
+    add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
+    add_flag(card, "--parameters N", "their number, such as 0.9B")
+    add_flag(card, "--released DATE", "when the model came out: 2026-05-01, 2026-05 or 2026")
+    add_flag(card, "--submitter NAME", "who submits it")
+    add_flag(card, "--submitted DATE", "when")
+    add_flag(card, "--url URL", "a page about the model")
+    weights = "open, or hosted on a server alone"
+    add_flag(card, "--weights", weights, choices=("open", "hosted"))
+    says = "Says reproduced, partly reproduced, recomputed or refused, and why."
+    of = action("verify", check, "recompute every score of submissions", says)
+    add_flag(of, "folders DIR", "submissions, or folders of them", nargs="+")
+    seed = "choose the images of an earlier check, which said its seed (random)"
+    add_flag(of, "--seed N", seed, type=not_negative)
+    _add_checks(of)
+    left_out = "One that is refused is left out, and one without evidence is not ranked."
+    of = action("build", build, "verify every submission and write the static site", left_out)
+    add_flag(of, "--output DIR", "the site's folder (site)", default="site")
+    add_flag(of, "--date DATE", "when it was last updated (today, or SOURCE_DATE_EPOCH)", type=day)
+    _add_checks(of, all_of_them=True)
+    papers = "For papers and READMEs."
+    of = action("table", table, "verify every submission and print a table", papers)
+    add_flag(of, "--format F", "md, latex, csv or a plug-in's (md)", default="md")
+    _add_checks(of, all_of_them=True)
+
+
+def _add_checks(action: Any, all_of_them: bool = False) -> None:
+    """Add the flags of verification."""
+    if all_of_them:
+        text = f"the folder of all submissions ({_HOME})"
+        add_flag(action, "--submissions DIR", text, default=_HOME)
+    draw = "make N images of each again, embed them and all texts, ask the judges (0)"
+    add_flag(action, "--draw N", draw, type=not_negative, default=0)
+    add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
+    local = "also read files of this machine and private networks: evidence, models"
+    add_flag(action, "--local", local)
+    keep = "keep verdicts there and recall them; outside of the checkout, where no pull request can"
+    add_flag(action, "--verdicts DIR", f"{keep} write")
+
+
+def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.remote import send
@@ -188,9 +263,3 @@ def _board(arguments: argparse.Namespace) -> Board:
             "Name their folder with --submissions; `t2ibench leaderboard add RUN` makes one.",
         )
     return board
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run one action of `t2ibench leaderboard`."""
-    actions = {"add": add, "verify": check, "build": build, "table": table}
-    return actions[arguments.action](arguments)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
-from t2ibench.cli.usage import add_device, add_flag, tell_some
-from t2ibench.cli.values import positive
+from t2ibench.cli.usage import add_device, add_flag, positive, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:

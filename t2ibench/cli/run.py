@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.gates import OF_A_RUN, add_gates, report
-from t2ibench.cli.usage import VERBOSE, add_flag, tell_some
-from t2ibench.cli.values import not_negative, positive, share
+from t2ibench.cli.usage import VERBOSE, add_flag, not_negative, positive, share, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
 from t2ibench.settings import (
     REPEATED,

@@ -12,9 +12,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.run_images import open_images
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import share
+from t2ibench.cli.usage import add_flag, share
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -99,6 +97,7 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     from t2ibench.models.skin_meter import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
+    from t2ibench.results.run import open_images
     from t2ibench.store.answers import AnswerStore
 
     folder, images = open_images(Path(arguments.run))

@@ -16,6 +16,7 @@ from t2ibench.results.record import RunRecord
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import free_name
+from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import Notices, locked
 from t2ibench.store.schema import of_text, to_text
 
@@ -127,6 +128,15 @@ def open_run(path: Path) -> RunFolder:
             "Run the original command again; images and evidence are kept.",
         )
     return folder
+
+
+def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
+    """A run and its images."""
+    folder = open_run(path)
+    generator = folder.record.generator
+    if generator is None:
+        raise T2IBenchError(f"{path} holds no images.", "Give a run of an image model.")
+    return folder, ImageStore(folder.database, generator.fingerprint)
 
 
 def _refuse_older(path: Path) -> None:
