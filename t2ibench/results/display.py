@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
-from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
 
@@ -124,12 +124,11 @@ def text_only(task: TaskResult) -> bool:
 
 def in_two(results: Results) -> tuple[Results, Results]:
     """The results of the generator, and those of the text encoder alone, for two tables."""
-    of_texts = {name: task for name, task in results.tasks.items() if text_only(task)}
-    of_images = {name: task for name, task in results.tasks.items() if name not in of_texts}
-    return (
-        results.model_copy(update={"tasks": of_images}),
-        results.model_copy(update={"tasks": of_texts}),
-    )
+    parts: tuple[dict[str, TaskResult], dict[str, TaskResult]] = ({}, {})
+    for name, task in results.tasks.items():
+        parts[text_only(task)][name] = task
+    of_images, of_texts = (results.model_copy(update={"tasks": part}) for part in parts)
+    return of_images, of_texts
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
@@ -171,7 +170,8 @@ def state_of(task: TaskResult) -> State:
     p = task.headline.p_holm if task.headline.p_holm is not None else task.headline.p
     if p is None:
         return "cannot_tell"
-    if p < ALPHA and _outside(shown.value, shown.fair_low, shown.fair_high):
+    low, high = shown.fair_low, shown.fair_high
+    if p < ALPHA and (low is None or high is None or not low <= shown.value <= high):
         return "clear"
     if shown.low is None or shown.high is None:
         return "cannot_tell"
@@ -192,12 +192,6 @@ def row_state(score: Score) -> State:
         return "no_score"
     p = score.p_holm if score.p_holm is not None else score.p
     return "clear" if p is not None and p < ALPHA else "not_clear"
-
-
-def _outside(value: float, low: float | None, high: float | None) -> bool:
-    if low is None or high is None:
-        return True
-    return not low <= value <= high
 
 
 COLUMNS = (
@@ -227,11 +221,8 @@ def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
     """Row, name, score and number of images of every score of a task."""
     head = task.headline
     yield "", "headline", head, task.n_images
-    asked: tuple[tuple[Question, Inference | None], ...] = (
-        ("fixed_prompts", head.fixed_prompts),
-        ("prompt_population", head.prompt_population),
-    )
-    for question, found in asked:
+    for question in QUESTIONS:
+        found = getattr(head, question)
         if found is not None and question != head.question:
             numbers = asdict(found)
             numbers.pop("df")

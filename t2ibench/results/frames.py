@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.results.display import State, displayed, row_state, state_of
+from t2ibench.results.display import displayed, row_state, state_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from t2ibench.results.schema import Results, Score
+    from t2ibench.results.schema import Results
 
 Table = Literal["tasks", "rows", "scores"]
 _SCORE = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
@@ -25,7 +25,7 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
         raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
     frame: pd.DataFrame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
     if table == "tasks":
-        frame = frame.set_index("task")
+        frame.set_index("task", inplace=True)
     return frame
 
 
@@ -48,19 +48,15 @@ def _tasks(results: Results) -> list[list[object]]:
 
 
 def _rows(results: Results) -> list[list[object]]:
-    return [
-        [name, row.name, row.group, score, _row_state(number), row.n_images]
-        + [getattr(number, key) for key in _SCORE]
-        for name, task in sorted(results.tasks.items())
-        for row in task.by
-        for score, number in row.scores.items()
-    ]
-
-
-def _row_state(score: Score) -> State | None:
-    """What a row shows; nothing where its score is not tested."""
-    untested = score.value is not None and score.p is None
-    return None if untested else row_state(score)
+    found = []
+    for name, task in sorted(results.tasks.items()):
+        for row in task.by:
+            for score, number in row.scores.items():
+                tested = number.value is None or number.p is not None
+                state = row_state(number) if tested else None
+                numbers = [getattr(number, key) for key in _SCORE]
+                found.append([name, row.name, row.group, score, state, row.n_images, *numbers])
+    return found
 
 
 def _scores(results: Results) -> list[list[object]]:

@@ -171,17 +171,18 @@ def run_folder(
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
+    known = folder.record.generator
     if given is not None:
-        generator = folder.record.generator
-        if folder.knows_generator and (generator.fingerprint if generator else None) != fingerprint:
-            made = f"{generator.name}, with other settings" if generator else "texts alone"
-            what = made if generator is None or generator.name == name else generator.name
+        if folder.knows_generator and (known.fingerprint if known else None) != fingerprint:
+            made = f"{known.name}, with other settings" if known else "texts alone"
+            what = made if known is None or known.name == name else known.name
             raise T2IBenchError(
                 f"--name {given}: '{path}' holds a run of {what}.",
                 "Give another --name, or another --output-dir.",
             )
         return folder, warnings
-    if fingerprint is not None and (not plain or _is_other(folder, fingerprint)):
+    other = folder.knows_generator and (known is None or known.fingerprint != fingerprint)
+    if fingerprint is not None and (other or not plain):
         path = output / f"{slug(name)}-{fingerprint[:8]}"
         folder = _open_or_new(path, warnings)
     return folder, warnings
@@ -199,20 +200,8 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     return folder
 
 
-def _is_other(folder: RunFolder, fingerprint: str) -> bool:
-    generator = folder.record.generator
-    known = folder.knows_generator
-    return known and (generator is None or generator.fingerprint != fingerprint)
-
-
 _LIBRARIES = (
-    "numpy",
-    "scipy",
-    "statsmodels",
-    "torch",
-    "diffusers",
-    "transformers",
-    "open_clip_torch",
+    *("numpy", "scipy", "statsmodels", "torch", "diffusers", "transformers", "open_clip_torch"),
     "pillow",
 )
 
