@@ -13,7 +13,7 @@ QUESTION = "Describe the image in one sentence."
 _PART = 64
 
 
-def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
+def write_captions(arguments: argparse.Namespace) -> None:
     """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
 
     Images that have a caption are not asked about again.
@@ -31,11 +31,16 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
     from t2ibench.store.images import StoredImage, image_files
     from t2ibench.store.jsonl import append_rows, read_rows
 
-    if not folder.is_dir():
-        raise T2IBenchError(f"No such folder: '{folder}'.")
+    kind, _, named = str(arguments.captions).partition(":")
+    if kind != "folder":
+        raise T2IBenchError(
+            "--caption-by writes captions of images: it needs --captions folder:DIR.",
+            "Captions of a file are read as they are: leave --caption-by out.",
+        )
+    folder = Path(named)
     files = image_files(folder)
     if not files:
-        raise T2IBenchError(f"'{folder}' holds no images.")
+        raise T2IBenchError(f"'{folder}' is no folder with images.")
     args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
         [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
@@ -66,9 +71,8 @@ def write_captions(folder: Path, arguments: argparse.Namespace) -> None:
             append_rows(output, rows)
             captioned += len(rows)
             problems += map(str, report.damaged)
-            problems += [
-                f"{count} images have no caption: {why}" for why, count in report.reasons.items()
-            ]
+            for why, count in report.reasons.items():
+                problems.append(f"{count} images have no caption: {why}")
             if report.stopped is not None:
                 problems.append(f"{judge.name} was stopped: {report.stopped}")
                 break

@@ -89,6 +89,7 @@ def add(verbs: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask a proposer and write a task file."""
+    from t2ibench.cli.caption import write_captions
     from t2ibench.models.proposers import create_proposer
     from t2ibench.models.protocols import ReportsWaits
     from t2ibench.pipeline.progress import ConsoleReporter
@@ -100,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     if arguments.caption_by:
-        _write_captions(arguments)
+        write_captions(arguments)
     of_captions = proposal.subjects == "captions" and arguments.captions
     # Captions that are the prompts of a folder of images all count by default.
     images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
@@ -146,18 +147,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if proposed.failed else 0
 
 
-def _write_captions(arguments: argparse.Namespace) -> None:
-    from t2ibench.cli.caption import write_captions
-
-    kind, _, folder = str(arguments.captions).partition(":")
-    if kind != "folder":
-        raise T2IBenchError(
-            "--caption-by writes captions of images: it needs --captions folder:DIR.",
-            "Captions of a file are read as they are: leave --caption-by out.",
-        )
-    write_captions(Path(folder), arguments)
-
-
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about."""
     for kind, flags in _SUBJECT_FLAGS.items():
@@ -167,10 +156,8 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
                 f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
                 f"--{stray[0]}."
             )
-    return _captions(arguments) if proposal.subjects == "captions" else _prompts(arguments)
-
-
-def _captions(arguments: argparse.Namespace) -> list[str]:
+    if proposal.subjects != "captions":
+        return _prompts(arguments)
     if not arguments.captions:
         raise T2IBenchError(
             "Which captions? Give --captions FILE, folder:DIR for the prompts of images, or a "
@@ -217,6 +204,7 @@ def _head(
     """What every task file begins with."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
+    proposed = {"proposer": proposer.name, "fingerprint": proposer.fingerprint}
     return {
         "id": name,
         "version": 1,
@@ -225,11 +213,7 @@ def _head(
         "description": f"What {proposer.name} proposed for {source}. {_LICENCE}",
         "citation": f"Method: {proposal.citation}",
         "tags": ["proposed"],
-        "proposal": {
-            "proposer": proposer.name,
-            "fingerprint": proposer.fingerprint,
-            "source": source,
-        },
+        "proposal": proposed | {"source": source},
     }
 
 

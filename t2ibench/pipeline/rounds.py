@@ -22,7 +22,6 @@ from t2ibench.power.forecasters import forecaster, least
 from t2ibench.power.pilots import Size, stored_headline
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import TaskResult
-from t2ibench.settings import RunSettings
 from t2ibench.tasks.loader import LoadedTask
 
 ROUNDS = 6
@@ -68,10 +67,11 @@ def until_precise(
 ) -> Precision:
     """Run, and run with more images, until intervals are narrow enough."""
     settings = prepared.settings
-    tasks = {
-        task.id: _task(task, Size.of(prepared.plan.needs[task.id]).images, settings, most_images)
-        for task in prepared.plan.tasks
-    }
+    tasks, times = {}, settings.times
+    for task in prepared.plan.tasks:
+        images = Size.of(prepared.plan.needs[task.id]).images
+        largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
+        tasks[task.id] = _Task(task, images, times, times * largest, times)
     found = Precision(execute(prepared, reporter))
     for _ in range(ROUNDS):
         _judge(tasks, found.outcome, prepared, width)
@@ -92,11 +92,6 @@ def until_precise(
     return found
 
 
-def _task(loaded: LoadedTask, images: int, settings: RunSettings, most_images: int | None) -> _Task:
-    largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
-    return _Task(loaded, images, settings.times, settings.times * largest, settings.times)
-
-
 def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width: float) -> None:
     """Say why each task stops, or how many images it is to have in the next round."""
     for name, one in tasks.items():
@@ -108,7 +103,8 @@ def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width:
         if reason is not None or shown.low is None or shown.high is None:
             one.said = f"decides nothing: {reason or 'its headline has no interval'}"
             continue
-        now = f"± {(shown.high - shown.low) / 2:.2f} with {_count(one)}"
+        count = math.ceil(one.first * one.times / one.started - 1e-9)
+        now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
         if shown.high - shown.low <= width:
             one.said = now
             continue
@@ -129,10 +125,6 @@ def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width:
             continue
         one.times = min(one.most, one.times * max(times, _LEAST_GROWTH))
         one.precise = True
-
-
-def _count(one: _Task) -> str:
-    return f"{math.ceil(one.first * one.times / one.started - 1e-9)} images a prompt"
 
 
 def _growth(

@@ -212,12 +212,11 @@ def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
     else:
         found = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
+    write = partial(_written, plan, task, settings, stores, repeated, lacking)
     try:
-        record, paired = _written(plan, task, settings, stores, repeated, found)
+        return write(found)
     except Exception as error:  # results that cannot be written down are a defect, too
-        found = _undefined(_defect(task, error))
-        record, paired = _written(plan, task, settings, stores, repeated, found)
-    return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
+        return write(_undefined(_defect(task, error)))
 
 
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
@@ -231,9 +230,10 @@ def _written(
     settings: TaskSettings,
     stores: Stores,
     repeated: list[RepeatedPrompt],
+    lacking: bool,
     found: Scores,
-) -> tuple[TaskResult, PairedTask]:
-    """One task's scores, and how each image moves them, as they are stored."""
+) -> TaskScored:
+    """One task's scores as they are stored."""
     record, paired = task_record(task, *found, settings), paired_task(*found)
     needs, level, images = plan.needs[task.id], plan.settings.level, stores.images
     if images is not None:
@@ -255,7 +255,7 @@ def _written(
         update = {"text_image_alignment": alignment, "diversity": differing}
         record = record.model_copy(update=update)
         paired = replace(paired, agreement=cosines)
-    return record, paired
+    return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
 
 
 def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:

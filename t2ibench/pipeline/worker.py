@@ -68,7 +68,12 @@ class Worker:
         """
         if isinstance(piece, ImagesToGenerate):
             self._generated = True
-            generator, libraries = self._generator_of(piece)
+            generator = self.generator
+            assert generator is not None
+            if piece.rewritings is not None and isinstance(generator, Rewritten):
+                generator.rewritings = piece.rewritings
+            # Those that decide its pixels.
+            libraries = versions(libraries_of(self.model)) if self.model is not None else {}
             for files in generated(
                 piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
             ):
@@ -95,14 +100,6 @@ class Worker:
     def _encoders(self) -> dict[str, Encoder]:
         known = (*self.observers.encoders, *self.observers.controls.values())
         return {encoder.name: encoder for encoder in known}
-
-    def _generator_of(self, piece: ImagesToGenerate) -> tuple[Generator, dict[str, str]]:
-        """The model, with the rewritings of a piece, and the libraries that decide its pixels."""
-        generator = self.generator
-        assert generator is not None
-        if piece.rewritings is not None and isinstance(generator, Rewritten):
-            generator.rewritings = piece.rewritings
-        return generator, versions(libraries_of(self.model)) if self.model is not None else {}
 
     def _embed_texts(self, piece: TextsToEmbed) -> Iterator[Part]:
         encoder = self._encoders()[piece.encoder]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import eq
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[Ju
                     question,
                     name,
                     len(pairs),
-                    _finite(np.mean([most == answer for most, answer in pairs])) if pairs else None,
+                    sum(map(eq, people, answers)) / len(pairs) if pairs else None,
                     _finite(macro_f1(people, answers)),
                     _finite(cohens_kappa(people, answers)),
                     _finite(krippendorff_alpha(ratings)),
