@@ -13,8 +13,7 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
@@ -81,40 +80,34 @@ def output_lost(error: OSError, status: int) -> int:
     return 1
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What became of a command: its exit status."""
-
-    status: int = 0
-
-
-@contextlib.contextmanager
-def explained(argv: Sequence[str]) -> Iterator[Outcome]:
-    """Inside, every error becomes a line and an exit status."""
+def explained(work: Callable[[], int], argv: Sequence[str]) -> int:
+    """Work; every error becomes a line. The exit status."""
     import warnings
 
-    outcome = Outcome()
+    status = 0
     try:
         with warnings.catch_warnings():
             if not sys.warnoptions:
                 # What libraries announce to each other; a user cannot act on it.
                 warnings.simplefilter("ignore")
-            yield outcome
+            status = work()
     except KeyboardInterrupt:
         print(file=sys.stderr)
         say(f"interrupted. {KEPT} Run the same command again to continue.")
-        outcome.status = 130
+        status = 130
     except BrokenPipeError:
-        outcome.status = 0
+        pass
     except SystemExit as stop:
         lost = flush_output()
         if lost is None:
             raise
-        outcome.status = output_lost(lost, int(stop.code or 0))
+        status = output_lost(lost, int(stop.code or 0))
     except GeneratorExit:
         raise
     except BaseException as error:  # libraries written in Rust raise kinds of their own
-        outcome.status = explain(error, argv)
+        status = explain(error, argv)
+    lost = flush_output()
+    return status if lost is None else output_lost(lost, status)
 
 
 def explain(error: BaseException, argv: Sequence[str]) -> int:

@@ -26,7 +26,6 @@ from t2ibench.pipeline.observers import (
     Question,
 )
 from t2ibench.pipeline.pieces import (
-    Answers,
     EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
@@ -150,12 +149,12 @@ class Job:
         """
         if isinstance(part, ImageFiles):
             return self._store_images(part)
-        if isinstance(part, Answers):
+        if isinstance(part, AskReport):
             run = next(run for run in self.judges if run.judge.name == part.judge)
-            store_answers(part.report, run, self.reports.setdefault(part.judge, AskReport()))
-            if part.report.stopped is not None:
-                self.stopped[part.judge] = part.report.stopped
-            return part.report.questions
+            store_answers(part, run, self.reports.setdefault(part.judge, AskReport()))
+            if part.stopped is not None:
+                self.stopped[part.judge] = part.stopped
+            return part.questions
         stores = {run.encoder.name: run.store for run in self._runs()}
         if isinstance(part, EmbeddedTexts):
             if part.failure is not None:

@@ -5,27 +5,40 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
 from t2ibench.methods import combine, score
+from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity, prompt_diversities
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
+from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cosines
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
 from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
-from t2ibench.pipeline.text_image_alignment import text_image_alignment
 from t2ibench.pipeline.untrained_control import Scores, with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
+from t2ibench.results.rates import (
+    Diversity,
+    RepeatedPrompt,
+    TextImageAlignment,
+    is_revised,
+    prompt_outcomes,
+    repeated_prompts,
+    repeats_line,
+    revised_line,
+    rounded,
+    too_few,
+)
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.results.repeats import RepeatedPrompt, repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checksums import Damage
@@ -346,3 +359,53 @@ def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[
             new["revised_prompt"] = attempt.revised_prompt
         filled.append(new)
     return filled
+
+
+Found = tuple[
+    dict[str, list[TextImageAlignment]],
+    dict[str, tuple[PromptCosines, ...]],
+    dict[str, list[Diversity]],
+]
+
+
+def text_image_alignment(
+    needs: Needs, images: Images, encoders: Mapping[str, EvidenceStore], level: float
+) -> Found:
+    """How well a task's images agree with their own prompts, and how much they differ.
+
+    By each encoder: records and cosines of the first, records of the second over the task and by
+    group.
+    """
+    records: dict[str, list[TextImageAlignment]] = {}
+    cosines: dict[str, tuple[PromptCosines, ...]] = {}
+    differing: dict[str, list[Diversity]] = {}
+    for name, encoder in encoders.items():
+        if not encoder.embeds_images:
+            continue
+        evidence = StoredEvidence(images, encoder)
+        with suppress(MissingEvidence):
+            if found := prompt_cosines(needs, evidence):
+                records[name], cosines[name] = agreement_records(found, level), tuple(found)
+        if prompts := prompt_diversities(needs, evidence):
+            groups = dict.fromkeys(one.group for one in prompts)
+            differing[name] = [_record(None, prompts, level)]
+            for group in groups if len(groups) > 1 else ():
+                own = [one for one in prompts if one.group == group]
+                differing[name].append(_record(group, own, level))
+    return records, cosines, differing
+
+
+def _record(group: str | None, prompts: Sequence[PromptDiversity], level: float) -> Diversity:
+    value, interval = mean_diversity(prompts, level)
+    low, high = interval or (None, None)
+    least = min(prompts, key=lambda one: (one.value, one.prompt))
+    return Diversity(
+        group=group,
+        value=rounded(value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+        n_prompts=len(prompts),
+        n_images=sum(one.n_images for one in prompts),
+        lowest_prompt=least.prompt,
+        lowest=rounded(least.value),
+    )

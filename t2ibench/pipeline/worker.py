@@ -13,7 +13,6 @@ from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.pieces import (
-    Answers,
     EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
@@ -95,7 +94,8 @@ class Worker:
             judge = next(one for one in self.observers.judges if one.name == piece.judge)
             asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
             for report in asked:
-                yield Answers(piece.judge, report)
+                report.judge = piece.judge
+                yield report
 
     def _encoders(self) -> dict[str, Encoder]:
         known = (*self.observers.encoders, *self.observers.controls.values())
