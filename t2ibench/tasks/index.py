@@ -80,9 +80,8 @@ class TaskIndex:
         """The tasks that match any of the patterns, in the index's order."""
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
-            for path, problems in self.broken.items():
-                if pattern in _ids_in(path):
-                    raise_errors(problems)
+            mine = [path for path in self.broken if pattern in _ids_in(path)]
+            raise_errors([problem for path in mine for problem in self.broken[path]])
             matches = self._match(pattern)
             if not matches:
                 tags = (f"tag:{tag}" for tag in self.tags)
