@@ -134,16 +134,15 @@ def make_plan(
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks
     }
-    most: dict[str, int] = {}
-    embedded: dict[str, int] = {}
+    most: Counter[str] = Counter()
+    embedded: Counter[str] = Counter()
     questions: dict[str, dict[Question, int]] = {}
     texts: set[str] = set()
     for required in needs_by_task.values():
         texts.update(required.texts)
-        for need in required.prompts:
-            most[need.prompt] = max(need.images, most.get(need.prompt, 0))
-            if required.embeds:
-                embedded[need.prompt] = max(need.images, embedded.get(need.prompt, 0))
+        most |= Counter(required.images_by_prompt)
+        if required.embeds:
+            embedded |= Counter(required.images_by_prompt)
         for asked in (*required.questions, *required.checks):
             counts, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
             counts[key] = max(asked.images, counts.get(key, 0))
