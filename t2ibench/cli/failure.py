@@ -13,7 +13,8 @@ import shlex
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
@@ -80,34 +81,40 @@ def output_lost(error: OSError, status: int) -> int:
     return 1
 
 
-def explained(work: Callable[[], int], argv: Sequence[str]) -> int:
-    """Work; every error becomes a line. The exit status."""
+@dataclass(slots=True)
+class Outcome:
+    """What became of a command: its exit status."""
+
+    status: int = 0
+
+
+@contextlib.contextmanager
+def explained(argv: Sequence[str]) -> Iterator[Outcome]:
+    """Inside, every error becomes a line and an exit status."""
     import warnings
 
-    status = 0
+    outcome = Outcome()
     try:
         with warnings.catch_warnings():
             if not sys.warnoptions:
                 # What libraries announce to each other; a user cannot act on it.
                 warnings.simplefilter("ignore")
-            status = work()
+            yield outcome
     except KeyboardInterrupt:
         print(file=sys.stderr)
         say(f"interrupted. {KEPT} Run the same command again to continue.")
-        status = 130
+        outcome.status = 130
     except BrokenPipeError:
-        pass
+        outcome.status = 0
     except SystemExit as stop:
         lost = flush_output()
         if lost is None:
             raise
-        status = output_lost(lost, int(stop.code or 0))
+        outcome.status = output_lost(lost, int(stop.code or 0))
     except GeneratorExit:
         raise
     except BaseException as error:  # libraries written in Rust raise kinds of their own
-        status = explain(error, argv)
-    lost = flush_output()
-    return status if lost is None else output_lost(lost, status)
+        outcome.status = explain(error, argv)
 
 
 def explain(error: BaseException, argv: Sequence[str]) -> int:
