@@ -317,7 +317,7 @@ def behind(generator: Any, tmp_path: Path) -> Any:
         ]
     )
     other = RewriteStore(Database(tmp_path), "of another rewriter")
-    other.add([StoredRewriting("a chef", None, "ok", "x", "", "r", "of another rewriter")])
+    other.add([StoredRewriting("a chef", None, "ok", "x", "")])
     model.rewritings = RewriteStore(Database(tmp_path), rewriter.fingerprint)
     return model
 
