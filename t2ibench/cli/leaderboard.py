@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ def add(verbs: Any) -> None:
     left_out = "One that is refused is left out, and one without evidence is not ranked."
     of = action("build", build, "verify every submission and write the static site", left_out)
     add_flag(of, "--output DIR", "the site's folder (site)", default="site")
-    add_flag(of, "--date DATE", "when it was last updated (today, or SOURCE_DATE_EPOCH)", type=day)
+    add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
     _add_checks(of, all_of_them=True)
     papers = "For papers and READMEs."
     of = action("table", table, "verify every submission and print a table", papers)
@@ -216,27 +217,10 @@ def build(arguments: argparse.Namespace) -> int:
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, output, arguments.date or _today())
+    today = datetime.now(timezone.utc).date().isoformat()
+    site.build(board, output, arguments.date or today)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
-
-
-def _today() -> str:
-    """Today, or the date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
-    import os
-    from datetime import datetime, timezone
-
-    from t2ibench.errors import T2IBenchError
-
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if not given:
-        return datetime.now(timezone.utc).date().isoformat()
-    try:
-        return datetime.fromtimestamp(int(given), timezone.utc).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        raise T2IBenchError(
-            f"SOURCE_DATE_EPOCH={given[:40]} is no number of seconds.", "Unset it, or give --date."
-        ) from None
 
 
 def table(arguments: argparse.Namespace) -> int:
