@@ -252,7 +252,7 @@ def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
         raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
     frame: pd.DataFrame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
     if table == "tasks":
-        frame.set_index("task", inplace=True)
+        frame = frame.set_index("task")
     return frame
 
 
