@@ -264,7 +264,8 @@ def write_captions(arguments: argparse.Namespace) -> None:
     folder = Path(named)
     files = image_files(folder)
     if not files:
-        raise T2IBenchError(f"'{folder}' is no folder with images.")
+        none = f"'{folder}' holds no images." if folder.is_dir() else f"No such folder: '{folder}'."
+        raise T2IBenchError(none)
     args = parse_args(arguments.judge_args, "--judge-args")
     (judge,) = create_judges(
         [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
