@@ -41,7 +41,9 @@ def make_worker(
 ) -> Worker:
     """A worker with its models; encoders and judges where anything is embedded or asked."""
     judges = _here(partial(_judges, settings, objects), _JUDGES) if asks else []
-    encoders = _here(partial(_encoders, settings, objects), _ENCODERS) if embeds else []
+    create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
+    names = settings.encoder if embeds else ()
+    encoders = _here(lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS)
     for judge in judges:
         if isinstance(judge, ReportsWaits):
             judge.report_waits(reporter.say)
@@ -57,14 +59,6 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
         return load()
     except NotDownloadedError as error:
         raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
-
-
-def _encoders(settings: RunSettings, objects: Objects) -> list[Encoder]:
-    return [
-        objects.encoders.get(name)
-        or create_encoder(name, device=settings.device, dtype=settings.dtype)
-        for name in settings.encoder
-    ]
 
 
 def _controls(encoders: Sequence[Encoder], warn: Callable[[str], None]) -> dict[str, Encoder]:
