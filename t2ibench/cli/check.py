@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli import check_adapter, check_judge
-from t2ibench.cli.usage import add_device, add_flag
-from t2ibench.cli.values import not_negative, positive
+from t2ibench.cli.usage import add_device, add_flag, not_negative, positive
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
@@ -23,21 +22,6 @@ def add(verbs: Any) -> None:
         description="Test what a run will rely on, before it spends hours on it.",
     )
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
-    _add_adapter(actions)
-    _add_judge(actions)
-    action = actions.add_parser(
-        "agreement",
-        help="whether methods, encoders, judges and people agree on the same items",
-        description="How far two methods agree on an attribute of the same items, such as the "
-        "gender of occupations: rank and linear correlations with intervals, without noise, beside "
-        "those of other attributes, and the items that they see most differently.",
-    )
-    add_flag(action, "runs RUN", "runs of one model, read in several ways", nargs="+")
-    add_flag(action, "--format F", "md, latex, csv or a plug-in's", default="md")
-    action.set_defaults(handler=run_agreement)
-
-
-def _add_adapter(actions: Any) -> None:
     action = actions.add_parser(
         "adapter",
         help="test a generator, encoder, judge or rewriter of your own",
@@ -52,9 +36,6 @@ def _add_adapter(actions: Any) -> None:
     add_flag(action, "--prompt P", "try these prompts or texts; repeatable", action="append")
     add_device(action)
     action.set_defaults(handler=check_adapter.run)
-
-
-def _add_judge(actions: Any) -> None:
     action = actions.add_parser(
         "judge",
         help="a judge's errors where people have labelled images, and whether to use it",
@@ -69,8 +50,7 @@ def _add_judge(actions: Any) -> None:
     add_flag(
         action,
         "--labels FILE",
-        "people's labels, in each folder: a CSV with 'file' and a column an attribute "
-        "(people.csv); without --images, a filled sheet.csv of `t2ibench label export`",
+        "people's labels, in each folder: a CSV with 'file' and a column an attribute (people.csv)",
     )
     add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
     add_flag(action, "--drawn N", "drawn images (40)", type=positive, default=40)
@@ -78,6 +58,16 @@ def _add_judge(actions: Any) -> None:
     add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
     add_device(action)
     action.set_defaults(handler=check_judge.run)
+    action = actions.add_parser(
+        "agreement",
+        help="whether methods, encoders, judges and people agree on the same items",
+        description="How far two methods agree on an attribute of the same items, such as the "
+        "gender of occupations: rank and linear correlations with intervals, without noise, beside "
+        "those of other attributes, and the items that they see most differently.",
+    )
+    add_flag(action, "runs RUN", "runs of one model, read in several ways", nargs="+")
+    add_flag(action, "--format F", "md, latex, csv or a plug-in's", default="md")
+    action.set_defaults(handler=run_agreement)
 
 
 def run_agreement(arguments: argparse.Namespace) -> int:

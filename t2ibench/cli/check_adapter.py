@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from t2ibench.arguments import parse_args
@@ -15,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     kind = arguments.kind or _kind_of(arguments.spec)
     with quietly():  # libraries say at length that the odd prompts are odd
-        lines = _CHECKS[kind](arguments)
+        lines = _problems(kind, arguments)
     for line in lines:
         print(f"{arguments.spec}: {line}")
     if lines:
@@ -52,63 +53,36 @@ def _kind_of(spec: str) -> str:
     return "generator"
 
 
-def _makers(
-    arguments: argparse.Namespace, create: Callable[..., Any]
-) -> tuple[Callable[[], Any], Callable[[], Any] | None]:
-    """What makes the model, and what makes one with other arguments."""
-    args = parse_args(arguments.model_args or "")
-    other = parse_args(arguments.other_args or "", "--other-args")
-
-    def made(args: dict[str, str]) -> Any:
-        return create(arguments.spec, args, device=arguments.device, dtype=arguments.dtype)
-
-    made(args)  # a wrong name or argument is the user's to correct, not the adapter's
-    return lambda: made(args), (lambda: made({**args, **other})) if other else None
-
-
-def _generator(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import PROMPTS, check_generator
-    from t2ibench.models.generators import create_generator, libraries_of
-
-    make, make_other = _makers(arguments, create_generator)
-    return check_generator(
-        make,
-        make_other=make_other,
-        prompts=arguments.prompt or PROMPTS,
-        pixel_tolerance=int("torch" in libraries_of(arguments.spec)),
-    )
-
-
-def _encoder(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import TEXTS, check_encoder
+def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
+    """What an adapter of a kind breaks."""
+    from t2ibench.models import contract
     from t2ibench.models.encoders import create_encoder
-
-    make, make_other = _makers(arguments, create_encoder)
-    return check_encoder(make, make_other=make_other, texts=arguments.prompt or TEXTS)
-
-
-def _judge(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import check_judge
+    from t2ibench.models.generators import create_generator, libraries_of
     from t2ibench.models.judges import answers_in_words, create_judges
-
-    def create(spec: str, args: dict[str, str], **where: Any) -> Any:
-        return create_judges([spec], args, encoders=["toyland"], **where)[0]
-
-    make, make_other = _makers(arguments, create)
-    return check_judge(make, make_other=make_other, free_text=answers_in_words(arguments.spec))
-
-
-def _rewriter(arguments: argparse.Namespace) -> list[str]:
-    from t2ibench.models.contract import REWRITTEN, check_rewriter
     from t2ibench.models.rewriters import create_rewriter
 
-    make, make_other = _makers(arguments, create_rewriter)
-    return check_rewriter(make, make_other=make_other, prompts=arguments.prompt or REWRITTEN)
+    spec, given = arguments.spec, arguments.prompt
+    create: Callable[..., Any]
+    check: Callable[..., list[str]]
+    if kind == "generator":
+        near = int("torch" in libraries_of(spec))
+        create, prompts = create_generator, given or contract.PROMPTS
+        check = partial(contract.check_generator, prompts=prompts, pixel_tolerance=near)
+    elif kind == "encoder":
+        create = create_encoder
+        check = partial(contract.check_encoder, texts=given or contract.TEXTS)
+    elif kind == "judge":
 
+        def create(spec: str, args: dict[str, str], **where: Any) -> Any:
+            return create_judges([spec], args, encoders=["toyland"], **where)[0]
 
-_CHECKS: dict[str, Callable[[argparse.Namespace], list[str]]] = {
-    "generator": _generator,
-    "encoder": _encoder,
-    "judge": _judge,
-    "rewriter": _rewriter,
-}
+        check = partial(contract.check_judge, free_text=answers_in_words(spec))
+    else:
+        create = create_rewriter
+        check = partial(contract.check_rewriter, prompts=given or contract.REWRITTEN)
+    args = parse_args(arguments.model_args or "")
+    other = parse_args(arguments.other_args or "", "--other-args")
+    where = {"device": arguments.device, "dtype": arguments.dtype}
+    create(spec, args, **where)  # a wrong name or argument is the user's to correct
+    make_other = partial(create, spec, {**args, **other}, **where) if other else None
+    return check(partial(create, spec, args, **where), make_other=make_other)

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         judge.report_waits(_say)
     with quietly():
         trial = try_judge(judge, known, _progress, source)
-    people = bool(arguments.images or arguments.labels)
+    people = bool(arguments.images)
     print("\n".join([*check_lines(trial.check, people), *_summary(trial)]))
     if arguments.output:
         if not people:
@@ -75,8 +75,7 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
 
     if not arguments.images:
         if arguments.labels:
-            file = Path(arguments.labels)
-            return trial.labelled_questions(file), [file.name], []
+            raise T2IBenchError("--labels FILE is of images.", "Add --images DIR.")
         return trial.toyland_questions(arguments.drawn, arguments.seed), [], []
     known: list[Known] = []
     notes: list[str] = []

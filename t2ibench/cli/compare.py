@@ -81,12 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
     agreement = compare_agreement(first, second, *paired)
     if first.limited or second.limited:
         print("Made with --limit; not a result to report.", file=sys.stderr)
-    for path, results in zip(paths, (first, second), strict=True):
+    for path, results in zip(paths, both, strict=True):
         if results.partial:
             print(f"{path}: some prompts have no image; not a result to report.", file=sys.stderr)
     if not found:
         raise T2IBenchError("The two runs have no task in common.", "Run both on the same tasks.")
-    names = _names(first, second, (arguments.first, arguments.second))
+    # What tells the runs apart: their names, their folders', or where they are.
+    titles, folders = [one.title for one in both], [path.resolve().name for path in paths]
+    choices = (titles, folders, [arguments.first, arguments.second])
+    names = next((one for one in choices if len(set(one)) == 2), choices[-1])
     shown = [one for one in found if not one.row or (arguments.rows and one.value is not None)]
     remark = rewriting_line(first, second)
     table = comparison_table(shown, names, level_of(first), agreement, remark)
@@ -99,15 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(_NOT_MEASURED, file=sys.stderr)
     print(render(arguments.format, table), end="")
     return report(check_comparison(gates, found)) if gates else 0
-
-
-def _names(first: Results, second: Results, paths: Sequence[str]) -> list[str]:
-    """What tells the runs apart: their names, their folders', or where they are."""
-    titles = [first.title, second.title]
-    folders = [Path(path).resolve().name for path in paths]
-    return next(
-        (names for names in (titles, folders) if len(set(names)) == 2), list(map(str, paths))
-    )
 
 
 def comparison_table(
@@ -209,62 +203,58 @@ def _distances(prompt: PromptChange, reference: float) -> str:
     return f"{before:+.0f}, then {after:+.0f}{crossed}"
 
 
-def _record(
-    task: str | None,
-    row: str | None,
-    score: str,
-    ends: Mapping[str, tuple[float | None, float | None, float | None]],
-    **further: Any,
-) -> Mapping[str, Any]:
+_COLUMNS = (
+    *("task", "row", "score", "scale"),
+    *(f"{name}{end}" for name in ("old", "new", "change") for end in ("", "_low", "_high")),
+    *("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "leans_less", "notes"),
+)
+
+
+def _record(**given: Any) -> Mapping[str, Any]:
     """One row of a format that programs read; what a kind of row has not is None."""
-    record: dict[str, Any] = {"task": task, "row": row, "score": score, "scale": None}
-    for name in ("old", "new", "change"):
-        value, low, high = ends.get(name, (None, None, None))
-        record |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    names = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired", "leans_less")
-    return record | dict.fromkeys(names) | {"notes": ""} | further
+    return dict.fromkeys(_COLUMNS) | {"notes": ""} | given
+
+
+def _ends(name: str, *ends: float | None) -> dict[str, float | None]:
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=False))
 
 
 def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, Any]:
     """One prompt in both runs: the share of a class."""
     change, (old, new) = prompt.change, prompt.shares
-    ends = {
-        "old": (old, None, None),
-        "new": (new, None, None),
-        "change": (change.value, change.low, change.high),
-    }
-    row, score = f"{one.attribute}: {prompt.first.counted.name}", f"share:{prompt.group}"
-    given = {"p_holm": prompt.p_holm, "paired": False, "notes": prompt.words}
-    return _record(one.task, row, score, ends, **given)
+    return _record(
+        task=one.task,
+        row=f"{one.attribute}: {prompt.first.counted.name}",
+        score=f"share:{prompt.group}",
+        **{"old": old, "new": new, **_ends("change", change.value, change.low, change.high)},
+        **{"p_holm": prompt.p_holm, "paired": False, "notes": prompt.words},
+    )
 
 
 def _agreement_record(one: AgreementChange) -> Mapping[str, Any]:
     """A difference of agreement with the prompts; without a task, of all prompts of both runs."""
-    both = f"{one.n_prompts} prompts, {one.n_images} images of each"
-    low, high = (None if end is None else 0.0 - end for end in (one.high, one.low))
+    change = one.turned
     return _record(
-        one.task,
-        f"{one.encoder}: {one.group}" if one.group else one.encoder,
-        "text_image_alignment",
-        {"change": (0.0 - one.value, low, high)},
-        **{"p": one.p, "p_holm": one.p_holm, "paired": True, "notes": both},
+        task=one.task,
+        row=f"{one.encoder}: {one.group}" if one.group else one.encoder,
+        score="text_image_alignment",
+        **_ends("change", change.value, change.low, change.high),
+        **{"p": one.p, "p_holm": one.p_holm, "paired": True},
+        notes=f"{one.n_prompts} prompts, {one.n_images} images of each",
     )
 
 
 def _difference_record(one: Difference) -> Mapping[str, Any]:
-    change, same = one.change, ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired")
-    ends = {"old": _shown(one.first), "new": _shown(one.second)}
-    if change is not None:
-        ends["change"] = (change.value, change.low, change.high)
+    same = ("p", "p_holm", "p_items", "p_items_holm", "detectable", "paired")
+    change = (one.change.value, one.change.low, one.change.high) if one.change else ()
     return _record(
-        one.task,
-        one.row,
-        one.name,
-        ends,
+        **{"task": one.task, "row": one.row, "score": one.name},
+        **{name: getattr(one, name) for name in same},
+        **{**_ends("old", *_shown(one.first)), **_ends("new", *_shown(one.second))},
+        **_ends("change", *change),
         scale=getattr(one.first, "scale", None),
         leans_less={"first": "old", "second": "new"}.get(one.verdict or "", one.verdict),
         notes="; ".join(one.notes),
-        **{name: getattr(one, name) for name in same},
     )
 
 

@@ -22,7 +22,6 @@ from t2ibench.pipeline.rewriting import price_of, to_rewrite
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
-    from t2ibench.models.language import Rewriter
     from t2ibench.pipeline.preparation import Prepared
 
 _PNG_BYTES = 1.5  # of a pixel of a photograph
@@ -110,8 +109,13 @@ def _table(plan: Plan, left: Sequence[ImageRequest], width: int, verbose: bool) 
 def _heading(prepared: Prepared) -> list[str]:
     plan = prepared.plan
     lines = [f"Run folder: {prepared.folder.path}"]
-    if prepared.rewriter is not None:
-        lines.append(f"Rewriter: {_rewriting(prepared, prepared.rewriter)}")
+    if (rewriter := prepared.rewriter) is not None:
+        left, price = len(to_rewrite(prepared)), price_of(rewriter)
+        unit = "an image" if rewriter.per == "image" else "a prompt"
+        calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
+        cost = f", which would cost {left * price:,.2f}" if left and price is not None else ""
+        one = f"{rewriter.name}, one rewriting {unit}"
+        lines.append(f"Rewriter: {one}; {calls} before the first image{cost}")
     if plan.needs_encoder:
         lines.append(f"Encoders: {', '.join(prepared.settings.encoder)}")
     if plan.questions:
@@ -121,16 +125,6 @@ def _heading(prepared: Prepared) -> list[str]:
     except T2IBenchError as error:
         lines.append(f"Device: {error}")
     return lines
-
-
-def _rewriting(prepared: Prepared, rewriter: Rewriter) -> str:
-    """Who rewrites prompts, and how often it has to be asked."""
-    left = len(to_rewrite(prepared))
-    unit = "an image" if rewriter.per == "image" else "a prompt"
-    calls = f"{left} rewritings have to be made" if left else "nothing has to be rewritten"
-    price = price_of(rewriter)
-    cost = f", which would cost {left * price:,.2f}" if left and price is not None else ""
-    return f"{rewriter.name}, one rewriting {unit}; {calls} before the first image{cost}"
 
 
 def _estimate(prepared: Prepared, todo: int) -> list[str]:

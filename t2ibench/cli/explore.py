@@ -9,8 +9,7 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import not_negative
+from t2ibench.cli.usage import add_flag, not_negative
 from t2ibench.errors import T2IBenchError, check_installed
 
 
@@ -44,7 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    paths = [Path(path) for path in arguments.paths] or _latest()
+    runs = sorted(Path("runs").glob("*/run.db"), key=lambda path: path.stat().st_mtime)
+    paths = [Path(path) for path in arguments.paths] or [path.parent for path in runs[-1:]]
+    if not paths:
+        raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
     for path in paths:
         if not path.is_dir():
             raise T2IBenchError(
@@ -82,11 +84,3 @@ def _listener(port: int) -> socket.socket:
             f"Port {port} cannot be used: {why}.", "Omit --port to use a free one."
         ) from None
     return listener
-
-
-def _latest() -> list[Path]:
-    """The run that was written last."""
-    runs = [path.parent for path in Path("runs").glob("*/run.db")]
-    if not runs:
-        raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
-    return [max(runs, key=lambda path: (path / "run.db").stat().st_mtime)]

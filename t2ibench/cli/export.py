@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.cli.failure import say
-from t2ibench.cli.run_images import open_images
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
 
@@ -103,6 +102,7 @@ def _export_images(arguments: argparse.Namespace) -> int:
     from t2ibench.methods.core.describe import listed
     from t2ibench.pipeline.progress import ConsoleReporter
     from t2ibench.reports.exports import export
+    from t2ibench.results.run import open_images
 
     reporter = ConsoleReporter()
     folder, images = open_images(Path(arguments.run))

@@ -1,16 +1,17 @@
-"""`t2ibench label export|import|agree`: people's answers beside the judge's."""
+"""`t2ibench label export|import|agree|correlate`: people's answers beside the judge's."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli import correlate
-from t2ibench.cli.run_images import open_images
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import not_negative, positive
-from t2ibench.errors import T2IBenchError, did_you_mean
+from t2ibench.cli.usage import add_flag, not_negative, positive
+from t2ibench.errors import T2IBenchError, did_you_mean, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _EXAMPLES = """\
 examples:
@@ -49,15 +50,27 @@ def add(verbs: Any) -> None:
     agree = actions.add_parser("agree", help="how far each judge agrees with people")
     add_flag(agree, "run RUN", "a run with imported labels")
     agree.set_defaults(handler=run_agree)
-    correlate.add(actions)
+    action = actions.add_parser(
+        "correlate",
+        help="rank correlation of any score with people's ratings, from one CSV",
+        description="Kendall's tau-b between two columns of a CSV, with its interval: does a score "
+        "order images as people do?",
+    )
+    add_flag(action, "file FILE", "a CSV with a header")
+    add_flag(action, "--score COLUMN", "the measured score", required=True)
+    add_flag(action, "--rating COLUMN", "people's rating", required=True)
+    add_flag(action, "--by COLUMN", "one correlation for each value of it")
+    add_flag(action, "--level L", "of the interval (0.95)", type=float, default=0.95)
+    action.set_defaults(handler=run_correlate)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Draw a sample of images for every question, and write a sheet and a page to label them."""
-    from t2ibench.apps.labelling.sample import draw_sample, unknown_to
+    from t2ibench.apps.labelling.sample import draw_sample
     from t2ibench.apps.labelling.sheet import PAGE, SHEET, write_sheet
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.scoring import open_stores
+    from t2ibench.results.run import open_images
 
     folder, images = open_images(Path(arguments.run))
     plan = stored_plan(folder)
@@ -69,14 +82,12 @@ def run_export(arguments: argparse.Namespace) -> int:
                 f"This run asks no question '{question}'.{did_you_mean(question, known)} "
                 f"Questions: {'; '.join(known)}"
             )
-    drawn = (plan, images, arguments.images, arguments.seed, wanted)
+    judges = None
     if arguments.unknown:
         judges = open_stores(folder.database, {}, folder.record.judges).judges.values()
-        items = draw_sample(*drawn, unknown_to([*judges]))
-        if not items:
-            raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
-    else:
-        items = draw_sample(*drawn)
+    items = draw_sample(plan, images, arguments.images, arguments.seed, wanted, judges)
+    if arguments.unknown and not items:
+        raise T2IBenchError(f"The judges of {arguments.run} named a class for every image.")
     if not items:
         raise T2IBenchError(
             f"{arguments.run} has no answered question with classes.",
@@ -97,6 +108,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.labelling.sample import asked_images
     from t2ibench.apps.labelling.sheet import read_sheet
     from t2ibench.pipeline.rescoring import stored_plan
+    from t2ibench.results.run import open_images
     from t2ibench.store.labels import LabelStore, labeller_name
 
     name = labeller_name(arguments.labeller, "--labeller")
@@ -155,3 +167,66 @@ def run_agree(arguments: argparse.Namespace) -> int:
         "'unknown' are left out."
     )
     return 0
+
+
+_FEWEST = 5
+
+
+def run_correlate(arguments: argparse.Namespace) -> int:
+    """Print Kendall's tau-b between a column of scores and a column of ratings."""
+    from tabulate import tabulate
+
+    from t2ibench.stats.correlation import kendall_tau
+
+    score, rating, by = arguments.score, arguments.rating, arguments.by
+    table = _read(Path(arguments.file), score, rating, by)
+    rows = []
+    for name, pairs in table.groupby(by, sort=False) if by else [("", table)]:
+        if len(pairs) < _FEWEST:
+            where = f" of '{name}'" if by else ""
+            raise T2IBenchError(
+                f"{arguments.file} has {len(pairs)} pairs{where}; {_FEWEST} are the fewest."
+            )
+        found = kendall_tau(pairs[score].tolist(), pairs[rating].tolist(), arguments.level)
+        interval = f"[{found.low:+.3f}, {found.high:+.3f}]" if found.low == found.low else "–"
+        tau = f"{found.tau:+.3f}" if found.tau == found.tau else "–"
+        p = f"{found.p:.4f}" if found.p == found.p else "–"
+        rows.append([*([name] if by else []), found.n, tau, interval, p])
+    percent = f"{arguments.level:.0%}".replace("%", " %")
+    headers = [*([by] if by else []), "n", "tau-b", f"{percent} CI", "p"]
+    print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
+    print(
+        f"\nKendall's tau-b between '{score}' and '{rating}': 1 is the same order, 0 none, -1 the "
+        "reverse. The interval is for items like these."
+    )
+    return 0
+
+
+def _read(file: Path, score: str, rating: str, by: str | None) -> pd.DataFrame:
+    """Rows with both numbers; those that lack one are left out, and said."""
+    import pandas as pd
+
+    from t2ibench.store.tables import read_table
+
+    table = read_table(file, "Give a CSV with a header.")
+    for name in filter(None, (score, rating, by)):
+        if name not in table.columns:
+            raise T2IBenchError(
+                f"{file} has no column '{shown(name)}'.{did_you_mean(name, table.columns)} "
+                f"Columns: {', '.join(map(shown, table.columns)) or 'none'}."
+            )
+    rows, numbers = [row for _, row in table.rows], [number for number, _ in table.rows]
+    texts = pd.DataFrame(rows, numbers, list(table.columns))
+    there: pd.DataFrame = texts[(texts[[score, rating]].map(str.strip) != "").all(axis=1)].copy()
+    if len(there) < len(texts):
+        lacking = len(texts) - len(there)
+        print(f"{lacking} rows without one of the two numbers are left out.", file=sys.stderr)
+    for name in (score, rating):
+        values = pd.to_numeric(there[name], errors="coerce")
+        for line in values.index[values.isna()][:1]:
+            bad = shown(there.loc[line, name])
+            raise T2IBenchError(f"{file}:{line}: '{bad}' is not a number.")
+        there[name] = values
+    if there.empty:
+        raise T2IBenchError(f"{file} has 0 pairs; {_FEWEST} are the fewest.")
+    return there

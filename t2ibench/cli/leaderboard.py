@@ -1,4 +1,4 @@
-"""`t2ibench leaderboard …`."""
+"""`t2ibench leaderboard add|verify|build|table`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import day, not_negative, positive
+from t2ibench.cli.usage import add_flag, day, not_negative, positive
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.board import Board
@@ -32,77 +32,68 @@ def add(verbs: Any) -> None:
         "score is recomputed from, without images.",
     )
     actions = board.add_subparsers(metavar="ACTION", required=True)
-    pack = actions.add_parser(
+
+    def action(name: str, handler: Any, text: str, more: str) -> Any:
+        added = actions.add_parser(name, help=text, description=f"{text.capitalize()}. {more}")
+        added.set_defaults(handler=handler)
+        return added
+
+    of = action(
         "add",
-        help="pack a run and check it",
-        description="Pack a run and check it. The run is packed without images, and its scores are "
-        "recomputed from what was packed. A run that the leaderboard would refuse leaves nothing "
-        "behind.",
+        submit,
+        "pack a run and check it",
+        "The run is packed without images, and its scores are recomputed from what was packed. A "
+        "run that the leaderboard would refuse leaves nothing behind.",
     )
-    add_flag(pack, "run RUN", "a run folder, such as runs/toy")
-    where = f"the folder of all submissions, where it gets its own ({_HOME})"
-    add_flag(pack, "--to DIR", where, default=_HOME)
-    add_flag(pack, "--name NAME", "what the leaderboard calls the model (its own name)")
-    shown = "two thumbnails of each of N prompts, beside other models' (0)"
-    add_flag(pack, "--thumbnails N", shown, type=not_negative, default=0)
-    add_flag(pack, "--evidence-to PATH", "put evidence.db there, a file or a folder")
-    add_flag(pack, "--evidence-url URL", "where others read it, if not there")
-    card = pack.add_argument_group("the model's card", "shown as stated by the submitter")
+    add_flag(of, "run RUN", "a run folder, such as runs/toy")
+    to = f"the folder of all submissions, where it gets its own ({_HOME})"
+    add_flag(of, "--to DIR", to, default=_HOME)
+    add_flag(of, "--name NAME", "what the leaderboard calls the model (its own name)")
+    pictures = "two thumbnails of each of N prompts, beside other models' (0)"
+    add_flag(of, "--thumbnails N", pictures, type=not_negative, default=0)
+    add_flag(of, "--evidence-to PATH", "put evidence.db there, a file or a folder")
+    add_flag(of, "--evidence-url URL", "where others read it, if not there")
+    card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
     add_flag(card, "--parameters N", "their number, such as 0.9B")
     add_flag(card, "--released DATE", "when the model came out: 2026-05-01, 2026-05 or 2026")
     add_flag(card, "--submitter NAME", "who submits it")
     add_flag(card, "--submitted DATE", "when")
     add_flag(card, "--url URL", "a page about the model")
-    add_flag(card, "--weights", "open, or hosted on a server alone", choices=("open", "hosted"))
-    pack.set_defaults(handler=run_add)
-    verify = actions.add_parser(
-        "verify",
-        help="recompute every score of submissions",
-        description="Recompute every score of submissions. Says reproduced, partly reproduced, "
-        "recomputed or refused, and why.",
-    )
-    add_flag(verify, "folders DIR", "submissions, or folders of them", nargs="+")
-    again = "choose the images of an earlier check, which said its seed (random)"
-    add_flag(verify, "--seed N", again, type=not_negative)
-    verify.set_defaults(handler=run_verify)
-    build = actions.add_parser(
-        "build",
-        help="verify every submission and write the static site",
-        description="Verify every submission and write the static site. One that is refused is "
-        "left out, and one without evidence is not ranked.",
-    )
-    add_flag(build, "--output DIR", "the site's folder (site)", default="site")
-    add_flag(
-        build, "--date DATE", "when it was last updated (today, or SOURCE_DATE_EPOCH)", type=day
-    )
-    build.set_defaults(handler=run_build)
-    table = actions.add_parser(
-        "table",
-        help="verify every submission and print a table",
-        description="Verify every submission and print a table. For papers and READMEs.",
-    )
-    add_flag(table, "--format F", "md, latex, csv or a plug-in's (md)", default="md")
-    table.set_defaults(handler=run_table)
-    for action in (build, table):
-        add_flag(
-            action, "--submissions DIR", f"the folder of all submissions ({_HOME})", default=_HOME
-        )
-    for action in (verify, build, table):
-        made = "make N images of each again, embed them and all texts, ask the judges (0)"
-        add_flag(action, "--draw N", made, type=not_negative, default=0)
-        add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
-        local = "also read files of this machine and private networks: evidence, models"
-        add_flag(action, "--local", local)
-        add_flag(
-            action,
-            "--verdicts DIR",
-            "keep verdicts there and recall them; outside of the "
-            "checkout, where no pull request can write",
-        )
+    weights = "open, or hosted on a server alone"
+    add_flag(card, "--weights", weights, choices=("open", "hosted"))
+    says = "Says reproduced, partly reproduced, recomputed or refused, and why."
+    of = action("verify", check, "recompute every score of submissions", says)
+    add_flag(of, "folders DIR", "submissions, or folders of them", nargs="+")
+    seed = "choose the images of an earlier check, which said its seed (random)"
+    add_flag(of, "--seed N", seed, type=not_negative)
+    _add_checks(of)
+    left_out = "One that is refused is left out, and one without evidence is not ranked."
+    of = action("build", build, "verify every submission and write the static site", left_out)
+    add_flag(of, "--output DIR", "the site's folder (site)", default="site")
+    add_flag(of, "--date DATE", "when it was last updated (today)", type=day)
+    _add_checks(of, all_of_them=True)
+    papers = "For papers and READMEs."
+    of = action("table", table, "verify every submission and print a table", papers)
+    add_flag(of, "--format F", "md, latex, csv or a plug-in's (md)", default="md")
+    _add_checks(of, all_of_them=True)
 
 
-def run_add(arguments: argparse.Namespace) -> int:
+def _add_checks(action: Any, all_of_them: bool = False) -> None:
+    """Add the flags of verification."""
+    if all_of_them:
+        text = f"the folder of all submissions ({_HOME})"
+        add_flag(action, "--submissions DIR", text, default=_HOME)
+    draw = "make N images of each again, embed them and all texts, ask the judges (0)"
+    add_flag(action, "--draw N", draw, type=not_negative, default=0)
+    add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
+    local = "also read files of this machine and private networks: evidence, models"
+    add_flag(action, "--local", local)
+    keep = "keep verdicts there and recall them; outside of the checkout, where no pull request can"
+    add_flag(action, "--verdicts DIR", f"{keep} write")
+
+
+def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.remote import send
@@ -181,7 +172,7 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     return name if wanted is not None else None
 
 
-def run_verify(arguments: argparse.Namespace) -> int:
+def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
     from t2ibench.apps.leaderboard.board import folder_problems
     from t2ibench.apps.leaderboard.names import visible
@@ -217,7 +208,7 @@ def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
     return Verifier(roots, arguments.draw, home, arguments.minutes, arguments.local)
 
 
-def run_build(arguments: argparse.Namespace) -> int:
+def build(arguments: argparse.Namespace) -> int:
     """Write the site."""
     from t2ibench.apps.leaderboard import site
     from t2ibench.store.file_errors import disk_errors
@@ -226,30 +217,13 @@ def run_build(arguments: argparse.Namespace) -> int:
     with disk_errors(output):  # before the submissions are verified, which takes a while
         output.mkdir(parents=True, exist_ok=True)
     board = _board(arguments)
-    site.build(board, output, arguments.date or _today())
+    today = datetime.now(timezone.utc).date().isoformat()
+    site.build(board, output, arguments.date or today)
     print(f"{len(board.entries)} models: open {Path(arguments.output) / 'index.html'}")
     return 0
 
 
-def _today() -> str:
-    """Today, or the date of SOURCE_DATE_EPOCH, which makes builds reproducible."""
-    import os
-    from datetime import datetime, timezone
-
-    from t2ibench.errors import T2IBenchError
-
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    if not given:
-        return datetime.now(timezone.utc).date().isoformat()
-    try:
-        return datetime.fromtimestamp(int(given), timezone.utc).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        raise T2IBenchError(
-            f"SOURCE_DATE_EPOCH={given[:40]} is no number of seconds.", "Unset it, or give --date."
-        ) from None
-
-
-def run_table(arguments: argparse.Namespace) -> int:
+def table(arguments: argparse.Namespace) -> int:
     """Print the families by model."""
     from t2ibench.apps.leaderboard import exports
     from t2ibench.reports.writers import WRITERS

@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from t2ibench.cli import (
-    GROUPS,
-    check,
-    compare,
-    explore,
-    export,
-    label,
-    leaderboard,
-    ls,
-    merge,
-    power,
-    propose,
-    report,
-    reproduce,
-    run,
-    score,
-    skin_tone,
-    validate,
-)
+from importlib import import_module
+
+from t2ibench.cli import GROUPS, VERBS
 from t2ibench.cli.usage import Commands, Parser
 from t2ibench.version import __version__
 
@@ -38,11 +22,6 @@ _EXAMPLES = """examples:
 Errors are one line; with T2IBENCH_TRACEBACK=1 in the environment, also where they come from.
 """
 
-_VERBS = (
-    *(run, ls, validate, score, merge, report, compare, explore, propose, export, label),
-    *(skin_tone, power, reproduce, check, leaderboard),
-)
-
 
 def build_parser() -> Parser:
     """Build the parser of the whole command line."""
@@ -54,7 +33,8 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"t2ibench {__version__}")
     verbs = Commands(parser)
-    for verb in _VERBS:
-        verb.add(verbs)
+    for name in VERBS:
+        if name != "merge":  # `score` adds it
+            import_module(f"t2ibench.cli.{name.replace('-', '_')}").add(verbs)
     parser.epilog = f"{verbs.listed(GROUPS)}\n\n{_EXAMPLES}"
     return parser

@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import share
+from t2ibench.cli.usage import add_flag, share
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import shlex
 from collections.abc import Mapping
@@ -10,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.arguments import Arguments, parse_args, read_args
-from t2ibench.cli.usage import add_device, add_flag, tell_some
-from t2ibench.cli.values import positive
+from t2ibench.cli.usage import add_device, add_flag, positive, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError
 
 if TYPE_CHECKING:
     from t2ibench.methods.core.proposal import Proposal
     from t2ibench.models.proposers import Proposer
+
 
 _EXAMPLES = """examples:
   t2ibench propose openbias --captions folder:my-images --output my-tasks/mine.yaml
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
     if arguments.caption_by:
-        _write_captions(arguments)
+        write_captions(arguments)
     of_captions = proposal.subjects == "captions" and arguments.captions
     # Captions that are the prompts of a folder of images all count by default.
     images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
@@ -147,18 +148,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if proposed.failed else 0
 
 
-def _write_captions(arguments: argparse.Namespace) -> None:
-    from t2ibench.cli.caption import write_captions
-
-    kind, _, folder = str(arguments.captions).partition(":")
-    if kind != "folder":
-        raise T2IBenchError(
-            "--caption-by writes captions of images: it needs --captions folder:DIR.",
-            "Captions of a file are read as they are: leave --caption-by out.",
-        )
-    write_captions(Path(folder), arguments)
-
-
 def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[str]:
     """The captions or prompts to ask about."""
     for kind, flags in _SUBJECT_FLAGS.items():
@@ -168,10 +157,8 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
                 f"'{arguments.method}' starts from {proposal.subjects}; it does not take "
                 f"--{stray[0]}."
             )
-    return _captions(arguments) if proposal.subjects == "captions" else _prompts(arguments)
-
-
-def _captions(arguments: argparse.Namespace) -> list[str]:
+    if proposal.subjects != "captions":
+        return _prompts(arguments)
     if not arguments.captions:
         raise T2IBenchError(
             "Which captions? Give --captions FILE, folder:DIR for the prompts of images, or a "
@@ -218,6 +205,7 @@ def _head(
     """What every task file begins with."""
     name = re.sub(r"[^a-z0-9]+", "_", output.stem.lower()).strip("_")[:80] or "proposed"
     source = arguments.captions or "prompts given on the command line"
+    proposed = {"proposer": proposer.name, "fingerprint": proposer.fingerprint}
     return {
         "id": name,
         "version": 1,
@@ -226,11 +214,7 @@ def _head(
         "description": f"What {proposer.name} proposed for {source}. {_LICENCE}",
         "citation": f"Method: {proposal.citation}",
         "tags": ["proposed"],
-        "proposal": {
-            "proposer": proposer.name,
-            "fingerprint": proposer.fingerprint,
-            "source": source,
-        },
+        "proposal": proposed | {"source": source},
     }
 
 
@@ -247,3 +231,82 @@ def _write(output: Path, task: dict[str, Any]) -> None:
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError([*errors, f"{output}: correct it by hand; the replies are kept"])
+
+
+QUESTION = "Describe the image in one sentence."
+_PART = 64
+
+
+def write_captions(arguments: argparse.Namespace) -> None:
+    """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
+
+    Images that have a caption are not asked about again.
+
+    Raises:
+        T2IBenchError: some images have none in the end; those of the others are kept.
+    """
+    from t2ibench.methods.core.evidence import UNKNOWN
+    from t2ibench.models.judges import create_judges
+    from t2ibench.models.protocols import ReportsWaits
+    from t2ibench.pipeline.observers import open_judge
+    from t2ibench.pipeline.progress import ConsoleReporter
+    from t2ibench.pipeline.work import ask
+    from t2ibench.store.database import Database
+    from t2ibench.store.images import StoredImage, image_files
+    from t2ibench.store.jsonl import append_rows, read_rows
+
+    kind, _, named = str(arguments.captions).partition(":")
+    if kind != "folder":
+        raise T2IBenchError(
+            "--caption-by writes captions of images: it needs --captions folder:DIR.",
+            "Captions of a file are read as they are: leave --caption-by out.",
+        )
+    folder = Path(named)
+    files = image_files(folder)
+    if not files:
+        none = f"'{folder}' holds no images." if folder.is_dir() else f"No such folder: '{folder}'."
+        raise T2IBenchError(none)
+    args = parse_args(arguments.judge_args, "--judge-args")
+    (judge,) = create_judges(
+        [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
+    )
+    judge_run = open_judge(judge, Database(folder / ".t2ibench"))
+    output, reporter = folder / "prompts.jsonl", ConsoleReporter()
+    if isinstance(judge, ReportsWaits):
+        judge.report_waits(reporter.say)
+    listed = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
+    todo = [path for path in files if path.relative_to(folder).as_posix() not in listed]
+    problems: list[str] = []
+    captioned = len(files) - len(todo)
+    with reporter.stage("Captioning", len(todo), "images") as ticker:
+        for start in range(0, len(todo), _PART):
+            images = [
+                StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), "", 0)
+                for path in todo[start : start + _PART]
+            ]
+            report = ask([(image, [(QUESTION, ())]) for image in images], judge_run)
+            rows = []
+            for image in images:
+                answer = judge_run.store.get(image.sha256, QUESTION, ())
+                if answer is not None and answer.answer not in {"", UNKNOWN}:
+                    name = image.path.relative_to(folder).as_posix()
+                    rows.append({"file": name, "prompt": answer.answer})
+                elif answer is not None:
+                    problems.append(f"{image.path} has no caption: the judge cannot tell")
+            append_rows(output, rows)
+            captioned += len(rows)
+            problems += map(str, report.damaged)
+            for why, count in report.reasons.items():
+                problems.append(f"{count} images have no caption: {why}")
+            if report.stopped is not None:
+                problems.append(f"{judge.name} was stopped: {report.stopped}")
+                break
+            ticker.advance(len(images))
+    for line in problems[:10]:
+        reporter.warn(line)
+    reporter.say(f"{captioned} of {len(files)} images have a caption: {output}")
+    if captioned < len(files):
+        raise T2IBenchError(
+            f"{len(files) - captioned} images have no caption.",
+            "Run the same command again, or take these images out.",
+        )

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.gates import OF_A_RUN, add_gates, report
-from t2ibench.cli.usage import VERBOSE, add_flag, tell_some
-from t2ibench.cli.values import not_negative, positive, share
+from t2ibench.cli.usage import VERBOSE, add_flag, not_negative, positive, share, tell_some
 from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
 from t2ibench.settings import (
     REPEATED,
@@ -137,7 +136,13 @@ def run(arguments: argparse.Namespace) -> int:
             if not outcome.complete:
                 reporter.warn("some evidence is missing; the lines above and results.md say what.")
             if rounds is not None:
-                _tell_precision(rounds, reporter)
+                saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
+                fewer = f"{saved:.0%} fewer than the {rounds.fixed} of the largest design."
+                for line in (*rounds.lines, f"{rounds.images} images, {fewer}"):
+                    reporter.say(line)
+                if not rounds.precise:
+                    narrow = "not every interval is as narrow as you want"
+                    reporter.warn(f"{narrow}; `t2ibench power` says why.")
             send_results(destinations, results, outcome.folder, reporter)
             failed = report(check_run(gates, results)) if gates else 0
             return failed or (0 if outcome.complete else 3)
@@ -251,19 +256,16 @@ def _tell(outcome: Outcome, prepared: Prepared, reporter: Any, rounds: Precision
         if outcome.attempts:
             reporter.say(_counted(outcome, prepared, total))
         elif not outcome.observed:
-            reporter.say(_nothing(prepared, total))
+            removed = prepared.images.removed() if prepared.images is not None else 0
+            told = f"all {total} images and all of their evidence are stored already."
+            if removed:
+                told = (
+                    f"the evidence of all {total} images is stored already. {removed} of them have "
+                    "no file any more; --generate-only generates them again."
+                )
+            reporter.say(f"Nothing to do: {told}")
         else:
             reporter.say(f"All {total} images were stored already.")
-
-
-def _tell_precision(rounds: Precision, reporter: Any) -> None:
-    """Say what the rounds took, and whether they were enough."""
-    saved = 1 - rounds.images / rounds.fixed if rounds.fixed else 0.0
-    spent = f"{rounds.images} images, {saved:.0%} fewer than the {rounds.fixed} of the largest"
-    for line in (*rounds.lines, f"{spent} design."):
-        reporter.say(line)
-    if not rounds.precise:
-        reporter.warn("not every interval is as narrow as you want; `t2ibench power` says why.")
 
 
 def _next(outcome: Outcome, prepared: Prepared) -> str:
@@ -273,16 +275,6 @@ def _next(outcome: Outcome, prepared: Prepared) -> str:
     if prepared.settings.no_score:
         return f"Not scored yet: t2ibench score {outcome.folder}"
     return f"Images: {outcome.folder / 'images'}"
-
-
-def _nothing(prepared: Prepared, total: int) -> str:
-    removed = prepared.images.removed() if prepared.images is not None else 0
-    if removed:
-        return (
-            f"Nothing to do: the evidence of all {total} images is stored already. {removed} of "
-            "them have no file any more; --generate-only generates them again."
-        )
-    return f"Nothing to do: all {total} images and all of their evidence are stored already."
 
 
 _OF_FILES = {"ok": "readable", "failed": "unreadable", "filtered": "black"}

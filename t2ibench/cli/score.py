@@ -1,4 +1,4 @@
-"""`t2ibench score RUN`."""
+"""`t2ibench score RUN` and `t2ibench merge RUN…`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Any) -> None:
-    """Add the verb."""
+    """Add the verbs."""
     verb = verbs.add_parser(
         "score",
         help="compute a run's scores again from what is stored; loads no model",
@@ -22,16 +22,37 @@ def add(verbs: Any) -> None:
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
     add_flag(verb, "--verbose", VERBOSE)
     verb.set_defaults(handler=run)
+    verb = verbs.add_parser(
+        "merge",
+        help="join the parts that `run --shard I/N` made, and score the whole",
+        description="Join parts of a run that share nothing: jobs of an array, machines without a "
+        "common disk. The result is that of one machine.",
+    )
+    add_flag(verb, "runs RUN", "such as runs/shard-*/toy", nargs="+")
+    add_flag(verb, "--output-dir DIR", "folder of all runs (the one that holds the parts')")
+    add_flag(verb, "--verbose", VERBOSE)
+    verb.set_defaults(handler=run_merge)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score a run again from its stored evidence."""
     from t2ibench.pipeline.progress import ConsoleReporter
 
-    return score_run(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
+    return _score(Path(arguments.run), ConsoleReporter(), verbose=arguments.verbose)
 
 
-def score_run(path: Path, reporter: Reporter, *, verbose: bool) -> int:
+def run_merge(arguments: argparse.Namespace) -> int:
+    """Join parts of a run, and score the whole."""
+    from t2ibench.pipeline.merging import merge
+    from t2ibench.pipeline.progress import ConsoleReporter
+
+    reporter = ConsoleReporter()
+    output = Path(arguments.output_dir) if arguments.output_dir else None
+    folder = merge([Path(path) for path in arguments.runs], output, reporter)
+    return _score(folder.path, reporter, verbose=arguments.verbose)
+
+
+def _score(path: Path, reporter: Reporter, *, verbose: bool) -> int:
     """Score a run, write its reports and show them; the exit status."""
     from t2ibench.pipeline.rescoring import rescore
     from t2ibench.reports.files import task_files, write_reports

@@ -7,14 +7,13 @@ import json
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.run_images import open_images
-from t2ibench.cli.usage import add_flag
-from t2ibench.cli.values import share
+from t2ibench.cli.usage import add_flag, share
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, and print groups and their difference."""
     import pandas as pd
 
-    from t2ibench.pipeline.skin_tones import by_group, chosen, compare
+    from t2ibench.pipeline.skin_tones import MEASURES, by_group, chosen, compare
     from t2ibench.store.file_errors import disk_errors
 
     task, readings = _read(arguments)
@@ -85,7 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
         compared = compare(*groups)
     if arguments.output:
         with disk_errors(Path(arguments.output)):
-            pd.DataFrame(readings).to_csv(arguments.output, index=False)
+            rows = [asdict(reading) for reading in readings]
+            frame = pd.DataFrame([row | row.pop("values") for row in rows])
+            columns = [*list(frame)[:6], *MEASURES]
+            frame.reindex(columns=columns).to_csv(arguments.output, index=False)
     if arguments.json:
         print(json.dumps(_as_json(task, groups, compared), indent=1, ensure_ascii=False))
     else:
@@ -99,6 +101,7 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
     from t2ibench.models.skin_tone import SkinMeter
     from t2ibench.pipeline.rescoring import stored_plan
     from t2ibench.pipeline.skin_tones import read_tones
+    from t2ibench.results.run import open_images
     from t2ibench.store.answers import AnswerStore
 
     folder, images = open_images(Path(arguments.run))
@@ -197,9 +200,8 @@ def _estimate(found: Mean, digits: int) -> str:
 
 
 def _as_json(task: str, groups: Sequence[Tones], compared: Comparison | None) -> dict[str, Any]:
-    from t2ibench.pipeline.skin_tones import QUANTILES, VALUES
+    from t2ibench.pipeline.skin_tones import MEASURES, QUANTILES
 
-    names = ["scene", *VALUES, *(f"raw_{name}" for name in VALUES)]
     found: dict[str, Any] = {
         "task": task,
         "percentiles": list(QUANTILES),
@@ -209,7 +211,7 @@ def _as_json(task: str, groups: Sequence[Tones], compared: Comparison | None) ->
                 "images": len(group.readings),
                 "measured": group.measured,
                 "without_a_tone": dict(sorted(group.reasons.items())),
-                **{name: group.quantiles(name) for name in names},
+                **{name: group.quantiles(name) for name in MEASURES},
             }
             for group in groups
         ],

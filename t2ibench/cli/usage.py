@@ -1,4 +1,4 @@
-"""Wrong usage in one line, with the nearest spelling, and the commands in groups."""
+"""Flags and their types, wrong usage in one line, and the commands in groups."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NoReturn
 
 from t2ibench.cli.failure import say
 from t2ibench.errors import did_you_mean, shown
 
 VERBOSE = "print results.md too; with --dry-run, every task and prompt"
+_DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
 
 
@@ -109,3 +111,37 @@ class Commands:
             "\n".join([f"{title}:", *(f"  {one:{width}}  {self._lines[one]}" for one in names)])
             for title, names in groups.items()
         )
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
+            problem = f"'{shown(text)}' is not a whole number of {least} or more"
+            raise argparse.ArgumentTypeError(problem)
+        return int(text)
+
+    return read
+
+
+positive, not_negative = _whole(1), _whole(0)
+
+
+def day(text: str) -> str:
+    """Read a date."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").date().isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"'{shown(text)}' is not a date such as 2026-05-01"
+        ) from None
+
+
+def share(text: str) -> float:
+    """Read a number between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is not a number between 0 and 1")
+    return value

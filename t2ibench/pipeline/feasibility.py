@@ -26,7 +26,8 @@ def feasible(
     lacking: dict[str, tuple[int, int]] = {}
     if generator is not None:
         for prompt, needed in plan.prompts.items():
-            available = _available(generator, prompt)
+            with failing(f"The generator '{generator.name}' failed in available(prompt) with"):
+                available = generator.available(prompt)
             if available is not None and available < needed:
                 lacking[prompt] = (available, needed)
     tasks, skipped = [], {}
@@ -117,8 +118,3 @@ def cut(plan: Plan, lacking: Mapping[str, tuple[int, int]]) -> Plan:
         if request.index < lacking.get(request.prompt, (request.index + 1, 0))[0]
     )
     return replace(plan, requests=kept)
-
-
-def _available(generator: Generator, prompt: str) -> int | None:
-    with failing(f"The generator '{generator.name}' failed in available(prompt) with"):
-        return generator.available(prompt)

@@ -26,7 +26,6 @@ from t2ibench.pipeline.observers import (
     Question,
 )
 from t2ibench.pipeline.pieces import (
-    Answers,
     EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
@@ -104,19 +103,13 @@ class Job:
     _tried: set[tuple[str, int]] = field(default_factory=set)
     _again: list[ImageRequest] = field(default_factory=list)
 
-    def _numbers(self, stage: Stage) -> range:
-        """The numbers of a stage's pieces: shards of the plan, encoders, or damaged images."""
-        if stage == "texts":
-            return range(len(self._texts()))
-        if stage == "again":
-            return range(-(-len(self._again) // SMALLEST_SHARD))
-        judges = max(len(self.judges), 1) if stage == "ask" else 1
-        return range(self.plan.n_shards * judges)
-
     def piece(self, stage: Stage, number: int) -> Piece | None:
         """What is missing of one piece; None where nothing is."""
         if stage == "texts":
-            return self._texts_to_embed(number)
+            run, texts = self._texts()[number]
+            name = run.encoder.name
+            missing = [] if name in self.stopped else missing_texts(texts, run.store)
+            return TextsToEmbed(name, tuple(missing), run.store.width) if missing else None
         if self.images is None:
             return None
         if stage == "ask":
@@ -135,7 +128,13 @@ class Job:
 
     def left(self, stage: Stage) -> dict[int, int]:
         """The pieces of which something is missing: number to images, texts or questions."""
-        sizes = {number: _size(self.piece(stage, number)) for number in self._numbers(stage)}
+        # Pieces are shards of the plan, one for each judge; encoders; or damaged images.
+        count = self.plan.n_shards * (max(len(self.judges), 1) if stage == "ask" else 1)
+        if stage == "texts":
+            count = len(self._texts())
+        elif stage == "again":
+            count = -(-len(self._again) // SMALLEST_SHARD)
+        sizes = {number: _size(self.piece(stage, number)) for number in range(count)}
         return {number: size for number, size in sizes.items() if size}
 
     def pending(self, stage: Stage) -> int:
@@ -150,12 +149,12 @@ class Job:
         """
         if isinstance(part, ImageFiles):
             return self._store_images(part)
-        if isinstance(part, Answers):
+        if isinstance(part, AskReport):
             run = next(run for run in self.judges if run.judge.name == part.judge)
-            store_answers(part.report, run, self.reports.setdefault(part.judge, AskReport()))
-            if part.report.stopped is not None:
-                self.stopped[part.judge] = part.report.stopped
-            return part.report.questions
+            store_answers(part, run, self.reports.setdefault(part.judge, AskReport()))
+            if part.stopped is not None:
+                self.stopped[part.judge] = part.stopped
+            return part.questions
         stores = {run.encoder.name: run.store for run in self._runs()}
         if isinstance(part, EmbeddedTexts):
             if part.failure is not None:
@@ -185,16 +184,23 @@ class Job:
         ]
         self.changed += sum(None not in pair and len(set(pair)) > 1 for pair in hashes)
         self.attempts.update(one.status for one in batch)
-        self.lost.update(
-            (one.status, one.reason or "unknown") for one in batch if one.status != "ok"
-        )
+        failures = [one for one in batch if one.status != "ok"]
+        self.lost.update((one.status, one.reason or "unknown") for one in failures)
         for file, now in zip(part.files, batch, strict=True):
             if now.sha256 and file.file:
                 first = self._first.setdefault(now.sha256, file.file)
                 self.remarks.update(file.remarks)
                 if first != file.file:
                     self.remarks[_REPEATS, f"{file.file} ({first})"] += 1
-        failed = _all_failed(self.attempts, self.lost)
+        # How many failed, where none of those that were tried did anything else.
+        unasked = sum(
+            count
+            for (status, reason), count in self.lost.items()
+            if status == "failed" and reason.startswith(NOT_REWRITTEN)
+        )
+        failed = self.attempts["failed"] - unasked
+        if failed < self.attempts.total() - unasked:
+            return len(batch)
         if failed >= ABORT_AFTER_FAILURES and self.gives_up and not self._again:
             reason = (batch[-1].reason or "unknown").rstrip(".")
             raise T2IBenchError(
@@ -220,12 +226,6 @@ class Job:
         pairs = [(run, plan.texts_for(run.encoder.embeds_images)) for run in self.encoders]
         return [*pairs, *((run, plan.controlled_texts) for run in self.controls.values())]
 
-    def _texts_to_embed(self, number: int) -> TextsToEmbed | None:
-        run, texts = self._texts()[number]
-        name = run.encoder.name
-        missing = [] if name in self.stopped else missing_texts(texts, run.store)
-        return TextsToEmbed(name, tuple(missing), run.store.width) if missing else None
-
     def _working(self, runs: Iterable[EncoderRun]) -> list[EncoderRun]:
         return [
             run
@@ -248,11 +248,8 @@ class Job:
         assert self.images is not None
         images = self.images
         requests = [one for one in self.plan.shard(shard) if not images.is_done(*_place(one))]
-        removed = {
-            _place(request)
-            for request in requests
-            if (attempt := images.get(*_place(request))) and attempt.status == "ok"
-        }
+        known = {_place(one): images.get(*_place(one)) for one in requests}
+        removed = {place for place, one in known.items() if one and one.status == "ok"}
         if not removed or not (self.encoders or self.judges):
             return requests
         needed = {_place(image) for image, _ in self._images_to_embed(shard)}
@@ -348,17 +345,6 @@ class Job:
                 "count now, and everything is observed anew on them."
             )
         return lines
-
-
-def _all_failed(attempts: Counter[str], lost: Counter[tuple[str, str]]) -> int:
-    """How many images failed, where none of those that were tried did anything else."""
-    unasked = sum(
-        count
-        for (status, reason), count in lost.items()
-        if status == "failed" and reason.startswith(NOT_REWRITTEN)
-    )
-    failed = attempts["failed"] - unasked
-    return failed if failed == attempts.total() - unasked else 0
 
 
 def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:

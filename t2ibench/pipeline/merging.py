@@ -9,14 +9,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.results.record import GeneratorRecord, RunRecord
 from t2ibench.results.run import RunFolder, folder_of, is_run, open_run
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore
+from t2ibench.store.evidence import KINDS, EvidenceStore
 from t2ibench.store.images import LOOKS, ImageStore
 from t2ibench.store.labels import LabelStore
 from t2ibench.store.locks import locked
@@ -59,16 +59,13 @@ def merge(paths: Sequence[Path], output: Path | None, reporter: Reporter) -> Run
             for part in parts:
                 _copy(part, folder)
                 ticker.advance(1)
-        settings = first.settings.model_copy(update={"shard": None, "no_score": False})
-        folder.record = first.model_copy(
-            update={
-                "settings": settings,
-                "status": "incomplete",
-                "generator": _generator([part.record for part in parts]),
-                "history": [entry for part in parts for entry in part.record.history],
-            }
+        folder.record = first
+        folder.update(
+            settings=first.settings.model_copy(update={"shard": None, "no_score": False}),
+            status="incomplete",
+            generator=_generator([part.record for part in parts]),
+            history=[entry for part in parts for entry in part.record.history],
         )
-        folder.save()
     return folder
 
 
@@ -96,17 +93,15 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
             ImageStore(part.database, fingerprint), ImageStore(folder.database, fingerprint)
         )
         if (info := record.generator.rewriter) is not None:
-            theirs = RewriteStore(part.database, info.name, info.fingerprint)
-            ours = RewriteStore(folder.database, info.name, info.fingerprint)
-            ours.add(theirs)
+            theirs = RewriteStore(part.database, info.fingerprint)
+            RewriteStore(folder.database, info.fingerprint).add(theirs)
     encoders = [(name, one.fingerprint) for name, one in record.encoders.items()]
     encoders += [(one.name, one.fingerprint) for one in record.controls.values()]
     encoders.append(LOOKS)
     for name, fingerprint in encoders:
         source = EvidenceStore(part.database, name, fingerprint)
         target = EvidenceStore(folder.database, name, fingerprint)
-        kinds: tuple[Literal["images", "texts"], ...] = ("images", "texts")
-        for kind in kinds:
+        for kind in KINDS:
             keys = target.missing(kind, sorted(source.keys(kind)))
             for some in _parts(keys):
                 target.add(kind, some, source.rows(kind, some).astype("float32"))
@@ -122,11 +117,7 @@ def _copy(part: RunFolder, folder: RunFolder) -> None:
 
 
 def _copy_images(source: ImageStore, target: ImageStore) -> None:
-    attempts = [
-        attempt
-        for attempt in source.all_attempts()
-        if not target.is_done(attempt.prompt, attempt.index)
-    ]
+    attempts = [one for one in source.all_attempts() if not target.is_done(one.prompt, one.index)]
     for some in _parts(attempts):
         for attempt in some:
             if attempt.file is not None and source.has_file(attempt):

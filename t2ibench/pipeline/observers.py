@@ -50,6 +50,7 @@ class AskReport:
     """The outcome of asking a judge, or of a part of it.
 
     Attributes:
+        judge: Its name.
         answers: What it answered, until that is stored.
         questions: How many questions were tried.
         answered: Answers that were stored.
@@ -59,6 +60,7 @@ class AskReport:
         stopped: Why the judge is no longer asked.
     """
 
+    judge: str = ""
     answers: list[StoredAnswer] = field(default_factory=list)
     questions: int = 0
     answered: int = 0

@@ -108,17 +108,4 @@ class EmbeddedTexts:
     failure: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """A part of a judge's answers.
-
-    Attributes:
-        judge: Whose.
-        report: The answers, and what has none.
-    """
-
-    judge: str
-    report: AskReport
-
-
-Part = ImageFiles | EmbeddedImages | EmbeddedTexts | Answers
+Part = ImageFiles | EmbeddedImages | EmbeddedTexts | AskReport

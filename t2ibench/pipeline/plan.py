@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -46,19 +47,15 @@ class Plan:
     @cached_property
     def prompts(self) -> dict[str, int]:
         """Prompt to number of images."""
-        counts: dict[str, int] = {}
-        for request in self.requests:
-            counts[request.prompt] = counts.get(request.prompt, 0) + 1
-        return counts
+        return Counter(request.prompt for request in self.requests)
 
     @cached_property
     def controlled(self) -> dict[str, int]:
         """Prompt to the number of its images that a control embeds too: those of no judged task."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for required in self.needs.values():
             if required.embeds and not required.questions:
-                for prompt, images in required.images_by_prompt.items():
-                    counts[prompt] = max(images, counts.get(prompt, 0))
+                counts |= Counter(required.images_by_prompt)
         return counts
 
     @cached_property
@@ -122,12 +119,11 @@ def part_of(plan: Plan, number: int, count: int) -> Plan:
 
 def images_at(plan: Plan, times: Mapping[str, float]) -> int:
     """Distinct images of all tasks, each at a size of its own."""
-    most: dict[str, int] = {}
+    most: Counter[str] = Counter()
     for task in plan.tasks:
         settings = plan.settings.model_copy(update={"times": times[task.id]})
-        for prompt, count in needs(task.spec, settings).images_by_prompt.items():
-            most[prompt] = max(count, most.get(prompt, 0))
-    return sum(most.values())
+        most |= Counter(needs(task.spec, settings).images_by_prompt)
+    return most.total()
 
 
 def make_plan(
@@ -138,16 +134,15 @@ def make_plan(
         task.id: needs(task.spec, settings) if needs_of is None else needs_of[task.id]
         for task in tasks
     }
-    most: dict[str, int] = {}
-    embedded: dict[str, int] = {}
+    most: Counter[str] = Counter()
+    embedded: Counter[str] = Counter()
     questions: dict[str, dict[Question, int]] = {}
     texts: set[str] = set()
     for required in needs_by_task.values():
         texts.update(required.texts)
-        for need in required.prompts:
-            most[need.prompt] = max(need.images, most.get(need.prompt, 0))
-            if required.embeds:
-                embedded[need.prompt] = max(need.images, embedded.get(need.prompt, 0))
+        most |= Counter(required.images_by_prompt)
+        if required.embeds:
+            embedded |= Counter(required.images_by_prompt)
         for asked in (*required.questions, *required.checks):
             counts, key = questions.setdefault(asked.prompt, {}), (asked.question, asked.classes)
             counts[key] = max(asked.images, counts.get(key, 0))

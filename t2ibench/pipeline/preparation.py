@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,7 +40,6 @@ from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_r
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, mend_run, run_folder
-from t2ibench.results.schema import GeneratorInfo
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.database import BrokenDatabaseError
 from t2ibench.store.file_errors import reading
@@ -127,15 +127,11 @@ class Prepared:
     @property
     def absent(self) -> int:
         """Images that the tasks of the plan ask for and the model does not have."""
-        needed: dict[str, int] = {}
+        needed: Counter[str] = Counter()
         for task in self.plan.tasks:
-            for prompt, images in self.plan.needs[task.id].images_by_prompt.items():
-                needed[prompt] = max(images, needed.get(prompt, 0))
-        return sum(
-            images - self.lacking[prompt][0]
-            for prompt, images in needed.items()
-            if prompt in self.lacking
-        )
+            needed |= Counter(self.plan.needs[task.id].images_by_prompt)  # the most of any task
+        lacking = [name for name in self.lacking if needed[name]]
+        return sum(needed[name] - self.lacking[name][0] for name in lacking)
 
     @contextmanager
     def alone(self, notices: Notices) -> Iterator[None]:
@@ -165,8 +161,7 @@ def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "
 def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
     if not settings.tasks:
         raise T2IBenchError(
-            "Which tasks? Give --tasks all, a group, or task names.",
-            "`t2ibench ls` lists them.",
+            "Which tasks? Give --tasks all, a group, or task names.", "`t2ibench ls` lists them."
         )
     generator = create_model(settings, objects)
     rewriter = create_rewriting(settings, objects.rewriter, generator)
@@ -202,8 +197,11 @@ def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
         plan = part_of(plan, *map(int, settings.shard.split("/")))
     old, lines = stored_results(folder)
     warnings = [*left_out, *_unknown_words(plan, generator), *warnings, *lines]
-    if old is not None and generator is not None and folder.record.generator is None:
-        _recover(folder, generator, old.model)
+    lost = old.model if old is not None and folder.record.generator is None else None
+    if lost is not None and generator is not None and lost.fingerprint == generator.fingerprint:
+        # results.json has what a lost record said of the settings that were in effect.
+        found = GeneratorRecord(**dict(lost), model=generator.name)
+        folder.record = folder.record.model_copy(update={"generator": found})
     limit_cost(settings.max_cost, generator, folder, rewriter)
     images = ImageStore(folder.database, generator.fingerprint) if generator else None
     open_rewritings(generator, folder.database)
@@ -249,22 +247,17 @@ def _folder(settings: RunSettings, generator: Generator | None) -> tuple[RunFold
     output = Path(settings.output_dir)
     if settings.shard is not None:
         output /= f"shard-{settings.shard.replace('/', '-of-')}"
+    # A run on texts alone is called by what read them, without the way to its file.
+    kinds = [name.partition(":") for name in settings.encoder]
+    texts = "-".join(["texts", *(kind + colon + Path(rest).name for kind, colon, rest in kinds)])
     return run_folder(
         output,
-        generator.name if generator else _texts_name(settings.encoder),
+        generator.name if generator else texts,
         generator.fingerprint if generator else None,
         plain=not (settings.model_args or settings.rewriter_args or settings.seed)
         and settings.dtype is None,
         given=settings.name,
     )
-
-
-def _recover(folder: RunFolder, generator: Generator, known: GeneratorInfo) -> None:
-    """Take from results.json what a lost record said of the settings that were in effect."""
-    if known.fingerprint == generator.fingerprint:
-        fields = {name: getattr(known, name) for name in GeneratorInfo.model_fields}
-        found = GeneratorRecord(**fields, model=generator.name)
-        folder.record = folder.record.model_copy(update={"generator": found})
 
 
 def _needs(
@@ -322,18 +315,8 @@ def _measurement(settings: RunSettings, generator: Generator | None) -> Settings
     if generator is None or settings.images_per_prompt or not generator.images_per_prompt:
         return measurement
     guided = settings.guided_images_per_prompt or generator.guided_images_per_prompt
-    return measurement.model_copy(
-        update={
-            "images_per_prompt": generator.images_per_prompt,
-            "guided_images_per_prompt": guided,
-        }
-    )
-
-
-def _texts_name(encoders: Sequence[str]) -> str:
-    """The folder of a run on texts alone: what read them, without the way to its file."""
-    kinds = [name.partition(":") for name in encoders]
-    return "-".join(["texts", *(f"{kind}{colon}{Path(rest).name}" for kind, colon, rest in kinds)])
+    update = {"images_per_prompt": generator.images_per_prompt, "guided_images_per_prompt": guided}
+    return measurement.model_copy(update=update)
 
 
 def _unknown_words(plan: Plan, generator: Generator | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -84,9 +84,7 @@ def info_of(generator: object) -> RewriterInfo | None:
 def open_rewritings(generator: object, database: Database) -> None:
     """Let a generator behind a rewriter find the rewritings of a run."""
     if isinstance(generator, Rewritten):
-        generator.rewritings = RewriteStore(
-            database, generator.info.name, generator.info.fingerprint
-        )
+        generator.rewritings = RewriteStore(database, generator.info.fingerprint)
 
 
 def check_rewriter(prepared: Prepared) -> None:
@@ -131,24 +129,24 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
             reporter.warn(store.damage.mended())
             store.mend()
         _recover(prepared.plan.prompts, generator, store, prepared.images)
-        todo = to_rewrite(prepared)
-        if todo:
-            price = price_of(rewriter)
-            _afford(prepared, len(todo), price)
+        if todo := to_rewrite(prepared):
             folder, before = prepared.folder, spent(prepared.folder)
-
-            def charge(rewritings: int) -> None:
-                if price:
-                    add_cost(folder, price * rewritings)
-
+            price, most = price_of(rewriter), prepared.settings.max_cost
+            cost = len(todo) * (price or 0.0)
+            if most is not None and price is not None and before + cost > most + 1e-9:
+                raise T2IBenchError(
+                    f"{len(todo)} rewritings would cost {cost:,.2f}; --max-cost {most:g} leaves "
+                    f"{max(most - before, 0.0):,.2f}.",
+                    "Raise --max-cost, or name fewer tasks.",
+                )
             try:
-                _rewrite(todo, rewriter, store, reporter, charge)
+                _rewrite(todo, rewriter, store, folder, reporter)
             finally:
                 if isinstance(rewriter, Releasable):
                     rewriter.release()
                 tell_cost(folder, before, "Prompts rewritten", reporter.say)
             if isinstance(generator, Charges):  # the rest is left to images
-                limit_cost(prepared.settings.max_cost, generator, folder)
+                limit_cost(most, generator, folder)
     _tell(generator, store, reporter)
 
 
@@ -165,9 +163,7 @@ def _recover(
             attempt = images.get(prompt, index)
             if attempt is None or attempt.revised_prompt is None or store.is_done(prompt, place):
                 continue
-            text, info = attempt.revised_prompt, generator.info
-            row = StoredRewriting(prompt, place, "ok", text, None, info.name, info.fingerprint)
-            found.append(row)
+            found.append(StoredRewriting(prompt, place, "ok", attempt.revised_prompt))
             if place is None:
                 break
     if found:
@@ -179,34 +175,23 @@ def price_of(rewriter: object) -> float | None:
     return rewriter.price if isinstance(rewriter, Priced) else None
 
 
-def _afford(prepared: Prepared, count: int, price: float | None) -> None:
-    """Stop before anything is asked for that --max-cost does not allow."""
-    most, before = prepared.settings.max_cost, spent(prepared.folder)
-    if most is None or price is None:
-        return
-    if before + count * price > most + 1e-9:
-        raise T2IBenchError(
-            f"{count} rewritings would cost {count * price:,.2f}; --max-cost {most:g} leaves "
-            f"{max(most - before, 0.0):,.2f}.",
-            "Raise --max-cost, or name fewer tasks.",
-        )
-
-
 def _rewrite(
     todo: Sequence[RewriteRequest],
     rewriter: Rewriter,
     store: RewriteStore,
+    folder: RunFolder,
     reporter: Reporter,
-    charge: Callable[[int], None],
 ) -> None:
+    price = price_of(rewriter)
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
     with reporter.stage("Rewriting prompts", len(todo), "prompts") as ticker, between_batches():
         for part in parts_of(todo, rewriter):
-            rows = [row_of(todo[number], found, rewriter) for number, found in part]
+            rows = [row_of(todo[number], found) for number, found in part]
             store.add(rows)
-            charge(len(rows))
+            if price:
+                add_cost(folder, price * len(rows))
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
             failed += sum(row.status == "failed" for row in rows)
@@ -242,15 +227,9 @@ def parts_of(
         yield [(number, Rewriting("failed", reason="none was given")) for number in waiting]
 
 
-def row_of(request: RewriteRequest, found: object, rewriter: Rewriter) -> StoredRewriting:
+def row_of(request: RewriteRequest, found: object) -> StoredRewriting:
     """A rewriting as it is stored."""
-    row = StoredRewriting(
-        request.prompt,
-        request.index,
-        "failed",
-        rewriter=rewriter.name,
-        fingerprint=rewriter.fingerprint,
-    )
+    row = StoredRewriting(request.prompt, request.index, "failed")
     if not isinstance(found, Rewriting):
         return replace(row, reason=f"the rewriter gave a {type(found).__name__}, not a Rewriting")
     if found.status == "ok":
@@ -314,7 +293,7 @@ class Asking:
 
     def __init__(self, database: Database, rewriter: Rewriter, seed: int) -> None:
         self._rewriter, self._seed = rewriter, seed
-        self._store = RewriteStore(database, rewriter.name, rewriter.fingerprint)
+        self._store = RewriteStore(database, rewriter.fingerprint)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from; asked for and stored where there is none."""
@@ -326,5 +305,5 @@ class Asking:
                 self._store.refresh()
                 if not self._store.is_done(prompt, request.index):
                     for part in parts_of([request], self._rewriter):
-                        self._store.add(row_of(request, one, self._rewriter) for _, one in part)
+                        self._store.add(row_of(request, one) for _, one in part)
         return self._store.find(prompt, index)

@@ -10,19 +10,16 @@ image depends on its prompt and index only: every round resumes the one before.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
-from t2ibench.methods.core.headline import Part
 from t2ibench.pipeline.plan import images_at
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.run import Outcome, execute
+from t2ibench.pipeline.scoring import TaskScored
 from t2ibench.power.forecasters import forecaster, least
 from t2ibench.power.pilots import Size, stored_headline
 from t2ibench.results.display import displayed
-from t2ibench.results.schema import TaskResult
-from t2ibench.settings import RunSettings
 from t2ibench.tasks.loader import LoadedTask
 
 ROUNDS = 6
@@ -68,14 +65,17 @@ def until_precise(
 ) -> Precision:
     """Run, and run with more images, until intervals are narrow enough."""
     settings = prepared.settings
-    tasks = {
-        task.id: _task(task, Size.of(prepared.plan.needs[task.id]).images, settings, most_images)
-        for task in prepared.plan.tasks
-    }
+    tasks, times = {}, settings.times
+    for task in prepared.plan.tasks:
+        images = Size.of(prepared.plan.needs[task.id]).images
+        largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
+        tasks[task.id] = _Task(task, images, times, times * largest, times)
     found = Precision(execute(prepared, reporter))
     for _ in range(ROUNDS):
-        _judge(tasks, found.outcome, prepared, width)
         waiting = [one for one in tasks.values() if one.said is None]
+        for one in waiting:
+            one.said = _judge(one, found.outcome.scored[one.loaded.id], prepared, width)
+        waiting = [one for one in waiting if one.said is None]
         for times in sorted({one.times for one in waiting}):
             names = tuple(one.loaded.id for one in waiting if one.times == times)
             reporter.say(f"{', '.join(names)}: {times / settings.times:.2f} times the images.")
@@ -92,57 +92,33 @@ def until_precise(
     return found
 
 
-def _task(loaded: LoadedTask, images: int, settings: RunSettings, most_images: int | None) -> _Task:
-    largest = MOST if most_images is None else max(1.0, most_images / max(images, 1))
-    return _Task(loaded, images, settings.times, settings.times * largest, settings.times)
-
-
-def _judge(tasks: dict[str, _Task], outcome: Outcome, prepared: Prepared, width: float) -> None:
-    """Say why each task stops, or how many images it is to have in the next round."""
-    for name, one in tasks.items():
-        if one.said is not None:
-            continue
-        result, parts = outcome.scored[name].result, outcome.scored[name].paired.headline
-        shown = displayed(result.headline)
-        reason = result.reason or result.inconclusive or result.headline.reason
-        if reason is not None or shown.low is None or shown.high is None:
-            one.said = f"decides nothing: {reason or 'its headline has no interval'}"
-            continue
-        now = f"± {(shown.high - shown.low) / 2:.2f} with {_count(one)}"
-        if shown.high - shown.low <= width:
-            one.said = now
-            continue
-        one.precise = False
-        prompts = {need.prompt for need in prepared.plan.needs[name].prompts}
-        if not prompts or prompts & prepared.lacking.keys():
-            one.said = f"{now}; there are no more images"
-            continue
-        if prompts & {repeated.prompt for repeated in result.repeated_prompts}:
-            one.said = f"{now}; the generator repeats its images"
-            continue
-        if one.times >= one.most:
-            one.said = f"{now}, the most that it may have"
-            continue
-        times = _growth(result, parts, prompts, width)
-        if times is None:
-            one.said = f"{now}; more images alone do not make it narrow enough"
-            continue
-        one.times = min(one.most, one.times * max(times, _LEAST_GROWTH))
-        one.precise = True
-
-
-def _count(one: _Task) -> str:
-    return f"{math.ceil(one.first * one.times / one.started - 1e-9)} images a prompt"
-
-
-def _growth(
-    result: TaskResult, parts: tuple[Part, ...], prompts: Collection[str], width: float
-) -> float | None:
-    """How many times the images of this round the next one needs; None where none are enough."""
-    headline = stored_headline(result, parts)
+def _judge(one: _Task, scored: TaskScored, prepared: Prepared, width: float) -> str | None:
+    """Why a task stops; None where it is to have more images in the next round."""
+    result, shown = scored.result, displayed(scored.result.headline)
+    reason = result.reason or result.inconclusive or result.headline.reason
+    if reason is not None or shown.low is None or shown.high is None:
+        return f"decides nothing: {reason or 'its headline has no interval'}"
+    count = math.ceil(one.first * one.times / one.started - 1e-9)
+    now = f"± {(shown.high - shown.low) / 2:.2f} with {count} images a prompt"
+    one.precise = shown.high - shown.low <= width
+    if one.precise:
+        return now
+    prompts = {need.prompt for need in prepared.plan.needs[one.loaded.id].prompts}
+    if not prompts or prompts & prepared.lacking.keys():
+        return f"{now}; there are no more images"
+    if prompts & {repeated.prompt for repeated in result.repeated_prompts}:
+        return f"{now}; the generator repeats its images"
+    if one.times >= one.most:
+        return f"{now}, the most that it may have"
+    # How many times the images of this round the next one needs.
+    headline, effect = stored_headline(result, scored.paired.headline), abs(shown.value or 0.0)
     known = forecaster(headline, headline.question, prompts, result.settings.level)
-    effect = abs(displayed(result.headline).value or 0.0)
-    return least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
+    times = least(lambda times: known.width(effect, times, 1.0) <= _MARGIN * width)
+    if times is None:
+        return f"{now}; more images alone do not make it narrow enough"
+    one.times = min(one.most, one.times * max(times, _LEAST_GROWTH))
+    one.precise = True
+    return None
 
 
 def joined(before: Outcome, after: Outcome) -> Outcome:

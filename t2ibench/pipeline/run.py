@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -165,7 +165,10 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
                     outcome.complete = not (left or job.stopped or job.damaged)
                 else:
                     outcome.complete = settings.allow_missing or not job.unfinished()
-                _log(prepared, started, outcome)
+                entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
+                entry.generated = dict(outcome.attempts)
+                status = "complete" if outcome.complete else "incomplete"
+                folder.update(status=status, history=[*folder.record.history, entry])
                 return outcome
         except BrokenDatabaseError as error:
             if mended:
@@ -242,9 +245,7 @@ def mixed_libraries(prepared: Prepared) -> list[str]:
         for name, then in record.libraries.items()
         if now.get(name) != then
     ]
-    if not changed:
-        return []
-    return [
+    return changed and [
         f"The images in {prepared.folder.path} were generated with other versions "
         f"({'; '.join(changed)}); new ones may differ. Use another --output-dir to keep them apart."
     ]
@@ -269,23 +270,6 @@ def _score(prepared: Prepared, job: Job, reporter: Reporter, outcome: Outcome) -
     outcome.complete = complete and not (job.damaged or lost or failed or prepared.skipped)
 
 
-def _observers(job: Job) -> dict[str, object]:
-    """What the record says of a run's encoders and judges."""
-    return {
-        "encoders": {
-            run.encoder.name: EncoderRecord(
-                fingerprint=run.encoder.fingerprint, embeds_images=run.encoder.embeds_images
-            )
-            for run in job.encoders
-        },
-        "controls": {
-            name: ControlRecord(name=run.encoder.name, fingerprint=run.encoder.fingerprint)
-            for name, run in job.controls.items()
-        },
-        "judges": {run.judge.name: run.judge.fingerprint for run in job.judges},
-    }
-
-
 def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     """Store the record before the work starts, so that a killed run can be scored and resumed.
 
@@ -295,8 +279,19 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     keep(prepared.plan.tasks, folder.path)
     if prepared.images is not None:  # prompts that were damaged are known again
         prepared.images.name(prepared.plan.prompts)
-    observers = _observers(observing) if observing else {}
-
+    observers: dict[str, object] = {}
+    if observing is not None:
+        encoders = [run.encoder for run in observing.encoders]
+        controls = {name: run.encoder for name, run in observing.controls.items()}
+        observers["encoders"] = {
+            one.name: EncoderRecord(fingerprint=one.fingerprint, embeds_images=one.embeds_images)
+            for one in encoders
+        }
+        observers["controls"] = {
+            name: ControlRecord(name=one.name, fingerprint=one.fingerprint)
+            for name, one in controls.items()
+        }
+        observers["judges"] = {run.judge.name: run.judge.fingerprint for run in observing.judges}
     record, settings, from_objects = folder.record, prepared.settings, bool(prepared.objects)
     if observing is None and (record.encoders or record.judges):
         names = ("encoder", "judge", "judge_args", "judge_check", "control_encoder")
@@ -306,6 +301,9 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
     captions = carried(record.settings.captions, settings.captions)
     settings = settings.model_copy(update={"captions": captions})
     pools = {task.id: pool for task in prepared.plan.tasks if (pool := task.spec.drawn_from)}
+    # Folders of further tasks, absolute; those of earlier calls that still exist are kept.
+    include = [str(Path(path).resolve()) for path in settings.include_path]
+    include += [path for path in record.include_path if Path(path).is_dir()]
     folder.update(
         status="running",
         from_objects=from_objects,
@@ -315,7 +313,7 @@ def _save_record(prepared: Prepared, observing: Job | None = None) -> None:
         tasks=[task.id for task in prepared.plan.tasks],
         pools=record.pools | pools,
         judge_checks=[*(prepared.judge_checks if observing else record.judge_checks)],
-        include_path=_include_path(record.include_path, settings.include_path),
+        include_path=list(dict.fromkeys(include)),
         **observers,
     )
 
@@ -343,19 +341,5 @@ def _generator_record(
     return GeneratorRecord(**asked) if known is None else known.model_copy(update=asked)
 
 
-def _include_path(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """Folders of further tasks, absolute; those of earlier calls that still exist are kept."""
-    paths = [str(Path(path).resolve()) for path in now]
-    return list(dict.fromkeys([*paths, *(path for path in before if Path(path).is_dir())]))
-
-
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
-
-
-def _log(prepared: Prepared, started: str, outcome: Outcome) -> None:
-    entry = HistoryEntry(
-        command=prepared.call, started=started, finished=_now(), generated=dict(outcome.attempts)
-    )
-    history = [*prepared.folder.record.history, entry]
-    prepared.folder.update(status="complete" if outcome.complete else "incomplete", history=history)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,17 +23,16 @@ import t2ibench
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.concepts import synonyms
-from t2ibench.pipeline.stored_evidence import Images
 from t2ibench.results.paired import PairedTask, dump_paired, load_paired
 from t2ibench.results.samples import dump_samples
 from t2ibench.results.schema import TaskResult
 from t2ibench.store.database import Database
-from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.evidence import text_key
 from t2ibench.store.scores import ScoreStore, StoredScore
 from t2ibench.version import __version__
 
 if TYPE_CHECKING:
-    from t2ibench.methods.core.evidence import QuestionNeed
+    from t2ibench.methods.core.evidence import Needs, QuestionNeed
     from t2ibench.pipeline.plan import Plan
     from t2ibench.pipeline.scoring import Stores
     from t2ibench.tasks.loader import LoadedTask
@@ -57,7 +56,7 @@ def _code() -> str | None:
     return f"{digest.hexdigest()} {versions}"
 
 
-def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> str:
+def inputs_of(plan: Plan, task: LoadedTask, stores: Stores) -> str:
     """A digest over all that decides what is stored of a task; '' where that cannot be told."""
     code = _code()
     # Of what another package computes, the source is not read.
@@ -69,32 +68,26 @@ def inputs_of(plan: Plan, task: LoadedTask, images: Images | None, stores: Store
     def add(*values: object) -> None:
         digest.update(json.dumps(values, default=str, ensure_ascii=True).encode() + b"\n")
 
+    needs = plan.needs[task.id]
     add(code, task.hash, task.spec.model_dump(mode="json"), plan.settings.model_dump(mode="json"))
     for kind, named in (("encoder", stores.encoders), ("control", stores.controls)):
         for name, encoder in named.items():
             add(kind, name, encoder.fingerprint, encoder.embeds_images)
-            needs = plan.needs[task.id]
-            _add_texts(add, encoder, dict.fromkeys([*needs.texts, *needs.images_by_prompt]))
+            for text in dict.fromkeys([*needs.texts, *needs.images_by_prompt]):
+                key = text_key(text)
+                add(text, encoder.checksum("texts", key) if encoder.has("texts", key) else None)
     for name, judge in (*stores.judges.items(), *stores.people.items()):
         check = stores.check_of(judge)
         add("judge", name, judge.fingerprint, check and check.model_dump(mode="json"))
-    if any(not question.classes for question in plan.needs[task.id].questions):
+    if any(not question.classes for question in needs.questions):
         add(synonyms().name)  # free text is read with the dictionary that is installed
-    _add_images(add, plan, task, images, stores)
+    _add_images(add, needs, stores)
     return digest.hexdigest()
 
 
-def _add_texts(add: Any, store: EvidenceStore, texts: Iterable[str]) -> None:
-    for text in texts:
-        key = text_key(text)
-        add(text, store.checksum("texts", key) if store.has("texts", key) else None)
-
-
-def _add_images(
-    add: Any, plan: Plan, task: LoadedTask, images: Images | None, stores: Stores
-) -> None:
+def _add_images(add: Any, needs: Needs, stores: Stores) -> None:
     """Every attempt with what each encoder, each judge and people made of its image."""
-    needs = plan.needs[task.id]
+    images = stores.images
     asked: dict[str, list[QuestionNeed]] = {}
     for question in (*needs.questions, *needs.checks):
         asked.setdefault(question.prompt, []).append(question)

@@ -5,27 +5,40 @@ from __future__ import annotations
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from t2ibench.errors import T2IBenchError, first_line
+from t2ibench.errors import MissingEvidence, T2IBenchError, first_line
 from t2ibench.methods import combine, score
+from t2ibench.methods.core.diversity import PromptDiversity, mean_diversity, prompt_diversities
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.evidence import Needs, QuestionNeed
 from t2ibench.methods.core.judge_check import JudgeCheck
+from t2ibench.methods.core.text_image_alignment import PromptCosines, prompt_cosines
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.score_cache import ScoreCache, inputs_of
 from t2ibench.pipeline.stored_evidence import Images, StoredEvidence
-from t2ibench.pipeline.text_image_alignment import text_image_alignment
-from t2ibench.pipeline.untrained_control import with_untrained_control
+from t2ibench.pipeline.untrained_control import Scores, with_untrained_control
 from t2ibench.results.builder import task_record
 from t2ibench.results.paired import PairedTask, paired_task
-from t2ibench.results.rates import is_revised, prompt_outcomes, revised_line
+from t2ibench.results.rates import (
+    Diversity,
+    RepeatedPrompt,
+    TextImageAlignment,
+    is_revised,
+    prompt_outcomes,
+    repeated_prompts,
+    repeats_line,
+    revised_line,
+    rounded,
+    too_few,
+)
 from t2ibench.results.record import ControlRecord, EncoderRecord
-from t2ibench.results.repeats import RepeatedPrompt, repeated_prompts, repeats_line, too_few
 from t2ibench.results.schema import TaskResult, TaskSettings
+from t2ibench.results.text_image_alignment import agreement_records
 from t2ibench.settings import Measurement, Settings
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.checksums import Damage
@@ -52,6 +65,7 @@ class Stores:
         labels: People's answers; None where nobody labelled.
         people: The same as a judge, for tasks that no other judge classified an image of.
         checks: What checks by people said of judges.
+        images: The outcome of every attempt at an image; None where only texts are scored.
     """
 
     encoders: Mapping[str, EvidenceStore]
@@ -60,6 +74,7 @@ class Stores:
     labels: LabelStore | None = None
     people: Mapping[str, AnswerStore] = field(default_factory=dict)
     checks: Sequence[JudgeCheck] = ()
+    images: Images | None = None
 
     def check_of(self, judge: AnswerStore) -> JudgeCheck | None:
         """The check of this very judge."""
@@ -97,7 +112,7 @@ def open_stores(
 
 def score_task(
     task: LoadedTask, evidence: Mapping[str, StoredEvidence], settings: Settings
-) -> tuple[MethodResult, dict[str, MethodResult]]:
+) -> Scores:
     """A task's scores over all encoders and by each of them."""
     try:
         results = {name: score(task.spec, images, settings) for name, images in evidence.items()}
@@ -116,7 +131,7 @@ def _defect(task: LoadedTask, error: Exception) -> str:
     )
 
 
-def _undefined(reason: str) -> tuple[MethodResult, dict[str, MethodResult]]:
+def _undefined(reason: str) -> Scores:
     return MethodResult.undefined(reason), {}
 
 
@@ -149,6 +164,7 @@ def score_plan(
 ) -> dict[str, TaskScored]:
     """Score every task of a plan, several at a time; no number depends on how many."""
     known = None if images is None else DistinctImages(images)
+    stores = replace(stores, images=known)
     # The largest first: what is begun last should not keep the other cores waiting.
     largest = sorted(
         plan.tasks, key=lambda task: -sum(plan.needs[task.id].images_by_prompt.values())
@@ -165,7 +181,7 @@ def score_plan(
             scored[task.id] = one
             ticker.advance(1)
 
-        each_of(largest, partial(_scored_or_kept, plan, known, stores, kept), workers, store)
+        each_of(largest, partial(_scored_or_kept, plan, stores, kept), workers, store)
     line = repeats_line(repeated_prompts(plan.prompts, known.get), plan.prompts) if known else None
     if line:
         reporter.warn(line)
@@ -173,26 +189,26 @@ def score_plan(
 
 
 def _scored_or_kept(
-    plan: Plan, images: Images | None, stores: Stores, kept: ScoreCache | None, task: LoadedTask
+    plan: Plan, stores: Stores, kept: ScoreCache | None, task: LoadedTask
 ) -> TaskScored:
-    inputs = "" if kept is None else inputs_of(plan, task, images, stores)
+    inputs = "" if kept is None else inputs_of(plan, task, stores)
     found = kept.read(task.id, inputs) if kept is not None and inputs else None
     if found is not None:
         return TaskScored(found[0], None, found[1], lacking=False, inputs=inputs)
-    scored = _scored(plan, task, images, stores)
+    scored = _scored(plan, task, stores)
     whole = not scored.lacking and scored.result.reason is None
     return replace(scored, inputs=inputs if whole else "")
 
 
-def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores) -> TaskScored:
-    needs = plan.needs[task.id]
-    evidence, settings = _evidence(plan, task, images, stores)
+def _scored(plan: Plan, task: LoadedTask, stores: Stores) -> TaskScored:
+    needs, images = plan.needs[task.id], stores.images
+    evidence, settings = _evidence(plan, task, stores)
     repeated = [] if images is None else repeated_prompts(needs.images_by_prompt, images.get)
     blind: dict[str, StoredEvidence] = {}
     if evidence:
         found = score_task(task, evidence, plan.settings)
         if not needs.questions:
-            judge = _judge(needs, images, stores)
+            judge = _judge(needs, stores)
             blind = {
                 name: StoredEvidence(images, stores.controls[name], judge)
                 for name in evidence
@@ -209,11 +225,11 @@ def _scored(plan: Plan, task: LoadedTask, images: Images | None, stores: Stores)
     else:
         found = _undefined("no encoder of this run embeds images")
     lacking = any(one.lacking for one in (*evidence.values(), *blind.values()))
-    write = partial(_written, plan, task, settings, images, stores, repeated, lacking)
+    write = partial(_written, plan, task, settings, stores, repeated, lacking)
     try:
-        return write(*found)
+        return write(found)
     except Exception as error:  # results that cannot be written down are a defect, too
-        return write(*_undefined(_defect(task, error)))
+        return write(_undefined(_defect(task, error)))
 
 
 def _inconclusive(result: MethodResult, why: str) -> MethodResult:
@@ -225,17 +241,14 @@ def _written(
     plan: Plan,
     task: LoadedTask,
     settings: TaskSettings,
-    images: Images | None,
     stores: Stores,
     repeated: list[RepeatedPrompt],
     lacking: bool,
-    combined: MethodResult,
-    by_encoder: Mapping[str, MethodResult],
+    found: Scores,
 ) -> TaskScored:
     """One task's scores as they are stored."""
-    record = task_record(task, combined, by_encoder, settings)
-    paired = paired_task(combined, by_encoder)
-    needs, level = plan.needs[task.id], plan.settings.level
+    record, paired = task_record(task, *found, settings), paired_task(*found)
+    needs, level, images = plan.needs[task.id], plan.settings.level, stores.images
     if images is not None:
         counts = needs.images_by_prompt
         missing, because = _lost(counts, images)
@@ -255,7 +268,7 @@ def _written(
         update = {"text_image_alignment": alignment, "diversity": differing}
         record = record.model_copy(update=update)
         paired = replace(paired, agreement=cosines)
-    return TaskScored(record, _sample_rows(combined.samples, images), paired, lacking)
+    return TaskScored(record, _sample_rows(found[0].samples, images), paired, lacking)
 
 
 def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[str, dict[str, int]]]:
@@ -283,15 +296,15 @@ def _lost(counts: Mapping[str, int], images: Images) -> tuple[list[str], dict[st
 
 
 def _evidence(
-    plan: Plan, task: LoadedTask, images: Images | None, stores: Stores
+    plan: Plan, task: LoadedTask, stores: Stores
 ) -> tuple[dict[str, StoredEvidence], TaskSettings]:
     """What a task is scored from, by encoder or by judge."""
-    needs = plan.needs[task.id]
+    needs, images = plan.needs[task.id], stores.images
     encoders = {name: one for name, one in stores.encoders.items() if one.embeds_images}
     judges: Mapping[str, AnswerStore]
     if not needs.questions:
         encoders = encoders if needs.prompts else dict(stores.encoders)
-        judge = _judge(needs, images, stores)
+        judge = _judge(needs, stores)
         judges = {} if judge is None else {judge.name: judge}
         found = {name: StoredEvidence(images, one, judge) for name, one in encoders.items()}
     else:
@@ -312,10 +325,10 @@ def _evidence(
     )
 
 
-def _judge(needs: Needs, images: Images | None, stores: Stores) -> AnswerStore | None:
+def _judge(needs: Needs, stores: Stores) -> AnswerStore | None:
     """Who looked at the images that an encoder measures: the first judge, or people without one."""
     for judge in (*stores.judges.values(), *stores.people.values()):
-        if needs.checks and _classified(needs.checks, images, [judge]):
+        if needs.checks and _classified(needs.checks, stores.images, [judge]):
             return judge
     return None
 
@@ -346,3 +359,53 @@ def _sample_rows(rows: Sequence[dict[str, Any]], images: Images | None) -> list[
             new["revised_prompt"] = attempt.revised_prompt
         filled.append(new)
     return filled
+
+
+Found = tuple[
+    dict[str, list[TextImageAlignment]],
+    dict[str, tuple[PromptCosines, ...]],
+    dict[str, list[Diversity]],
+]
+
+
+def text_image_alignment(
+    needs: Needs, images: Images, encoders: Mapping[str, EvidenceStore], level: float
+) -> Found:
+    """How well a task's images agree with their own prompts, and how much they differ.
+
+    By each encoder: records and cosines of the first, records of the second over the task and by
+    group.
+    """
+    records: dict[str, list[TextImageAlignment]] = {}
+    cosines: dict[str, tuple[PromptCosines, ...]] = {}
+    differing: dict[str, list[Diversity]] = {}
+    for name, encoder in encoders.items():
+        if not encoder.embeds_images:
+            continue
+        evidence = StoredEvidence(images, encoder)
+        with suppress(MissingEvidence):
+            if found := prompt_cosines(needs, evidence):
+                records[name], cosines[name] = agreement_records(found, level), tuple(found)
+        if prompts := prompt_diversities(needs, evidence):
+            groups = dict.fromkeys(one.group for one in prompts)
+            differing[name] = [_record(None, prompts, level)]
+            for group in groups if len(groups) > 1 else ():
+                own = [one for one in prompts if one.group == group]
+                differing[name].append(_record(group, own, level))
+    return records, cosines, differing
+
+
+def _record(group: str | None, prompts: Sequence[PromptDiversity], level: float) -> Diversity:
+    value, interval = mean_diversity(prompts, level)
+    low, high = interval or (None, None)
+    least = min(prompts, key=lambda one: (one.value, one.prompt))
+    return Diversity(
+        group=group,
+        value=rounded(value),
+        ci_low=rounded(low),
+        ci_high=rounded(high),
+        n_prompts=len(prompts),
+        n_images=sum(one.n_images for one in prompts),
+        lowest_prompt=least.prompt,
+        lowest=rounded(least.value),
+    )

@@ -29,27 +29,6 @@ _ENCODERS = (
 )
 
 
-def load_observers(
-    settings: RunSettings, objects: Objects, reporter: Notices, *, embeds: bool, asks: bool
-) -> Observers:
-    """Load encoders and judges.
-
-    Args:
-        settings: What was asked for, with encoders and judges by name.
-        objects: Adapters that were given as objects.
-        reporter: Told what a model waits for.
-        embeds: Whether anything is embedded.
-        asks: Whether anything is asked.
-    """
-    judges = _here(partial(_judges, settings, objects), _JUDGES) if asks else []
-    encoders = _here(partial(_encoders, settings, objects), _ENCODERS) if embeds else []
-    for judge in judges:
-        if isinstance(judge, ReportsWaits):
-            judge.report_waits(reporter.say)
-    controls = {} if settings.control_encoder == "none" else _controls(encoders, reporter.warn)
-    return Observers(encoders, controls, judges)
-
-
 def make_worker(
     settings: RunSettings,
     objects: Objects,
@@ -60,8 +39,16 @@ def make_worker(
     embeds: bool,
     asks: bool,
 ) -> Worker:
-    """A worker with its models."""
-    observers = load_observers(settings, objects, reporter, embeds=embeds, asks=asks)
+    """A worker with its models; encoders and judges where anything is embedded or asked."""
+    judges = _here(partial(_judges, settings, objects), _JUDGES) if asks else []
+    create = partial(create_encoder, device=settings.device, dtype=settings.dtype)
+    names = settings.encoder if embeds else ()
+    encoders = _here(lambda: [objects.encoders.get(n) or create(n) for n in names], _ENCODERS)
+    for judge in judges:
+        if isinstance(judge, ReportsWaits):
+            judge.report_waits(reporter.say)
+    controls = {} if settings.control_encoder == "none" else _controls(encoders, reporter.warn)
+    observers = Observers(encoders, controls, judges)
     model = settings.model if objects.generator is None else None
     return Worker(generator, observers, model, settings.batch_size, stopping)
 
@@ -72,14 +59,6 @@ def _here(load: Callable[[], list[_Model]], otherwise: str) -> list[_Model]:
         return load()
     except NotDownloadedError as error:
         raise T2IBenchError(error.message, f"{error.hint} {otherwise}") from error
-
-
-def _encoders(settings: RunSettings, objects: Objects) -> list[Encoder]:
-    return [
-        objects.encoders.get(name)
-        or create_encoder(name, device=settings.device, dtype=settings.dtype)
-        for name in settings.encoder
-    ]
 
 
 def _controls(encoders: Sequence[Encoder], warn: Callable[[str], None]) -> dict[str, Encoder]:

@@ -6,8 +6,8 @@ import fnmatch
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
 
@@ -21,12 +21,13 @@ from t2ibench.pipeline.work import ask
 from t2ibench.stats.clusters import Mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from t2ibench.store.images import ImageStore, StoredImage
 
 QUESTION = "What is the tone of the person's skin?"
 UNREAD = "not read"  # the file is damaged, or the reader failed
 QUANTILES = (5, 25, 50, 75, 95)
 VALUES = ("lightness", "yellowness", "hue", "ita", "score")  # the last is L* - b*
+MEASURES = ("scene", *VALUES, *(f"raw_{name}" for name in VALUES))
 _NO_NAME = "other prompts"
 
 
@@ -41,17 +42,10 @@ class Reading:
         index: Which sample of the prompt.
         image: SHA-256 of the file.
         reason: Why there is no tone; None where there is one.
-        scene: Log-average luminance around the head, 0 to 1.
-        lightness: L* of the skin, corrected for the scene's light, as are the next four.
-        yellowness: b*.
-        hue: In degrees.
-        ita: Individual typology angle in degrees.
-        score: L* - b*.
-        raw_lightness: L* as it is in the image, as are the next four.
-        raw_yellowness: b*.
-        raw_hue: In degrees.
-        raw_ita: In degrees.
-        raw_score: L* - b*.
+        values: What was measured, by the names of `MEASURES`: log-average luminance around the
+            head, 0 to 1 ('scene'); of the skin, corrected for the scene's light, L* ('lightness'),
+            b* ('yellowness'), hue and individual typology angle ('ita') in degrees, and L* - b*
+            ('score'); the same as it is in the image ('raw_…').
     """
 
     group: str
@@ -60,17 +54,7 @@ class Reading:
     index: int
     image: str
     reason: str | None
-    scene: float | None = None
-    lightness: float | None = None
-    yellowness: float | None = None
-    hue: float | None = None
-    ita: float | None = None
-    score: float | None = None
-    raw_lightness: float | None = None
-    raw_yellowness: float | None = None
-    raw_hue: float | None = None
-    raw_ita: float | None = None
-    raw_score: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -109,7 +93,7 @@ class Tones:
         found: dict[Any, list[float]] = {}
         for reading in self.readings:
             if reading.reason is None:
-                found.setdefault(self._unit(reading), []).append(getattr(reading, what))
+                found.setdefault(self._unit(reading), []).append(reading.values[what])
         return found
 
     def missing(self) -> dict[Any, list[float]]:
@@ -178,7 +162,8 @@ def read_tones(
         (prompt, attempt)
         for prompt, count in sorted(needs.images_by_prompt.items())
         for index in range(min(count, plan.prompts.get(prompt, count)))
-        if (attempt := distinct.get(prompt, index)) is not None and _counts(attempt)
+        if (attempt := distinct.get(prompt, index)) is not None
+        if attempt.status == "ok" and attempt.sha256 and attempt.file
     ]
     asked: tuple[str, tuple[str, ...]] = (QUESTION, ())
     pictures: list[StoredImage] = [images.image(attempt) for _, attempt in found]
@@ -204,25 +189,21 @@ def read_tones(
                 prompt,
                 attempt.index,
                 attempt.sha256 or "",
-                **({"reason": UNREAD} if answer is None else _measured(answer.raw)),
+                *((UNREAD,) if answer is None else _measured(answer.raw)),
             )
         )
     return readings
 
 
-def _measured(raw: str) -> dict[str, Any]:
-    """What a reading has of a stored measurement."""
+def _measured(raw: str) -> tuple[str | None, dict[str, float]]:
+    """Why a stored measurement has no tone, and its values."""
     tone = json.loads(raw)
-    found = {"reason": tone["reason"], "scene": tone["scene"]}
+    found = {} if tone["scene"] is None else {"scene": tone["scene"]}
     for prefix, colour in (("", tone["corrected"]), ("raw_", tone["raw"])):
         if colour is not None:
             values = colour | {"score": round(colour["lightness"] - colour["yellowness"], 3)}
             found |= {f"{prefix}{name}": values[name] for name in VALUES}
-    return found
-
-
-def _counts(attempt: Attempt) -> bool:
-    return attempt.status == "ok" and bool(attempt.sha256 and attempt.file)
+    return tone["reason"], found
 
 
 def by_group(readings: Sequence[Reading], level: float = 0.95) -> list[Tones]:

@@ -42,15 +42,16 @@ def with_untrained_control(
             "n_permutations": min(_DRAWS, settings.n_permutations),
         }
     )
+    easy = task.control == "positive"
     read: dict[str, MethodResult] = {}
     controls: dict[str, Control] = {}
     for name, evidence in blind.items():
         try:
-            read[name] = _complete(score(task, evidence, few), by_encoder[name])
-            single = combine(task, [read[name]], few)
-            controls[name] = control_of(
-                by_encoder[name].headline, single.headline, task.control == "positive"
-            )
+            seeing, found = by_encoder[name], score(task, evidence, few)
+            if found.excluded.get("missing", 0) > seeing.excluded.get("missing", 0):
+                found = MethodResult.undefined("it has not embedded all of the images")
+            single = combine(task, [found], few)
+            read[name], controls[name] = found, control_of(seeing.headline, single.headline, easy)
         except Exception as error:  # the scores stand without this control
             controls[name] = Control(
                 f"An untrained network of the same architecture could not be scored: "
@@ -63,16 +64,7 @@ def with_untrained_control(
     if len(by_encoder) == 1 or not read:
         return _with(combined, next(iter(controls.values()))), new
     both = combine(task, list(read.values()), few)
-    return _with(
-        combined, control_of(combined.headline, both.headline, task.control == "positive")
-    ), new
-
-
-def _complete(blind: MethodResult, seeing: MethodResult) -> MethodResult:
-    """The control's scores, unless it has not embedded all that the encoder has."""
-    if blind.excluded.get("missing", 0) > seeing.excluded.get("missing", 0):
-        return MethodResult.undefined("it has not embedded all of the images")
-    return blind
+    return _with(combined, control_of(combined.headline, both.headline, easy)), new
 
 
 def _with(result: MethodResult, control: Control) -> MethodResult:

@@ -13,7 +13,6 @@ from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.pieces import (
-    Answers,
     EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
@@ -68,7 +67,12 @@ class Worker:
         """
         if isinstance(piece, ImagesToGenerate):
             self._generated = True
-            generator, libraries = self._generator_of(piece)
+            generator = self.generator
+            assert generator is not None
+            if piece.rewritings is not None and isinstance(generator, Rewritten):
+                generator.rewritings = piece.rewritings
+            # Those that decide its pixels.
+            libraries = versions(libraries_of(self.model)) if self.model is not None else {}
             for files in generated(
                 piece.requests, generator, batch_size=self.batch_size, stopping=self.stopping
             ):
@@ -90,19 +94,12 @@ class Worker:
             judge = next(one for one in self.observers.judges if one.name == piece.judge)
             asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
             for report in asked:
-                yield Answers(piece.judge, report)
+                report.judge = piece.judge
+                yield report
 
     def _encoders(self) -> dict[str, Encoder]:
         known = (*self.observers.encoders, *self.observers.controls.values())
         return {encoder.name: encoder for encoder in known}
-
-    def _generator_of(self, piece: ImagesToGenerate) -> tuple[Generator, dict[str, str]]:
-        """The model, with the rewritings of a piece, and the libraries that decide its pixels."""
-        generator = self.generator
-        assert generator is not None
-        if piece.rewritings is not None and isinstance(generator, Rewritten):
-            generator.rewritings = piece.rewritings
-        return generator, versions(libraries_of(self.model)) if self.model is not None else {}
 
     def _embed_texts(self, piece: TextsToEmbed) -> Iterator[Part]:
         encoder = self._encoders()[piece.encoder]

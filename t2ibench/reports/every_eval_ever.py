@@ -23,7 +23,7 @@ from t2ibench.models.locations import is_hub_id
 from t2ibench.reports.files import digest
 from t2ibench.reports.hub_metadata import subject
 from t2ibench.reports.writers import Table
-from t2ibench.results.frames import task_rows
+from t2ibench.results.display import task_rows
 from t2ibench.results.gates import magnitude
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run

@@ -15,19 +15,8 @@ from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.headline import Control
 from t2ibench.results.display import text_only
 from t2ibench.results.rates import adjusted_agreements, rounded
-from t2ibench.results.schema import (
-    EncoderScores,
-    Headline,
-    Row,
-    Score,
-    TaskResult,
-    TaskSettings,
-)
-from t2ibench.stats import (
-    benjamini_hochberg,
-    holm,
-    percentile_interval,
-)
+from t2ibench.results.schema import EncoderScores, Headline, Row, Score, TaskResult, TaskSettings
+from t2ibench.stats import benjamini_hochberg, holm, percentile_interval
 from t2ibench.tasks.loader import LoadedTask
 
 ScoreT = TypeVar("ScoreT", bound=Score)
@@ -75,10 +64,8 @@ def score_record(estimate: Estimate, level: float) -> Score:
 
 def headline_record(headline: core.Headline) -> Headline:
     """The headline with its intervals."""
-    fixed_prompts, prompt_population = (
-        headline.inference.get(question) for question in core.QUESTIONS
-    )
     chosen, fair = headline.chosen, headline.fair or (None, None)
+    inference = {asked: rounded_record(found) for asked, found in headline.inference.items()}
     return Headline(
         value=rounded(headline.value),
         ci_low=rounded(chosen.ci_low),
@@ -90,20 +77,21 @@ def headline_record(headline: core.Headline) -> Headline:
         fair_low=rounded(fair[0]),
         fair_high=rounded(fair[1]),
         question=headline.question,
-        fixed_prompts=None if fixed_prompts is None else rounded_record(fixed_prompts),
-        prompt_population=None if prompt_population is None else rounded_record(prompt_population),
+        fixed_prompts=inference.get("fixed_prompts"),
+        prompt_population=inference.get("prompt_population"),
         reason=headline.reason if headline.value is None else None,
     )
+
+
+def _scores(found: Mapping[str, Estimate], level: float) -> dict[str, Score]:
+    return {name: score_record(one, level) for name, one in found.items()}
 
 
 def _rows(items: Sequence[Item], level: float) -> list[Row]:
     scores: dict[int, dict[str, Score]] = {}
     for family in dict.fromkeys(item.tested_with for item in items):
         numbers = [k for k, item in enumerate(items) if item.tested_with == family]
-        found = [
-            {name: score_record(one, level) for name, one in items[k].scores.items()}
-            for k in numbers
-        ]
+        found = [_scores(items[k].scores, level) for k in numbers]
         scores |= zip(numbers, adjusted(found), strict=True)
     return [
         Row(name=item.name, group=item.group, n_images=item.n_images, scores=scores[k])
@@ -125,11 +113,10 @@ def adjusted(score_sets: Sequence[Mapping[str, Score]]) -> list[dict[str, Score]
 def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
     """One family of tests: Holm and Benjamini-Hochberg over all of them."""
     p_values = [score.p for score in scores]
+    pairs = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
     return [
         score.model_copy(update={"p_holm": rounded(by_holm), "p_bh": rounded(by_bh)})
-        for score, by_holm, by_bh in zip(
-            scores, holm(p_values), benjamini_hochberg(p_values), strict=True
-        )
+        for score, (by_holm, by_bh) in zip(scores, pairs, strict=True)
     ]
 
 
@@ -163,23 +150,16 @@ def _adjusted_parts(parts: Mapping[str, PartT]) -> dict[str, PartT]:
 
 
 def _adjusted_family(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    by_encoder = {
-        encoder: _adjusted_parts(
-            {
-                name: task.by_encoder[encoder]
-                for name, task in tasks.items()
-                if encoder in task.by_encoder
-            }
-        )
-        for encoder in dict.fromkeys(key for task in tasks.values() for key in task.by_encoder)
-    }
-    # The order of the encoders is that of the task.
-    return {
-        name: task.model_copy(
-            update={"by_encoder": {key: by_encoder[key][name] for key in task.by_encoder}}
-        )
-        for name, task in _adjusted_parts(tasks).items()
-    }
+    parts: dict[str, dict[str, EncoderScores]] = {}
+    for name, task in tasks.items():
+        for encoder, part in task.by_encoder.items():
+            parts.setdefault(encoder, {})[name] = part
+    by_encoder = {encoder: _adjusted_parts(part) for encoder, part in parts.items()}
+    done = _adjusted_parts(tasks)
+    for name, task in done.items():  # the order of the encoders is that of the task
+        own = {key: by_encoder[key][name] for key in task.by_encoder}
+        done[name] = task.model_copy(update={"by_encoder": own})
+    return done
 
 
 def is_complete(tasks: Iterable[TaskResult], allow_missing: bool = False) -> bool:
@@ -210,7 +190,7 @@ def task_record(
     by_encoder = {
         name: EncoderScores(
             headline=headline_record(result.headline),
-            scores={key: score_record(value, level) for key, value in result.scores.items()},
+            scores=_scores(result.scores, level),
             by=_rows(result.by, level),
             reason=result.reason,
             controls={key: rounded_record(control) for key, control in result.controls.items()},
@@ -232,7 +212,7 @@ def task_record(
         family=task.spec.method,
         title=task.spec.title,
         headline=headline_record(combined.headline).model_copy(update={"direction": direction}),
-        scores={key: score_record(value, level) for key, value in combined.scores.items()},
+        scores=_scores(combined.scores, level),
         by=_rows(combined.by, level),
         by_encoder=by_encoder if len(per_encoder) > 1 else {},
         encoder_agreement=len(signs) == 1 if len(per_encoder) > 1 and signs else None,

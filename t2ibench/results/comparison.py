@@ -53,6 +53,13 @@ class Contrast:
         """Whether the interval leaves out 0."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
+    @property
+    def turned(self) -> Contrast:
+        """Second less first, of first less second."""
+        ends = (self.value, self.high, self.low)
+        value, low, high = (None if end is None else 0.0 - end for end in ends)
+        return Contrast(value or 0.0, low, high, self.p)
+
 
 class Aligned:
     """Influences over the units that at least one of them has.
@@ -125,7 +132,11 @@ def linear(
         >>> linear(0.0, influence, influence, 0.95)
         Contrast(value=0.0, low=0.0, high=0.0, p=1.0)
     """
-    return _contrast(value, *Aligned([first, second]).variance([1.0, sign]), level)
+    variance, df = Aligned([first, second]).variance([1.0, sign])
+    if not math.isfinite(variance) or (variance == 0 and value != 0):
+        return Contrast(value)  # one unit, or units that do not vary, show no variance
+    low, high = t_interval(value, variance, df, level)
+    return Contrast(value, low, high, t_test(value, variance, df))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +243,6 @@ def change_of_leans(difference: Contrast, total: Contrast) -> Contrast:
         for t in (total.low, total.high)
     ]
     return Contrast(value, min(ends), max(ends))
-
-
-def _contrast(value: float, variance: float, df: float, level: float) -> Contrast:
-    if not math.isfinite(variance) or (variance == 0 and value != 0):
-        return Contrast(value)  # one unit, or units that do not vary, show no variance
-    low, high = t_interval(value, variance, df, level)
-    return Contrast(value, low, high, t_test(value, variance, df))
 
 
 Verdict = Literal["first", "second", "opposite", "tie"]
@@ -467,12 +471,11 @@ class _Pair:
     ) -> Difference:
         value = (blank.first.value or 0.0) - (blank.second.value or 0.0)
         difference = linear(value, first.influence, second.influence, self.level)
+        total = None
         if signed:
             both = first.value + second.value
             total = linear(both, first.influence, second.influence, self.level, 1.0)
-            change = change_of_leans(difference, total)
-            return self._decided(blank, difference, total, change, ranked)
-        return self._decided(blank, difference, None, _turned(difference), ranked)
+        return self._decided(blank, difference, total, ranked)
 
     def _squares(self, blank: Difference, first: PairedTask, second: PairedTask) -> Difference:
         items, theirs = _items(first), {part.name: part for part in _items(second)}
@@ -492,7 +495,7 @@ class _Pair:
         contrast = Contrast(found.value)
         if roots is not None:
             contrast = Contrast(roots.value, roots.low, roots.high, roots.p)
-        decided = self._decided(blank, contrast, None, _turned(contrast), True)
+        decided = self._decided(blank, contrast, None, True)
         verdict = decided.verdict
         if verdict == "tie" and found.p_items is not None and found.p_items < 1 - self.level:
             verdict = "opposite"
@@ -501,13 +504,10 @@ class _Pair:
         return decided if roots is None else self._sized(decided, roots.detectable)
 
     def _decided(
-        self,
-        blank: Difference,
-        found: Contrast,
-        total: Contrast | None,
-        change: Contrast,
-        ranked: bool,
+        self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
     ) -> Difference:
+        """A difference of leans with their sum, or one of magnitudes."""
+        change = found.turned if total is None else change_of_leans(found, total)
         verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
         return replace(
             blank,
@@ -525,15 +525,20 @@ class _Pair:
     def _unpaired(self, blank: Difference, signed: bool, ranked: bool) -> Difference:
         first, second = blank.first, blank.second
         if isinstance(first, Headline) and isinstance(second, Headline) and not signed:
-            first, second = _as_shown(first), _as_shown(second)
+            first, second = (
+                Score(value=one.value, ci_low=one.low, ci_high=one.high)
+                for one in (displayed(first), displayed(second))
+            )
         value = (first.value or 0.0) - (second.value or 0.0)
         found = Contrast(value, *difference_interval(first, second))
-        total, change = None, _turned(found)
+        total = None
         if signed:
-            sum_value = (first.value or 0.0) + (second.value or 0.0)
-            total = Contrast(sum_value, *difference_interval(first, _negative(second)))
-            change = change_of_leans(found, total)
-        decided = self._decided(blank, found, total, change, ranked)
+            ends = (second.value, second.ci_high, second.ci_low)
+            less, low, high = (None if end is None else -end for end in ends)
+            mirrored = Score(value=less, ci_low=low, ci_high=high)
+            both = (first.value or 0.0) + (second.value or 0.0)
+            total = Contrast(both, *difference_interval(first, mirrored))
+        decided = self._decided(blank, found, total, ranked)
         return replace(decided, paired=False, p=None, notes=(*blank.notes, "unpaired"))
 
 
@@ -566,43 +571,19 @@ def _equal(one: float | None, other: float) -> bool:
     return one is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def _turned(found: Contrast) -> Contrast:
-    """Second minus first, of first minus second."""
-    ends = (found.value, found.high, found.low)
-    value, low, high = (None if end is None else 0.0 - end for end in ends)
-    return Contrast(value or 0.0, low, high)
-
-
-def _as_shown(headline: Headline) -> Score:
-    shown = displayed(headline)
-    return Score(value=shown.value, ci_low=shown.low, ci_high=shown.high)
-
-
-def _negative(score: Score) -> Score:
-    ends = (score.value, score.ci_high, score.ci_low)
-    value, low, high = (None if end is None else -end for end in ends)
-    return Score(value=value, ci_low=low, ci_high=high)
-
-
 def _unique(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
     """Rows by name and group, without those whose names occur twice: which is which is unknown."""
     counts = Counter(row.name for row in rows)
     return {(row.name, row.group): row for row in rows if counts[row.name] == 1}
 
 
-def _other_task(first: TaskResult, second: TaskResult) -> str:
-    """Why two results are of two tasks."""
-    drawn = [task.pool.drawn for task in (first, second) if task.pool is not None]
-    said = [one.said for one in drawn if one is not None]
-    if len(set(said)) < 2:
-        return "another version of the task"
-    return f"other captions: {said[0]}, and {said[1]}"
-
-
 def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
     """What makes two results of a task hard to compare."""
     if first.task_hash != second.task_hash:
-        return _Remarks([_other_task(first, second)], False, False)
+        drawn = [task.pool.drawn for task in (first, second) if task.pool is not None]
+        said = list(dict.fromkeys(one.said for one in drawn if one is not None))
+        why = f"other captions: {said[0]}, and {said[1]}" if said[1:] else ""
+        return _Remarks([why or "another version of the task"], False, False)
     alike = first.settings.encoders == second.settings.encoders
     if text_only(first) and text_only(second) and alike:
         return _Remarks(["measures the text encoder, which both runs share"], False, False)

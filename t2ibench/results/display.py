@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods import METHODS
 from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
-from t2ibench.methods.core.headline import Inference, Question
+from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.results.schema import Headline, Results, Score, TaskResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 State = Literal["clear", "not_clear", "none_above", "cannot_tell", "no_score"]
 LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
@@ -124,12 +128,11 @@ def text_only(task: TaskResult) -> bool:
 
 def in_two(results: Results) -> tuple[Results, Results]:
     """The results of the generator, and those of the text encoder alone, for two tables."""
-    of_texts = {name: task for name, task in results.tasks.items() if text_only(task)}
-    of_images = {name: task for name, task in results.tasks.items() if name not in of_texts}
-    return (
-        results.model_copy(update={"tasks": of_images}),
-        results.model_copy(update={"tasks": of_texts}),
-    )
+    parts: tuple[dict[str, TaskResult], dict[str, TaskResult]] = ({}, {})
+    for name, task in results.tasks.items():
+        parts[text_only(task)][name] = task
+    of_images, of_texts = (results.model_copy(update={"tasks": part}) for part in parts)
+    return of_images, of_texts
 
 
 def shown_rows(task: TaskResult) -> tuple[ShownAttribute, ...]:
@@ -171,7 +174,8 @@ def state_of(task: TaskResult) -> State:
     p = task.headline.p_holm if task.headline.p_holm is not None else task.headline.p
     if p is None:
         return "cannot_tell"
-    if p < ALPHA and _outside(shown.value, shown.fair_low, shown.fair_high):
+    low, high = shown.fair_low, shown.fair_high
+    if p < ALPHA and (low is None or high is None or not low <= shown.value <= high):
         return "clear"
     if shown.low is None or shown.high is None:
         return "cannot_tell"
@@ -194,12 +198,6 @@ def row_state(score: Score) -> State:
     return "clear" if p is not None and p < ALPHA else "not_clear"
 
 
-def _outside(value: float, low: float | None, high: float | None) -> bool:
-    if low is None or high is None:
-        return True
-    return not low <= value <= high
-
-
 COLUMNS = (
     *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
     *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
@@ -210,7 +208,7 @@ COLUMNS = (
 def score_rows(results: Results) -> Iterator[dict[str, Any]]:
     """Every score of a run, of tasks and of their rows."""
     for name, task in results.tasks.items():
-        for row, key, score, n_images in _scores(task):
+        for row, key, score, n_images in _scores_of(task):
             head = score if isinstance(score, Headline) else Headline()
             values = (
                 *(name, task.method, row, key),
@@ -223,15 +221,12 @@ def score_rows(results: Results) -> Iterator[dict[str, Any]]:
             yield dict(zip(COLUMNS, values, strict=True))
 
 
-def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
+def _scores_of(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
     """Row, name, score and number of images of every score of a task."""
     head = task.headline
     yield "", "headline", head, task.n_images
-    asked: tuple[tuple[Question, Inference | None], ...] = (
-        ("fixed_prompts", head.fixed_prompts),
-        ("prompt_population", head.prompt_population),
-    )
-    for question, found in asked:
+    for question in QUESTIONS:
+        found = getattr(head, question)
         if found is not None and question != head.question:
             numbers = asdict(found)
             numbers.pop("df")
@@ -242,3 +237,68 @@ def _scores(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
     for row in task.by:
         for key, score in row.scores.items():
             yield row.name, key, score, row.n_images or 0
+
+
+Table = Literal["tasks", "rows", "scores"]
+_SCORE = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
+
+
+def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
+    """Results as a data frame."""
+    import pandas as pd
+
+    makers = {"tasks": _tasks, "rows": _rows, "scores": _scores}
+    if table not in makers:
+        raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
+    frame: pd.DataFrame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
+    if table == "tasks":
+        frame = frame.set_index("task")
+    return frame
+
+
+def task_rows(results: Results) -> tuple[list[str], list[list[object]]]:
+    """The table of tasks, without pandas."""
+    return list(_COLUMNS["tasks"]), _tasks(results)
+
+
+def _tasks(results: Results) -> list[list[object]]:
+    found: list[list[object]] = []
+    for name, task in sorted(results.tasks.items()):
+        head, shown = task.headline, displayed(task.headline)
+        numbers = (shown.value, shown.low, shown.high, shown.fair_low, shown.fair_high)
+        left_out = sum(task.excluded.values())
+        found.append(
+            [name, task.family, shown.label, state_of(task), *numbers, head.p, head.p_holm,
+             head.square, task.n_images, task.n_prompts, left_out, head.direction]
+        )  # fmt: skip
+    return found
+
+
+def _rows(results: Results) -> list[list[object]]:
+    found = []
+    for name, task in sorted(results.tasks.items()):
+        for row in task.by:
+            for score, number in row.scores.items():
+                tested = number.value is None or number.p is not None
+                state = row_state(number) if tested else None
+                numbers = [getattr(number, key) for key in _SCORE]
+                found.append([name, row.name, row.group, score, state, row.n_images, *numbers])
+    return found
+
+
+def _scores(results: Results) -> list[list[object]]:
+    return [
+        [name, score, number.as_published, *(getattr(number, key) for key in _SCORE)]
+        for name, task in sorted(results.tasks.items())
+        for score, number in task.scores.items()
+    ]
+
+
+_COLUMNS = {
+    "tasks": [
+        "task", "family", "scale", "state", "value", "ci_low", "ci_high", "fair_low", "fair_high",
+        "p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction",
+    ],
+    "rows": ["task", "name", "group", "score", "state", "n_images", *_SCORE],
+    "scores": ["task", "score", "as_published", *_SCORE],
+}  # fmt: skip

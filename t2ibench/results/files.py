@@ -93,26 +93,22 @@ def assemble(
     earlier: Mapping[str, TaskResult] | None = None,
 ) -> Results:
     """Results of one command; p-values are adjusted over its tasks."""
+    command: list[str] = []
+    if settings is not None:  # what repeats the tasks, in an order that decides nothing
+        used = {task.pool.name for task in tasks.values() if task.pool is not None}
+        captions = {k: v for k, v in settings.captions.items() if k.partition(".")[0] in used}
+        update = {"tasks": tuple(sorted(set(settings.tasks))), "captions": captions}
+        command = settings.model_copy(update=update).command()
     return Results(
         t2ibench=__version__,
         model=generator,
         name=name,
-        command=_command(settings, tasks) if settings else [],
+        command=command,
         environment=environment(),
         limited=any(task.settings.limit is not None for task in tasks.values()),
         tasks=adjusted_run(dict(sorted(tasks.items()))),
         earlier=dict(sorted((earlier or {}).items())),
     )
-
-
-def _command(settings: RunSettings, tasks: Mapping[str, TaskResult]) -> list[str]:
-    """What repeats the tasks: sorted, because their order decides nothing, with their captions."""
-    used = {task.pool.name for task in tasks.values() if task.pool is not None}
-    captions = {
-        key: value for key, value in settings.captions.items() if key.partition(".")[0] in used
-    }
-    names = tuple(sorted(set(settings.tasks)))
-    return settings.model_copy(update={"tasks": names, "captions": captions}).command()
 
 
 def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:

@@ -122,18 +122,11 @@ def magnitude(headline: Headline) -> tuple[float | None, float | None, float | N
 
 def check_run(gates: Sequence[Sequence[Condition]], results: Results) -> Checked:
     """Try the gates on every task of a run."""
-    return _check(
-        gates,
-        (
-            (
-                name,
-                "inconclusive" if task.inconclusive else None,
-                {f"headline.{key}": number for key, number in _numbers(task.headline).items()},
-                "",
-            )
-            for name, task in results.tasks.items()
-        ),
-    )
+    rows: list[_Row] = []
+    for name, task in results.tasks.items():
+        numbers = {f"headline.{key}": one for key, one in _numbers(task.headline).items()}
+        rows.append((name, "inconclusive" if task.inconclusive else None, numbers, ""))
+    return _check(gates, rows)
 
 
 def check_comparison(
@@ -159,15 +152,9 @@ def _numbers(score: Score) -> dict[str, float | None]:
     if not isinstance(score, Headline):
         return {}
     shown = displayed(score)
-    return {
-        "value": shown.value,
-        "ci_low": shown.low,
-        "ci_high": shown.high,
-        "fair_low": shown.fair_low,
-        "fair_high": shown.fair_high,
-        **{name: getattr(score, name) for name in ("p", "p_holm", "p_bh")},
-        **dict(zip(_HEADLINE[-3:], magnitude(score), strict=True)),
-    }
+    numbers = (shown.value, shown.low, shown.high, score.p, score.p_holm, score.p_bh)
+    more = (shown.fair_low, shown.fair_high, *magnitude(score))
+    return dict(zip(_HEADLINE, (*numbers, *more), strict=True))
 
 
 def _check(gates: Sequence[Sequence[Condition]], rows: Iterable[_Row]) -> Checked:

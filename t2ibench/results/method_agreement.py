@@ -7,7 +7,7 @@ or male; a family of tasks with what reads its images is a method.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -21,7 +21,7 @@ from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
 from t2ibench.results.comparison import Aligned
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.schema import Results, Row, TaskResult
+from t2ibench.results.schema import Results, Row
 from t2ibench.settings import Settings
 from t2ibench.stats import MethodAgreement, correlate_methods
 from t2ibench.stats.rounding import settled
@@ -141,6 +141,12 @@ def measures(
     for name, task in results.tasks.items():
         if name not in specs:
             continue
+        # What read the images, its rows and the influences on them.
+        one, names = paired.get(name), [*task.settings.encoders, *task.settings.judges]
+        readings = [(", ".join(dict.fromkeys(names)), task.by, one.rows if one else {})]
+        if len(task.by_encoder) > 1:
+            each = one.readers if one else {}
+            readings = [(k, own.by, each.get(k, {})) for k, own in task.by_encoder.items()]
         shown = presentation(specs[name])
         for series in (*shown.rows, *shown.leans):
             if series.axis is None or series.square:
@@ -149,7 +155,7 @@ def measures(
             sign = 1.0 if poles == tuple(sorted(poles)) else -1.0
             attribute = min(poles), max(poles)
             settings = Settings.of(task.settings)
-            for reader, rows, known in _readings(task, paired.get(name)):
+            for reader, rows, known in readings:
                 leans = _leans(series, rows, known, sign)
                 if len(leans) >= _FEWEST:
                     found.append(
@@ -174,18 +180,6 @@ def _pole(name: str) -> str:
     for noun in _NOUNS:
         name = name.removesuffix(noun)
     return _SAME.get(name, name)
-
-
-def _readings(
-    task: TaskResult, paired: PairedTask | None
-) -> Iterator[tuple[str, Sequence[Row], Mapping[tuple[str, str], Part]]]:
-    """What read the images, its rows and the influences on them."""
-    if len(task.by_encoder) < 2:
-        names = [*task.settings.encoders, *task.settings.judges]
-        yield ", ".join(dict.fromkeys(names)), task.by, {} if paired is None else paired.rows
-        return
-    for name, own in task.by_encoder.items():
-        yield name, own.by, {} if paired is None else paired.readers.get(name, {})
 
 
 def _leans(

@@ -249,15 +249,13 @@ def _score(row: ShownRow, group: str, level: float) -> Score:
 
 def _p(first: ShownRow, second: ShownRow, group: str) -> float:
     """Fisher's exact p; images without an answer are what brings the two shares together."""
-    tables = []
+    tables, ends = [], []
     for row in (first, second):
         hits, total = row.counted.counts.get(group, 0.0), sum(row.counted.counts.values())
         lost = row.counted.unanswered
         tables.append((hits, total - hits, lost))
-    ends = [
-        (hits / (hits + miss + lost), (hits + lost) / (hits + miss + lost))
-        for hits, miss, lost in tables
-    ]
+        every = sum(tables[-1])
+        ends.append((hits / every, (hits + lost) / every))
     if ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]:
         counts = [(hits, miss) for hits, miss, _ in tables]
         if any(lost for *_, lost in tables):
@@ -294,14 +292,11 @@ def _distances(
         before, after = ((root(two.squares[0]) or 0.0) / 2 for two in (one, other))
         low, high = min(each.low for each in found) / 2, max(each.high for each in found) / 2
         change = Contrast(found[0].value / 2, low, high)
-        yield DistanceChange(_named(one.reference), one.group, one.prompts, before, after, change)
+        name = one.reference if one.reference == "even shares" else f"'{one.reference}'"
+        yield DistanceChange(name, one.group, one.prompts, before, after, change)
 
 
 _LEAST, _MOST = 1, 2  # places of the bounds among squares
-
-
-def _named(reference: str) -> str:
-    return reference if reference == "even shares" else f"'{reference}'"
 
 
 def _told(prompts: Sequence[PromptChange], word: str) -> str:
@@ -310,16 +305,15 @@ def _told(prompts: Sequence[PromptChange], word: str) -> str:
     changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
     still = [one for one in prompts if one.still]
     rest = [one for one in prompts if one not in [*turned, *changed, *still]]
-    told = []
-    if turned:
-        told.append(f"{word}: {_each(turned)}")
-    if changed:
-        told.append(f"changed: {_each(changed)}")
+    told = [f"{what}: {_each(own)}" for what, own in ((word, turned), ("changed", changed)) if own]
     for who in dict.fromkeys(_who(one.second) for one in still):
         own = [one for one in still if _who(one.second) == who]
-        before, after = (_of([getattr(one, side) for one in own]) for side in ("first", "second"))
+        sides = [[one.first for one in own], [one.second for one in own]]
+        counts = [
+            f"{sum(r.hits for r in rows):g} of {sum(r.images for r in rows):g}" for rows in sides
+        ]
         names = listed([one.short for one in own], _NAMED)
-        told.append(f"still {who}: {names} ({before}, then {after})")
+        told.append(f"still {who}: {names} ({counts[0]}, then {counts[1]})")
     if rest:
         told.append(f"no clear change: {_each(rest)}")
     said = ". ".join(f"{one[:1].upper()}{one[1:]}" for one in told)
@@ -331,10 +325,6 @@ def _each(prompts: Sequence[PromptChange]) -> str:
         f"{one.short} ({count_text(one.first)}, then {count_text(one.second)})" for one in prompts
     ]
     return listed(told, _NAMED)
-
-
-def _of(rows: Sequence[ShownRow]) -> str:
-    return f"{sum(row.hits for row in rows):g} of {sum(row.images for row in rows):g}"
 
 
 def _who(row: ShownRow) -> str:

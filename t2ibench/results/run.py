@@ -16,6 +16,7 @@ from t2ibench.results.record import RunRecord
 from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
 from t2ibench.store.evidence import slug
 from t2ibench.store.files import free_name
+from t2ibench.store.images import ImageStore
 from t2ibench.store.locks import Notices, locked
 from t2ibench.store.schema import of_text, to_text
 
@@ -129,6 +130,15 @@ def open_run(path: Path) -> RunFolder:
     return folder
 
 
+def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
+    """A run and its images."""
+    folder = open_run(path)
+    generator = folder.record.generator
+    if generator is None:
+        raise T2IBenchError(f"{path} holds no images.", "Give a run of an image model.")
+    return folder, ImageStore(folder.database, generator.fingerprint)
+
+
 def _refuse_older(path: Path) -> None:
     if (path / "run.json").is_file() and not (path / NAME).exists():
         raise T2IBenchError(
@@ -161,17 +171,18 @@ def run_folder(
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
+    known = folder.record.generator
     if given is not None:
-        generator = folder.record.generator
-        if folder.knows_generator and (generator.fingerprint if generator else None) != fingerprint:
-            made = f"{generator.name}, with other settings" if generator else "texts alone"
-            what = made if generator is None or generator.name == name else generator.name
+        if folder.knows_generator and (known.fingerprint if known else None) != fingerprint:
+            made = f"{known.name}, with other settings" if known else "texts alone"
+            what = made if known is None or known.name == name else known.name
             raise T2IBenchError(
                 f"--name {given}: '{path}' holds a run of {what}.",
                 "Give another --name, or another --output-dir.",
             )
         return folder, warnings
-    if fingerprint is not None and (not plain or _is_other(folder, fingerprint)):
+    other = folder.knows_generator and (known is None or known.fingerprint != fingerprint)
+    if fingerprint is not None and (other or not plain):
         path = output / f"{slug(name)}-{fingerprint[:8]}"
         folder = _open_or_new(path, warnings)
     return folder, warnings
@@ -189,20 +200,8 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     return folder
 
 
-def _is_other(folder: RunFolder, fingerprint: str) -> bool:
-    generator = folder.record.generator
-    known = folder.knows_generator
-    return known and (generator is None or generator.fingerprint != fingerprint)
-
-
 _LIBRARIES = (
-    "numpy",
-    "scipy",
-    "statsmodels",
-    "torch",
-    "diffusers",
-    "transformers",
-    "open_clip_torch",
+    *("numpy", "scipy", "statsmodels", "torch", "diffusers", "transformers", "open_clip_torch"),
     "pillow",
 )
 

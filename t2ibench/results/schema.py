@@ -16,8 +16,13 @@ from pydantic import Field, PrivateAttr
 from t2ibench.methods.core.headline import Control, Inference
 from t2ibench.methods.core.pools import CaptionPool
 from t2ibench.models.rewritten_generator import RewriterInfo
-from t2ibench.results.rates import Diversity, PromptOutcomes, Record, TextImageAlignment
-from t2ibench.results.repeats import RepeatedPrompt
+from t2ibench.results.rates import (
+    Diversity,
+    PromptOutcomes,
+    Record,
+    RepeatedPrompt,
+    TextImageAlignment,
+)
 from t2ibench.settings import Measurement
 from t2ibench.store.checksums import sealed
 
@@ -343,7 +348,7 @@ class Results(Record):
         Raises:
             T2IBenchError: there is no such table.
         """
-        from t2ibench.results.frames import frame_of
+        from t2ibench.results.display import frame_of
 
         return frame_of(self, table)
 

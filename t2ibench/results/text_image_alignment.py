@@ -14,6 +14,7 @@ from t2ibench.methods.core.text_image_alignment import (
     mean_cosine,
     paired_difference,
 )
+from t2ibench.results.comparison import Contrast
 from t2ibench.results.display import ALPHA
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
@@ -61,19 +62,15 @@ def _record(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementChange:
-    """How much better one run's images agree with their prompts than another's.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreementChange(Contrast):
+    """How much better one run's images agree with their prompts: the mean cosine, less another's.
 
     Attributes:
         encoder: Who read it.
         task: Its task; empty for all prompts of both runs, each once.
         group: What the prompts stand for in the task, empty for all of them; without a task
             `CHANGED`, where only some prompts have other images.
-        value: Mean cosine of the first less that of the second.
-        low: Lower end of its interval.
-        high: Upper end.
-        p: p-value that there is no difference.
         p_holm: Adjusted over the tasks, or over the groups of all tasks; for all prompts, over the
             encoders.
         n_prompts: Prompts that both have.
@@ -83,10 +80,6 @@ class AgreementChange:
     encoder: str
     task: str
     group: str
-    value: float
-    low: float | None
-    high: float | None
-    p: float | None
     n_prompts: int
     n_images: int
     p_holm: float | None = None
@@ -95,11 +88,6 @@ class AgreementChange:
     def overall(self) -> bool:
         """Whether it is about all prompts of both runs."""
         return not self.task and not self.group
-
-    @property
-    def differs(self) -> bool:
-        """Whether the interval leaves out 0."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
 def every_prompt(
@@ -132,7 +120,11 @@ def compare_agreement(
         and name in second_paired
     ]
     for encoder in dict.fromkeys(key for name in shared for key in first_paired[name].agreement):
-        tasks = [name for name in shared if _both(first, second, name, encoder)]
+        tasks = []
+        for name in shared:  # one and the same encoder has to have read them in both runs
+            one, other = (run.tasks[name].settings.encoders.get(encoder) for run in (first, second))
+            if one is not None and one == other:
+                tasks.append(name)
         if not tasks:
             continue
         level = first.tasks[tasks[0]].settings.level
@@ -153,31 +145,23 @@ def compare_agreement(
             for group, own in _by_group(mine[name]).items()
         ]
         if whole is not None:
-            found += [whole, *_of_changed(whole, mine, theirs, level)]
+            found.append(whole)
+            # All prompts with other images, where a method leaves some prompts as they are.
+            others = {one.prompt: one for parts in theirs.values() for one in parts}
+            changed = {
+                one.prompt: one
+                for parts in mine.values()
+                for one in parts
+                if one.prompt in others and not _same(one, others[one.prompt])
+            }
+            if 0 < len(changed) < whole.n_prompts:
+                now = [others[prompt] for prompt in changed]
+                of = (encoder, "", CHANGED)
+                part = _change(of, list(changed.values()), now, level)
+                found += [part] if part is not None else []
         found += [*_adjusted(by_task), *_adjusted(by_group)]
     p_values = iter(holm([one.p for one in found if one.overall]))
     return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in found]
-
-
-def _of_changed(
-    whole: AgreementChange,
-    first: Mapping[str, list[PromptCosines]],
-    second: Mapping[str, list[PromptCosines]],
-    level: float,
-) -> list[AgreementChange]:
-    """All prompts with other images, where a method leaves some prompts as they are."""
-    others = {one.prompt: one for found in second.values() for one in found}
-    changed = {
-        one.prompt: one
-        for found in first.values()
-        for one in found
-        if one.prompt in others and not _same(one, others[one.prompt])
-    }
-    if not 0 < len(changed) < whole.n_prompts:
-        return []
-    theirs = [others[prompt] for prompt in changed]
-    found = _change((whole.encoder, "", CHANGED), list(changed.values()), theirs, level)
-    return [found] if found is not None else []
 
 
 def _same(one: PromptCosines, other: PromptCosines) -> bool:
@@ -199,12 +183,6 @@ def _adjusted(changes: Sequence[AgreementChange | None]) -> list[AgreementChange
     return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
 
 
-def _both(first: Results, second: Results, task: str, encoder: str) -> bool:
-    """Whether one and the same encoder read a task in both runs."""
-    mine, theirs = (one.tasks[task].settings.encoders.get(encoder) for one in (first, second))
-    return mine is not None and mine == theirs
-
-
 def _change(
     of: tuple[str, str, str],
     first: Sequence[PromptCosines],
@@ -215,14 +193,14 @@ def _change(
     found = paired_difference(first, second, level)
     if found is None:
         return None
+    encoder, task, group = of
     return AgreementChange(
-        *of,
-        rounded(found.value) or 0.0,
-        rounded(found.low),
-        rounded(found.high),
-        rounded(found.p),
-        found.n_prompts,
-        found.n_images,
+        *(rounded(found.value) or 0.0, rounded(found.low), rounded(found.high), rounded(found.p)),
+        encoder=encoder,
+        task=task,
+        group=group,
+        n_prompts=found.n_prompts,
+        n_images=found.n_images,
     )
 
 
@@ -233,42 +211,30 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
     for whole in wholes:
         by = f" ({whole.encoder})" if len(wholes) > 1 else ""
         own = [one for one in changes if one.encoder == whole.encoder and one.group]
-        groups = [one for one in own if one.task and one.p_holm is not None]
+        count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
+        told = f"the images of {names[1]} and {names[0]} do not differ beyond chance"
+        if whole.differs:
+            word = "less" if whole.value > 0 else "more"
+            told = f"the images of {names[1]} agree {word} with their prompts than those of "
+            told += names[0]
+        # The prompts whose images a method changed, where it left the others as they were.
+        alone = next((one for one in own if not one.task), None)
+        rest = ""
+        if alone is not None:
+            rest = f"; of the {alone.n_prompts} prompts with other images {_amount(alone)}"
+        where = _where([one for one in own if one.task])
         lines.append(
-            f"Agreement with the prompts{by}: {_words(whole, names)}{_alone(own)}.{_where(groups)}"
+            f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}.{where}"
         )
     return lines
 
 
-def _words(whole: AgreementChange, names: Sequence[str]) -> str:
-    amount = _amount(0.0 - whole.value, whole.high, whole.low)
-    count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
-    if not whole.differs:
-        return (
-            f"the images of {names[1]} and {names[0]} do not differ beyond chance "
-            f"({amount}; {count})"
-        )
-    word = "less" if whole.value > 0 else "more"
-    return (
-        f"the images of {names[1]} agree {word} with their prompts than those of {names[0]} "
-        f"({amount}; {count})"
-    )
-
-
-def _amount(value: float, high: float | None, low: float | None) -> str:
-    """Second less first, from the ends of first less second."""
-    if low is None or high is None:
-        return f"{value:+.4f}"
-    return f"{value:+.4f}, {0.0 - high:+.4f} to {0.0 - low:+.4f}"
-
-
-def _alone(changes: Sequence[AgreementChange]) -> str:
-    """The prompts whose images a method changed, where it left the others as they were."""
-    for one in changes:
-        if not one.task:
-            amount = _amount(0.0 - one.value, one.high, one.low)
-            return f"; of the {one.n_prompts} prompts with other images {amount}"
-    return ""
+def _amount(one: AgreementChange) -> str:
+    """Second less first."""
+    change = one.turned
+    if change.low is None or change.high is None:
+        return f"{change.value:+.4f}"
+    return f"{change.value:+.4f}, {change.low:+.4f} to {change.high:+.4f}"
 
 
 def _where(groups: Sequence[AgreementChange]) -> str:
@@ -277,10 +243,7 @@ def _where(groups: Sequence[AgreementChange]) -> str:
     if not clear:
         return ""
     largest = sorted(clear, key=lambda one: -abs(one.value))[:_MANY]
-    said = [
-        f"'{one.group}' of {one.task} ({_amount(0.0 - one.value, one.high, one.low)})"
-        for one in largest
-    ]
+    said = [f"'{one.group}' of {one.task} ({_amount(one)})" for one in largest]
     more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
     return (
         f" Clear after Holm's correction over the groups of prompts whose images changed: "

@@ -21,6 +21,7 @@ from t2ibench.store.database import Database, Mendable
 from t2ibench.store.schema import blob_checksum, content_id
 
 Kind = Literal["images", "texts"]
+KINDS: tuple[Kind, ...] = ("images", "texts")
 _ROW_BITS = 32  # of a place, which is the number of a part and the number of a row in it
 _HELD_BYTES = 128 * 2**20  # of rows; a run of 40,000 images of width 768 stays in memory
 _UNIT = 2e-3  # how far from 1 the length of a row may be, in half precision too
@@ -105,7 +106,7 @@ class EvidenceStore(Mendable):
         self.fingerprint, self.embeds_images = fingerprint, embeds_images
         self._model = ("encoder", name, fingerprint)
         self._id = content_id(*self._model)
-        self._places: dict[Kind, dict[str, int]] = {"images": {}, "texts": {}}
+        self._places: dict[Kind, dict[str, int]] = {kind: {} for kind in KINDS}
         self._sums: dict[int, npt.NDArray[np.uint32]] = {}
         self._held = _Held()
         self._width: int | None = None

@@ -107,7 +107,10 @@ def disk_errors(path: Path) -> Iterator[None]:
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     """Turn whatever keeps a user's file from being read into one clear line."""
-    if _is_device(path):
+    device = False  # which could be read for ever; pipes of a shell are none
+    with suppress(OSError, ValueError):
+        device = path.is_char_device() or path.is_block_device()
+    if device:
         raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: it is no ordinary file.", hint)
     try:
         yield
@@ -152,14 +155,6 @@ def read_text(path: Path, largest: int, hint: str | None = None) -> str:
     data = read_data(path, largest, hint)
     with reading(path, hint):
         return data.decode("utf-8-sig")
-
-
-def _is_device(path: Path) -> bool:
-    """Whether a path is a device, which could be read for ever; pipes of a shell are none."""
-    try:
-        return path.is_char_device() or path.is_block_device()
-    except (OSError, ValueError):
-        return False
 
 
 def _undecodable_line(path: Path) -> str:

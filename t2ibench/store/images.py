@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".webp", ".avif", ".bmp", ".gif", ".tif", ".tiff"}
 RANK = {"failed": 0, "refused": 1, "filtered": 1, "ok": 2}
-_FEW = 64  # files that are looked up one by one
 _NAME = re.compile(r"([0-9a-f]{2})/\1[0-9a-f]{62}(\.[a-z]{3,4})")
 
 
@@ -85,9 +84,6 @@ def absent_files(root: Path, files: Iterable[str]) -> set[str]:
         by_folder.setdefault(file[:2], []).append(file)
     absent: set[str] = set()
     for folder, wanted in by_folder.items():
-        if len(wanted) <= _FEW and sum(map(len, by_folder.values())) <= _FEW:
-            absent.update(file for file in wanted if not (root / file).is_file())
-            continue
         try:
             names = set(os.listdir(root / folder))  # noqa: PTH208  # names alone, no paths
         except (OSError, ValueError):  # ValueError: a name that no folder can have

@@ -23,8 +23,6 @@ class StoredRewriting:
         status: 'ok', 'refused' or 'failed'.
         rewritten: What the generator gets instead, for status 'ok'.
         reason: Why there is none.
-        rewriter: Who was asked.
-        fingerprint: The rewriter's.
     """
 
     prompt: str
@@ -32,8 +30,6 @@ class StoredRewriting:
     status: str
     rewritten: str | None = None
     reason: str | None = None
-    rewriter: str = ""
-    fingerprint: str = ""
 
 
 class RewriteStore(Mendable):
@@ -43,16 +39,15 @@ class RewriteStore(Mendable):
 
     Args:
         database: The run's.
-        name: The rewriter's name.
         fingerprint: The rewriter's; those of another one do not count.
 
     Attributes:
         damage: Which are damaged; their prompts are rewritten again.
     """
 
-    def __init__(self, database: Database, name: str, fingerprint: str) -> None:
+    def __init__(self, database: Database, fingerprint: str) -> None:
         super().__init__(database, Damage("rewriting", "rewritings"))
-        self._name, self._fingerprint = name, fingerprint
+        self._fingerprint = fingerprint
         self._rewriter = content_id("rewriter", "", fingerprint)
         self._rows: dict[tuple[int, int], tuple[str, str | None, str | None]] = {}
         self.refresh()
@@ -77,9 +72,7 @@ class RewriteStore(Mendable):
     def _stored(self, prompt: str, number: int) -> StoredRewriting:
         status, rewritten, reason = self._rows[content_id(prompt), number]
         index = None if number == _ALL else number
-        return StoredRewriting(
-            prompt, index, status, rewritten, reason, self._name, self._fingerprint
-        )
+        return StoredRewriting(prompt, index, status, rewritten, reason)
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""

@@ -8,6 +8,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -57,23 +58,13 @@ class TaskIndex:
             )
         return lines
 
-    def _problems_of(self, name: str) -> list[Problem]:
-        """The errors of the files that define a task of this id."""
-        return [
-            problem
-            for path, problems in self.broken.items()
-            if name in _ids_in(path)
-            for problem in problems
-        ]
-
     @property
     def groups(self) -> dict[str, list[str]]:
         """Group name to task ids; a task is also in the groups around its own."""
         groups: dict[str, list[str]] = {}
         for task in self.tasks.values():
-            parts = task.group.split("/")
-            for length in range(1, len(parts) + 1):
-                groups.setdefault("/".join(parts[:length]), []).append(task.id)
+            for group in accumulate(task.group.split("/"), "{}/{}".format):
+                groups.setdefault(group, []).append(task.id)
         return dict(sorted(groups.items()))
 
     @property
@@ -89,7 +80,8 @@ class TaskIndex:
         """The tasks that match any of the patterns, in the index's order."""
         chosen: set[str] = set()
         for pattern in map(str.strip, patterns):
-            raise_errors(self._problems_of(pattern))
+            mine = [path for path in self.broken if pattern in _ids_in(path)]
+            raise_errors([problem for path in mine for problem in self.broken[path]])
             matches = self._match(pattern)
             if not matches:
                 tags = (f"tag:{tag}" for tag in self.tags)

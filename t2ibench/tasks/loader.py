@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -154,20 +154,15 @@ def read_library(roots: Iterable[Path]) -> Library:
     return library
 
 
-def _list_problems(name: str, words: Sequence[str], document: Document) -> list[Problem]:
-    problems, seen = [], set()
+def _list_problems(name: str, words: Sequence[str], document: Document) -> Iterator[Problem]:
+    seen = set()
     for number, word in enumerate(words):
         at: Location = ("lists", name, number)
         if not word.strip() or word != word.strip():
-            problems.append(
-                document.problem(at, f"'{shown(word)}' is empty or has spaces around it")
-            )
+            yield document.problem(at, f"'{shown(word)}' is empty or has spaces around it")
         if word in seen:
-            problems.append(
-                document.problem(at, f"'{shown(word)}' is in the list '{shown(name)}' twice")
-            )
+            yield document.problem(at, f"'{shown(word)}' is in the list '{shown(name)}' twice")
         seen.add(word)
-    return problems
 
 
 def _validate(

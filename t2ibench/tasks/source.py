@@ -103,10 +103,18 @@ def read_yaml(path: Path) -> Document:
 
 def _text(path: Path) -> str | Problem:
     """What is in a file, or why it cannot be used."""
-    line = None
+    line: int | None = None
+    why: str | None
     try:
-        why = _unfit(path)
-        if why is None:
+        status = path.stat()
+        file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        # How a shell hands over the output of a command: <(…), or a pipe.
+        from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
+        if status.st_size > _MAX_BYTES:
+            why = "the file is larger than 8 MiB"
+        elif not file and not from_a_shell:  # it could be endless
+            why = "is no ordinary file"
+        else:
             text = path.read_text(encoding="utf-8")
             line, why = _too_much(text)
             if why is None:
@@ -120,17 +128,6 @@ def _text(path: Path) -> str | Problem:
     except ValueError:  # a NUL in a name that a file gave
         why = "cannot be read: no file has such a name"
     return Problem(path, line, why)
-
-
-def _unfit(path: Path) -> str | None:
-    """Why a file is not even opened: it is too large, or could be endless."""
-    status = path.stat()
-    if status.st_size > _MAX_BYTES:
-        return "the file is larger than 8 MiB"
-    file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    # How a shell hands over the output of a command: <(…), or a pipe.
-    from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
-    return None if file or from_a_shell else "is no ordinary file"
 
 
 def _too_much(text: str) -> tuple[int | None, str | None]:
@@ -218,11 +215,7 @@ def _construct_mapping(
         location: Location = (*at, key)
         if key in mapping:
             first = document.lines[location]
-            document.problems.append(
-                Problem(
-                    document.path, line, f"duplicate key '{shown(key)}' (first on line {first})"
-                )
-            )
+            _report(document, line, f"duplicate key '{shown(key)}' (first on line {first})")
             continue
         document.lines[location] = line
         mapping[key] = _construct(loader, value_node, location, document, seen)

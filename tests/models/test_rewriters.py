@@ -308,17 +308,17 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     rewriter = written(tmp_path / "a.csv", "prompt,rewritten\na nurse,a male nurse\n")
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
-    store = RewriteStore(Database(tmp_path), "r", rewriter.fingerprint)
+    store = RewriteStore(Database(tmp_path), rewriter.fingerprint)
     store.add(
         [
-            StoredRewriting("a nurse", None, "ok", "a male nurse", "", "r", rewriter.fingerprint),
-            StoredRewriting("a gun", None, "refused", None, "no", "r", rewriter.fingerprint),
-            StoredRewriting("a saw", None, "failed", None, "away", "r", rewriter.fingerprint),
+            StoredRewriting("a nurse", None, "ok", "a male nurse", ""),
+            StoredRewriting("a gun", None, "refused", None, "no"),
+            StoredRewriting("a saw", None, "failed", None, "away"),
         ]
     )
-    other = RewriteStore(Database(tmp_path), "r", "of another rewriter")
-    other.add([StoredRewriting("a chef", None, "ok", "x", "", "r", "of another rewriter")])
-    model.rewritings = RewriteStore(Database(tmp_path), "r", rewriter.fingerprint)
+    other = RewriteStore(Database(tmp_path), "of another rewriter")
+    other.add([StoredRewriting("a chef", None, "ok", "x", "")])
+    model.rewritings = RewriteStore(Database(tmp_path), rewriter.fingerprint)
     return model
 
 
@@ -367,18 +367,18 @@ def test_the_generators_own_word_for_its_prompt_comes_first(tmp_path: Path) -> N
 
 def test_stored_rewritings_stay(tmp_path: Path) -> None:
     def row(status: str, text: str | None) -> StoredRewriting:
-        return StoredRewriting("a", None, status, text, None, "r", "f")
+        return StoredRewriting("a", None, status, text, None)
 
     database = Database(tmp_path)
-    store, other = (RewriteStore(Database(tmp_path), "r", "f") for _ in range(2))
+    store, other = (RewriteStore(Database(tmp_path), "f") for _ in range(2))
     store.add([row("failed", None)])
     assert not store.is_done("a", None)
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
-    for one in (store, other, RewriteStore(database, "r", "f")):
+    for one in (store, other, RewriteStore(database, "f")):
         assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)
     hand.damage(tmp_path, "UPDATE rewrites SET rewritten = 'x'")
-    damaged = RewriteStore(database, "r", "f")
+    damaged = RewriteStore(database, "f")
     assert damaged.damage.pieces == 1
     damaged.mend()
-    assert RewriteStore(database, "r", "f").damage.pieces == 0
+    assert RewriteStore(database, "f").damage.pieces == 0

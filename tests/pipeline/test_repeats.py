@@ -21,7 +21,7 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
-from t2ibench.results.repeats import RepeatedPrompt, too_few
+from t2ibench.results.rates import RepeatedPrompt, too_few
 from t2ibench.store.images import LOOKS
 from t2ibench.store.pixels import look, looks_like_one
 from t2ibench.store.schema import content_id

@@ -13,7 +13,7 @@ import pytest
 
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
-from t2ibench.pipeline.skin_tones import Reading, by_group, chosen, compare
+from t2ibench.pipeline.skin_tones import MEASURES, Reading, by_group, chosen, compare
 from t2ibench.toyland import draw
 from tests import hand
 
@@ -103,8 +103,8 @@ def reading(group: str, unit: str, score: float | None, raw: float | None = None
     if score is None:
         return Reading(group, unit, unit, 0, "", "no face")
     raw = score if raw is None else raw
-    return Reading(group, unit, unit, 0, "", None, 0.2, score + 20, 20, 50, score, score,
-                   raw + 20, 20, 50, raw, raw)  # fmt: skip
+    values = dict.fromkeys(MEASURES, 20.0) | {"scene": 0.2, "ita": score, "score": score}
+    return Reading(group, unit, unit, 0, "", None, values | {"raw_ita": raw, "raw_score": raw})
 
 
 def test_groups_are_what_varies_where_a_side_holds_several() -> None:

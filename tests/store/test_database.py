@@ -58,7 +58,7 @@ def filled(folder: Path) -> Database:
     LabelStore(database).add(
         [Label("Which?", ("a", "b"), f"{n:064x}", "me", "a") for n in range(3)]
     )
-    RewriteStore(database, "r", "f").add([StoredRewriting(ODD, 3, "ok", ODD, None, "r", "f")])
+    RewriteStore(database, "f").add([StoredRewriting(ODD, 3, "ok", ODD, None)])
     ScoreStore(database).add("task", "inputs", StoredScore("{}", "[]", b"\x00\xff"))
     database.write("run", [("status", '"complete"')])
     return database
@@ -84,8 +84,8 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert np.array_equal(rows.rows("images", KEYS), unit(4).astype(np.float64))
         assert list(AnswerStore(again, "j", "f" * 64)) == [answer(n) for n in range(3)]
         assert len(LabelStore(again)) == 3 and not LabelStore(again).damage
-        (one,) = RewriteStore(again, "r", "f")
-        assert one == StoredRewriting(ODD, 3, "ok", ODD, None, "r", "f")
+        (one,) = RewriteStore(again, "f")
+        assert one == StoredRewriting(ODD, 3, "ok", ODD, None)
         assert ScoreStore(again).find("task", "inputs") == StoredScore("{}", "[]", b"\x00\xff")
     assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
 
@@ -121,7 +121,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Database], object]]] = {
     "an answer": ("UPDATE answers SET answer = 'b' WHERE image LIKE '%1'",
                   lambda found: AnswerStore(found, "j", "f" * 64)),
     "a rewriting": ("UPDATE rewrites SET rewritten = 'other'",
-                    lambda found: RewriteStore(found, "r", "f")),
+                    lambda found: RewriteStore(found, "f")),
     "a label": ("UPDATE labels SET answer = 'b' WHERE image LIKE '%1'", LabelStore),
     "a label that is gone": ("DELETE FROM labels WHERE image LIKE '%1'", LabelStore),
     "a number": ("UPDATE embeddings SET rows = CAST(x'00' || substr(rows, 2) AS BLOB)",

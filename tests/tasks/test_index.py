@@ -27,10 +27,27 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
     return [task.id for task in tasks]
 
 
-def test_by_id_and_list(registry: TaskIndex) -> None:
-    assert ids(registry.select(["mcas_sports"])) == ["mcas_sports"]
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("mcas_sports", "mcas_sports"),
+        ("*flowers*", "core_flowers_insects t2iat_flowers_insects weat_1_flowers_insects"),
+        ("weat_[12]_*", "weat_1_flowers_insects weat_2_instruments_weapons"),
+        ("tag:religion", "t2iat_judaism_christianity"),
+        (
+            "tag:age",
+            "core_occupations_age objects_age occupations_intersections openbias_coco "
+            "openbias_flickr30k openbias_intersections openbias_examples tibet_prompts "
+            "weat_10_young_old_names",
+        ),
+    ],
+)
+def test_what_a_pattern_finds(pattern: str, found: str, registry: TaskIndex) -> None:
+    assert ids(registry.select([pattern])) == found.split() == ids(load_tasks([pattern]))
+
+
+def test_a_list_in_one_text(registry: TaskIndex) -> None:
     assert ids(load_tasks("mcas_sports, weat_7_math_arts")) == ["mcas_sports", "weat_7_math_arts"]
-    assert ids(load_tasks(["mcas_sports"])) == ["mcas_sports"]
 
 
 def test_groups(registry: TaskIndex) -> None:
@@ -45,41 +62,6 @@ def test_groups(registry: TaskIndex) -> None:
 def test_natural_order(registry: TaskIndex) -> None:
     numbers = [int(name.split("_")[1]) for name in registry.groups["weat"]]
     assert numbers == list(range(1, 11))
-
-
-def test_globs(registry: TaskIndex) -> None:
-    assert ids(registry.select(["*flowers*"])) == [
-        "core_flowers_insects",
-        "t2iat_flowers_insects",
-        "weat_1_flowers_insects",
-    ]
-    assert ids(registry.select(["weat_[12]_*"])) == [
-        "weat_1_flowers_insects",
-        "weat_2_instruments_weapons",
-    ]
-
-
-def test_tags(registry: TaskIndex) -> None:
-    assert ids(registry.select(["tag:religion"])) == ["t2iat_judaism_christianity"]
-    assert ids(registry.select(["tag:age"])) == [
-        *(
-            "core_occupations_age",
-            "objects_age",
-            "occupations_intersections",
-            "openbias_coco",
-            "openbias_flickr30k",
-        ),
-        "openbias_intersections",
-        *("openbias_examples", "tibet_prompts", "weat_10_young_old_names"),
-    ]
-    assert set(registry.tags["benign"]) == {
-        "core_flowers_insects",
-        "t2iat_flowers_insects",
-        "t2iat_instruments_weapons",
-        "vibex_training",
-        "weat_1_flowers_insects",
-        "weat_2_instruments_weapons",
-    }
 
 
 def test_all_and_no_task_twice(registry: TaskIndex) -> None:

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from t2ibench.cli.values import not_negative, positive
+from t2ibench.cli.usage import not_negative, positive
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import ConsoleReporter
 from tools.calibration.families import FAMILIES, Families, choose

@@ -20,7 +20,7 @@ import numpy as np
 from tabulate import tabulate
 
 from t2ibench.arrays import Float64Array
-from t2ibench.cli.values import positive
+from t2ibench.cli.usage import positive
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.evidence import ImageEvidence, Needs
 from t2ibench.models.encoders import create_encoder

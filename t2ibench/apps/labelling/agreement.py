@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import eq
 
 import numpy as np
 
@@ -45,46 +46,35 @@ def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[Ju
     for label in labels.all():
         images = by_question.setdefault((label.question, label.classes), {})
         images.setdefault(label.image, {})[label.labeller] = label.answer
-    return [
-        _agreement(labels, question, classes, images, name, judge)
-        for (question, classes), images in sorted(by_question.items())
-        for name, judge in judges.items()
-    ]
-
-
-def _agreement(
-    labels: LabelStore,
-    question: str,
-    classes: Sequence[str],
-    images: Mapping[str, Mapping[str, str]],
-    name: str,
-    judge: AnswerStore,
-) -> JudgeAgreement:
-    labellers = sorted({who for by in images.values() for who in by})
-    people: list[str] = []
-    answers: list[str] = []
-    ratings: list[list[str | None]] = [[] for _ in (*labellers, name)]
-    for image, by in sorted(images.items()):
-        stored = judge.get(image, question, classes)
-        answer = stored.answer if stored else UNKNOWN
-        most = labels.majority(image, question, classes)
-        given = [*(by.get(who, "") for who in labellers), answer]
-        for column, text in zip(ratings, given, strict=True):
-            column.append(text if text in classes else None)
-        if answer in classes and most is not None and most in classes:
-            people.append(most)
-            answers.append(answer)
-    same = sum(a == b for a, b in zip(people, answers, strict=True))
-    return JudgeAgreement(
-        question,
-        name,
-        len(answers),
-        same / len(answers) if answers else None,
-        _finite(macro_f1(people, answers)),
-        _finite(cohens_kappa(people, answers)),
-        _finite(krippendorff_alpha(ratings)),
-        _finite(krippendorff_alpha(ratings[:-1])) if len(labellers) > 1 else None,
-    )
+    found = []
+    for (question, classes), images in sorted(by_question.items()):
+        labellers = sorted({who for by in images.values() for who in by})
+        for name, judge in judges.items():
+            pairs: list[tuple[str, str]] = []  # what most people answered, and the judge
+            ratings: list[list[str | None]] = [[] for _ in (*labellers, name)]
+            for image, by in sorted(images.items()):
+                stored = judge.get(image, question, classes)
+                answer = stored.answer if stored else UNKNOWN
+                most = labels.majority(image, question, classes)
+                given = [*(by.get(who, "") for who in labellers), answer]
+                for column, text in zip(ratings, given, strict=True):
+                    column.append(text if text in classes else None)
+                if answer in classes and most is not None and most in classes:
+                    pairs.append((most, answer))
+            people, answers = [most for most, _ in pairs], [answer for _, answer in pairs]
+            found.append(
+                JudgeAgreement(
+                    question,
+                    name,
+                    len(pairs),
+                    sum(map(eq, people, answers)) / len(pairs) if pairs else None,
+                    _finite(macro_f1(people, answers)),
+                    _finite(cohens_kappa(people, answers)),
+                    _finite(krippendorff_alpha(ratings)),
+                    _finite(krippendorff_alpha(ratings[:-1])) if len(labellers) > 1 else None,
+                )
+            )
+    return found
 
 
 def _finite(value: float) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from t2ibench.pipeline.plan import Plan
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import ImageStore
 from t2ibench.store.labels import item_id
 
 
@@ -42,13 +42,10 @@ def asked_images(plan: Plan, images: ImageStore) -> Iterator[tuple[Item, str]]:
             if not classes:
                 continue
             for index in range(count):
-                attempt: Attempt | None = distinct.get(prompt, index)
-                if attempt is None or attempt.status != "ok":
-                    continue
-                if not attempt.sha256 or not attempt.file:
-                    continue
-                key = item_id(attempt.sha256, question, classes)
-                yield Item(key, attempt.sha256, attempt.file, question, classes), prompt
+                one = distinct.get(prompt, index)
+                if one is not None and one.status == "ok" and one.sha256 and one.file:
+                    key = item_id(one.sha256, question, classes)
+                    yield Item(key, one.sha256, one.file, question, classes), prompt
 
 
 def stratified(
@@ -84,32 +81,24 @@ def stratified(
     return [chosen[k] for k in rng.permutation(len(chosen))]
 
 
-def unknown_to(judges: Sequence[AnswerStore]) -> Callable[[Item], bool]:
-    """Whether a judge answered about an image with none of the classes."""
-
-    def unknown(item: Item) -> bool:
-        found = [judge.get(item.image, item.question, item.classes) for judge in judges]
-        return any(one is not None and one.answer not in item.classes for one in found)
-
-    return unknown
-
-
 def draw_sample(
     plan: Plan,
     images: ImageStore,
     n: int,
     seed: int,
-    questions: Sequence[str] = (),
-    wanted: Callable[[Item], bool] = lambda item: True,
+    questions: Sequence[str],
+    unknown_to: Collection[AnswerStore] | None,
 ) -> list[Item]:
-    """A sample for every question of a run, of the images that are wanted."""
+    """A sample for every question of a run; perhaps of images that judges named no class for."""
     by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]] = {}
     seen: set[str] = set()
     for item, prompt in asked_images(plan, images):
         if (questions and item.question not in questions) or item.id in seen:
             continue
-        if not wanted(item):
-            continue
+        if unknown_to is not None:
+            told = [judge.get(item.image, item.question, item.classes) for judge in unknown_to]
+            if all(one is None or one.answer in item.classes for one in told):
+                continue
         seen.add(item.id)
         strata = by_question.setdefault((item.question, item.classes), {})
         strata.setdefault(prompt, []).append(item)

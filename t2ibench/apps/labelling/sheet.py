@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from t2ibench.apps.labelling.sample import Item
@@ -23,7 +23,6 @@ from t2ibench.store.tables import read_table
 
 SHEET = "sheet.csv"
 PAGE = "label.html"
-CLASSES_BETWEEN = "|"  # in the column 'classes'
 ABSENT = "not in the picture"  # what is asked about; 'unknown' is there, but cannot be told
 NO_CLASS = (UNKNOWN, ABSENT)  # answers to every question
 _COLUMNS = ("id", "file", "question", "classes", "answer")
@@ -51,29 +50,17 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
                     "The run's own command with --generate-only makes files again that are gone.",
                 ) from None
             write_bytes(folder / names[item.image], data)
-    rows: list[dict[str, object]] = [
-        {
-            "id": item.id,
-            "file": names[item.image],
-            "question": item.question,
-            "classes": list(item.classes),
-        }
-        for item in items
-    ]
-    write_text(folder / SHEET, _csv(rows))
-    write_text(folder / PAGE, page(rows))
-
-
-def _csv(rows: Iterable[dict[str, object]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
-    for row in rows:
-        classes = row["classes"]
-        assert isinstance(classes, list)
-        shown = f" {CLASSES_BETWEEN} ".join([*classes, *NO_CLASS])
-        writer.writerow([row["id"], row["file"], cell(str(row["question"])), cell(shown), ""])
-    return out.getvalue()
+    rows: list[dict[str, object]] = []
+    for item in items:
+        file, asked, classes = names[item.image], item.question, list(item.classes)
+        rows.append({"id": item.id, "file": file, "question": asked, "classes": classes})
+        shown_classes = cell(" | ".join([*classes, *NO_CLASS]))
+        writer.writerow([item.id, file, cell(asked), shown_classes, ""])
+    write_text(folder / SHEET, out.getvalue())
+    write_text(folder / PAGE, page(rows))
 
 
 def page(rows: Sequence[dict[str, object]]) -> str:
@@ -103,7 +90,14 @@ def _hash(text: str) -> str:
 def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]:
     """Read a filled sheet."""
     labels: dict[str, Label] = {}
-    for line, row in sheet_rows(file, ("id", "answer")):
+    table = read_table(file, "Give a filled sheet.csv.")
+    for name in ("id", "answer"):
+        if name not in table.columns:
+            raise T2IBenchError(
+                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
+                f"Columns of a sheet: {', '.join(_COLUMNS)}.",
+            )
+    for line, row in table.rows:
         where = f"{file}:{line}"
         answer = row["answer"].strip()
         if not answer:
@@ -114,33 +108,14 @@ def read_sheet(file: Path, known: dict[str, Item], labeller: str) -> list[Label]
                 f"{where}: no image of this run has the id '{shown(row['id'])}'.",
                 "Give the run that the sheet was exported from.",
             )
-        option = option_of(answer, item.classes, item.question, where)
+        options = [*item.classes, *NO_CLASS]
+        option = next((one for one in options if one.casefold() == answer.casefold()), None)
+        if option is None:
+            raise T2IBenchError(
+                f"{where}: '{shown(answer)}' is no answer to '{shown(item.question)}'."
+                f"{did_you_mean(answer, options)} Answers: {', '.join(options)}."
+            )
         label = Label(item.question, item.classes, item.image, labeller, option)
         if labels.setdefault(item.id, label) != label:
             raise T2IBenchError(f"{where}: {item.id} is answered twice, and differently.")
     return list(labels.values())
-
-
-def sheet_rows(file: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a sheet."""
-    table = read_table(file, "Give a filled sheet.csv.")
-    for name in needed:
-        if name not in table.columns:
-            raise T2IBenchError(
-                f"{file} has no column '{name}'.{did_you_mean(name, table.columns)}",
-                f"Columns of a sheet: {', '.join(_COLUMNS)}.",
-            )
-    return table.rows
-
-
-def option_of(answer: str, classes: Sequence[str], question: str, where: str) -> str:
-    """The class that a person meant."""
-    options = [*classes, *NO_CLASS]
-    for option in options:
-        if answer.casefold() == option.casefold():
-            return option
-    near = did_you_mean(answer, options)
-    raise T2IBenchError(
-        f"{where}: '{shown(answer)}' is no answer to '{shown(question)}'.{near} "
-        f"Answers: {', '.join(options)}."
-    )

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
-from t2ibench.apps.labelling.sheet import CLASSES_BETWEEN, NO_CLASS, option_of, sheet_rows
+from t2ibench.apps.labelling.sheet import NO_CLASS
 from t2ibench.errors import T2IBenchError, failing, shown
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.judge_check import (
     FOLDER,
-    AttributeCheck,
     JudgeCheck,
     LabelledAnswer,
     check_attribute,
@@ -22,11 +22,10 @@ from t2ibench.methods.core.judge_check import (
 from t2ibench.models.generators.folder import FILE_KEYS, ImageFolder
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.store.pixels import UnreadableImageError, read_image
-from t2ibench.store.tables import Table, read_table
+from t2ibench.store.tables import read_table
 from t2ibench.toyland import draw_scene, read_bias_settings, sample_scene
 
 _AGAIN = 40  # questions that are asked twice
-_NEEDED = ("file", "question", "classes", "answer")
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED = {"id", "prompt", "index", "sha256", "labeller", *FILE_KEYS}
 _NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")  # what no class answers
@@ -104,53 +103,10 @@ def toyland_questions(images: int, seed: int = 0) -> list[Known]:
             ("what is shown", _SHOWN, _KINDS[scene.kind]),
         )
         # Images are drawn one by one: each is a cluster of its own.
-        found += [
-            Known(
-                Query(image, caption, number, sha256, question, classes),
-                truth,
-                attribute,
-                str(number),
-            )
-            for attribute, (question, classes), truth in truths
-        ]
+        for attribute, asked, truth in truths:
+            query = Query(image, caption, number, sha256, *asked)
+            found.append(Known(query, truth, attribute, str(number)))
     return found
-
-
-def labelled_questions(file: Path) -> list[Known]:
-    """Questions about one's own images, from a filled sheet."""
-    found = []
-    for line, row in sheet_rows(file, _NEEDED):
-        where = f"{file}:{line}"
-        name, question, options, answer = (row[key].strip() for key in _NEEDED)
-        if not answer:
-            continue
-        classes = tuple(
-            text
-            for part in options.split(CLASSES_BETWEEN)
-            if (text := part.strip()) and text not in NO_CLASS
-        )
-        if not name or not question or len(classes) < 2:
-            raise T2IBenchError(
-                f"{where}: a row needs a file, a question and two or more classes.",
-                "Write classes as 'female | male'.",
-            )
-        path = file.parent / name
-        try:
-            image = read_image(path)
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        except (UnreadableImageError, OSError) as error:
-            raise T2IBenchError(
-                f"{where}: {path} cannot be shown to a judge: {error}.",
-                "The column 'file' holds paths relative to the CSV.",
-            ) from None
-        option = option_of(answer, classes, question, where)
-        truth = option if option in classes else UNKNOWN
-        query = Query(image, "", line, sha256, question, classes)
-        found.append(Known(query, truth, question, sha256))
-    if not found:
-        raise T2IBenchError(f"{file} holds no answer.", "Fill its column 'answer'.")
-    # Questions about one image stand together, so that its reading can be shared.
-    return sorted(found, key=lambda one: (one.query.sha256, one.query.index))
 
 
 def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]]:
@@ -169,7 +125,16 @@ def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]
         raise T2IBenchError(
             f"{shown(labels, 400)} has no column 'file'.", f"Give a CSV such as {_EXAMPLE}."
         )
-    classes = _attributes(table, labels)
+    classes = {}
+    for name in table.columns:
+        given = {_label(row[name]) for _, row in table.rows if row[name].strip()} - {UNKNOWN}
+        if name not in _NOT_ASKED and 1 < len(given) <= _MOST_CLASSES:
+            classes[name] = tuple(sorted(given))
+    if not classes:
+        raise T2IBenchError(
+            f"{shown(labels, 400)} has no column of labels with two classes or more.",
+            f"Give a CSV such as {_EXAMPLE}.",
+        )
     prompts: dict[str, str] = {}
     if "prompt" not in table.columns:
         prompts = {str(path): prompt for path, prompt in ImageFolder(folder).pictures()}
@@ -215,21 +180,6 @@ def same_classes(known: Sequence[Known]) -> list[Known]:
     ]
 
 
-def _attributes(table: Table, labels: Path) -> dict[str, tuple[str, ...]]:
-    """Each column that has two classes or more, with these."""
-    found = {}
-    for name in table.columns:
-        given = {_label(row[name]) for _, row in table.rows if row[name].strip()} - {UNKNOWN}
-        if name not in _NOT_ASKED and 1 < len(given) <= _MOST_CLASSES:
-            found[name] = tuple(sorted(given))
-    if not found:
-        raise T2IBenchError(
-            f"{shown(labels, 400)} has no column of labels with two classes or more.",
-            f"Give a CSV such as {_EXAMPLE}.",
-        )
-    return found
-
-
 def _label(text: str) -> str:
     """A class in small letters; 'unknown' for what is none, such as several people."""
     label = " ".join(text.split()).casefold()
@@ -244,10 +194,12 @@ def try_judge(
 ) -> Trial:
     """Ask a judge what is known, and check it by what people said."""
     queries = [one.query for one in known]
+    # The first question goes alone, because a judge may load its weights for it.
+    starts = [0, *range(1, len(queries), judge.batch_size), len(queries)]
     answers: list[Answer] = []
     start = time.perf_counter()
     with failing(f"The judge '{shown(judge.name)}' failed with"):
-        for batch in _batches(queries, judge.batch_size):
+        for batch in (queries[at:end] for at, end in pairwise(starts)):
             given = list(judge.answer(batch))
             if len(given) != len(batch):
                 raise T2IBenchError(f"It gave {len(given)} answers to {len(batch)} questions.")
@@ -259,49 +211,28 @@ def try_judge(
     reasons = Counter(answer.reason or "no answer" for answer in answers if answer.answer is None)
     if sum(reasons.values()) == len(answers):
         raise T2IBenchError(f"It answered nothing: {reasons.most_common(1)[0][0]}")
+    checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = {}
+    for one, answer in zip(known, answers, strict=True):
+        key = (one.attribute, one.query.question, one.query.classes)
+        rows = checked.setdefault(key, [])
+        if answer.answer is not None:  # what was not answered for an error is left out
+            said = answer.answer if answer.answer in one.query.classes else UNKNOWN
+            rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))
+    # Some are asked a second time, one by one and backwards.
+    again = range(0, len(queries), max(1, len(queries) // _AGAIN))[:_AGAIN][::-1]
     with failing(f"The judge '{shown(judge.name)}' failed with"):
-        asked_again, same = _again(judge, queries, answers)
+        same = sum(judge.answer([queries[k]])[0].answer == answers[k].answer for k in again)
     return Trial(
         JudgeCheck(
             judge=judge.name,
             fingerprint=judge.fingerprint,
             images=len({query.sha256 for query in queries}),
             source=tuple(source),
-            attributes=tuple(_attribute_checks(known, answers)),
+            attributes=tuple(check_attribute(*key, rows) for key, rows in checked.items()),
         ),
         first,
         rest / (len(queries) - 1) if len(queries) > 1 else None,
-        asked_again,
+        len(again),
         same,
         dict(reasons.most_common()),
     )
-
-
-def _batches(queries: Sequence[Query], size: int) -> Iterator[Sequence[Query]]:
-    """The first question alone, because a judge may load its weights for it."""
-    yield queries[:1]
-    for start in range(1, len(queries), size):
-        yield queries[start : start + size]
-
-
-def _again(judge: Judge, queries: Sequence[Query], answers: Sequence[Answer]) -> tuple[int, int]:
-    """Ask some a second time, one by one and backwards: how many, and how many say the same."""
-    step = max(1, len(queries) // _AGAIN)
-    numbers = list(range(0, len(queries), step))[:_AGAIN][::-1]
-    same = sum(judge.answer([queries[k]])[0].answer == answers[k].answer for k in numbers)
-    return len(numbers), same
-
-
-def _attribute_checks(
-    known: Sequence[Known], answers: Sequence[Answer]
-) -> Iterator[AttributeCheck]:
-    """Question by question; what was not answered for an error is left out."""
-    asked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = {}
-    for one, answer in zip(known, answers, strict=True):
-        key = (one.attribute, one.query.question, one.query.classes)
-        rows = asked.setdefault(key, [])
-        if answer.answer is not None:
-            said = answer.answer if answer.answer in one.query.classes else UNKNOWN
-            rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))
-    for key, rows in asked.items():
-        yield check_attribute(*key, rows)

@@ -26,8 +26,8 @@ from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.pipeline.scoring import open_stores, score_plan
 from t2ibench.results.files import assemble, generator_info, stored_results
+from t2ibench.results.rates import repeated_prompts
 from t2ibench.results.record import GeneratorRecord, RunRecord
-from t2ibench.results.repeats import repeated_prompts
 from t2ibench.results.run import RunFolder, open_run
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings

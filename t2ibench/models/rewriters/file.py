@@ -213,7 +213,7 @@ class FileRewriter:
 def _rows_of_run(path: Path) -> Iterator[dict[str, Any]]:
     database = Database(path)
     for (made_by,) in database.read("SELECT fingerprint FROM models WHERE role = 'rewriter'"):
-        for one in RewriteStore(database, "", str(made_by)):
+        for one in RewriteStore(database, str(made_by)):
             row = {key: getattr(one, key) for key in _Row.model_fields}
             yield {key: value for key, value in row.items() if value is not None}
 

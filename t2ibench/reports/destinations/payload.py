@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, failing, visible
 from t2ibench.reports.files import PAGE
-from t2ibench.results.frames import task_rows
+from t2ibench.results.display import task_rows
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from t2ibench.apps.labelling.trial import Known, labelled_questions, toyland_questions, try_judge
+from t2ibench.apps.labelling.trial import Known, toyland_questions, try_judge
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.judge_check import JudgeCheck
@@ -134,55 +134,6 @@ def test_the_reader_of_toyland_knows_toyland() -> None:
     assert first[0].query.sha256 != toyland_questions(4, seed=1)[0].query.sha256
 
 
-def sheet(folder: Path, rows: list[list[str]], head: str = "file,question,classes,answer") -> Path:
-    for number, image in enumerate(tiny.images(2)):
-        image.save(folder / f"{number}.png")
-    path = folder / "sheet.csv"
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([head.split(","), *rows])
-    return path
-
-
-def test_labels_of_ones_own(tmp_path: Path) -> None:
-    path = sheet(
-        tmp_path,
-        [
-            ["0.png", "Who?", "man | woman", "Man"],
-            ["1.png", "Who?", "man|woman|unknown", "unknown"],
-            ["1.png", "Where?", "in | out", ""],
-        ],
-    )
-    found = labelled_questions(path)
-    assert sorted((one.query.question, one.query.classes, one.truth) for one in found) == [
-        ("Who?", ("man", "woman"), "man"),
-        ("Who?", ("man", "woman"), "unknown"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        (["0.png", "Who?", "man | woman", "wman"], "sheet.csv:2: 'wman' is no answer .* 'woman'"),
-        (["9.png", "Who?", "man | woman", "man"], "sheet.csv:2: .*9.png cannot be shown"),
-        (["0.png", "Who?", "man", "man"], "two or more classes"),
-        (["0.png", "Who?", "man | woman", ""], "holds no answer"),
-    ],
-)
-def test_wrong_labels_are_one_line(
-    tmp_path: Path, row: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    import re
-
-    assert main(["check", "judge", "toyland", "--labels", str(sheet(tmp_path, [row]))]) == 1
-    assert re.search(message, capsys.readouterr().err)
-
-
-def test_a_sheet_without_its_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = sheet(tmp_path, [["0.png", "Who?", "man"]], "file,question,answer")
-    assert main(["check", "judge", "toyland", "--labels", str(path)]) == 1
-    assert "has no column 'classes'" in capsys.readouterr().err
-
-
 PEOPLE = 80
 
 
@@ -240,6 +191,7 @@ def test_the_table_fits_a_terminal(people: Path, capsys: pytest.CaptureFixture[s
         (["image number,gender", "0.png,female"], "people.csv has no column 'file'"),
         (["file,gender", "0.png,female", "1.png,female"], "no column of labels with two classes"),
         (["file,gender", "8.png,female", "9.png,male"], "None of these images has a label"),
+        ([], "Add --images DIR"),
     ],
 )
 def test_unfit_labels_are_one_line(
@@ -247,10 +199,9 @@ def test_unfit_labels_are_one_line(
 ) -> None:
     for number, image in enumerate(tiny.images(2)):
         image.save(tmp_path / f"{number}.png")
-    (tmp_path / "people.csv").write_text(
-        "\n".join(["prompt," + rows[0], *("p," + r for r in rows[1:])])
-    )
-    assert main(["check", "judge", "toyland", "--images", str(tmp_path)]) == 1
+    (tmp_path / "people.csv").write_text("\n".join(f"prompt,{row}" for row in rows))
+    of = ["--images", str(tmp_path)] if rows else ["--labels", str(tmp_path / "people.csv")]
+    assert main(["check", "judge", "toyland", *of]) == 1
     assert message in capsys.readouterr().err
 
 
