@@ -14,7 +14,7 @@ import numpy as np
 
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.nearest import ELSEWHERE, Shares, Sides, corrected_shares
+from t2ibench.methods.core.nearest import Shares, Sides, corrected_shares
 from t2ibench.methods.core.probing import (
     Reading,
     anchor_probabilities,
@@ -37,9 +37,6 @@ from t2ibench.stats.student import t_interval
 
 _LEVEL = 0.95
 _BLOCK = 8192  # images that are worked on at a time
-_ELSEWHERE = (
-    "not comparable: these images differ from both anchors' in more than what separates the anchors"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +284,7 @@ def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] 
     return {
         "n": n,
         "lean": None if side is None else int(anchors.present[side]),
-        "reason": _ELSEWHERE if shares.reason == ELSEWHERE else shares.reason,
+        "reason": shares.reason,
         "shares": {} if shares.reason else rows,
     }
 
