@@ -52,12 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise T2IBenchError(
                 f"No such folder: '{path}'.", "Give a run folder, or a folder of images."
             )
+    listener = _listener(arguments.port)  # before anything takes its time
     collection = open_collection(paths, arguments.encoder, reporter, arguments.device)
     start = first_state(collection, arguments.anchors)
     source = collection.sources[0]
     session = source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
     explorer = Explorer(collection, start, session, arguments.device)
-    listener = _listener(arguments.port)
     port = int(listener.getsockname()[1])
     address = f"http://127.0.0.1:{port}/"
     print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)
