@@ -420,6 +420,7 @@ def test_words_with_spaces_are_words(cli: Cli, tmp_path: Path) -> None:
     assert rows.tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["tasks", "config"])
 @pytest.mark.parametrize("kind", ["fifo", "device"])
 def test_a_file_without_end_is_not_read(where: str, kind: str, cli: Cli, here: Path) -> None:

@@ -14,6 +14,8 @@ from huggingface_hub import constants
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.hub import ask_hub
 
+pytestmark = pytest.mark.slow
+
 COMMIT = "a" * 40
 INDEX = "model_index.json"
 

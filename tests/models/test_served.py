@@ -455,6 +455,7 @@ def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
     assert len(known) == 9
 
 
+@pytest.mark.slow
 def test_an_unknown_price_is_said_and_not_guessed(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

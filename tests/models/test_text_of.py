@@ -24,6 +24,7 @@ def sd3(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.sd3(tmp_path_factory.mktemp("pipelines") / "sd3")
 
 
+@pytest.mark.slow
 def test_clips_text_is_what_the_pipeline_pools(sd3: Path) -> None:
     from diffusers import StableDiffusion3Pipeline
 

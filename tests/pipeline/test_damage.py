@@ -23,6 +23,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
 from tests import hand
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_flowers_insects,openbias_examples"
 SMALL: dict[str, Any] = {
@@ -166,7 +168,6 @@ def test_a_damaged_embedding_costs_itself_alone(
     assert said(errors) == ["warning: 3 embeddings by toyland were damaged and are made again."]
 
 
-@pytest.mark.slow
 def test_one_damaged_answer_is_asked_again(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +226,6 @@ def never(*_: object) -> Any:
     raise AssertionError("nothing was to be made")
 
 
-@pytest.mark.slow
 def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     before = hand.outputs(run)
     removed = remove_images(run)
@@ -263,7 +263,6 @@ def test_files_are_made_again_where_pixels_are_needed(
     assert again == hashes and hand.outputs(run) == before
 
 
-@pytest.mark.slow
 def test_an_image_that_comes_out_otherwise_is_said(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,7 +282,6 @@ def test_an_image_that_comes_out_otherwise_is_said(
     assert (cli("score", run)[0], said(cli("score", run)[2])) == (0, [])
 
 
-@pytest.mark.slow
 def test_a_worse_result_does_not_replace_a_better_one(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,7 +313,6 @@ def test_other_settings_replace_a_result_though_images_are_fewer(run: Path) -> N
     assert all(task.settings.images_per_prompt == 1 for task in tasks.values())
 
 
-@pytest.mark.slow
 def test_labels_that_are_lost_are_said(run: Path, cli: Cli) -> None:
     labels = [Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)]
     store = LabelStore(Database(run))

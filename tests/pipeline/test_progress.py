@@ -12,6 +12,8 @@ from rich.console import Console
 from t2ibench.pipeline import progress
 from t2ibench.pipeline.progress import ConsoleReporter
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:

@@ -20,6 +20,8 @@ from tests import hand
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
 TASK = "openbias_winobias"
@@ -33,7 +35,6 @@ def images_of(run: Path) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.slow
 def test_images_grow_until_the_interval_is_narrow(cli: Cli, tmp_path: Path) -> None:
     words = ("run", "--model", "toyland", "--tasks", TASK, *QUICK, "--output-dir", tmp_path)
     first = cli(*words)

@@ -19,6 +19,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
 
@@ -75,7 +77,6 @@ def said(run: Path) -> str:
     return (run / "said.json").read_text()
 
 
-@pytest.mark.slow
 def test_processes_write_what_one_process_writes(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,6 +34,8 @@ from t2ibench.toyland import draw
 from tests.hand import damage, edit, edit_record
 from tests.tasks.files import TEA
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {
     "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
@@ -300,7 +302,6 @@ def images_of(folder: Path) -> list[Path]:
     return sorted((folder / "images").rglob("*.png"))
 
 
-@pytest.mark.slow
 def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,7 +327,6 @@ def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     assert cli(*flags)[0] == 0  # nothing was lost: they are made again when that is possible
 
 
-@pytest.mark.slow
 def test_an_image_made_again_with_other_bytes_is_the_one_that_counts(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -425,7 +425,6 @@ def test_a_method_that_raises_costs_its_own_task_alone(
         assert status == 3
 
 
-@pytest.mark.slow
 def test_the_stored_command_repeats_its_own_tasks(tmp_path: Path, cli: Cli) -> None:
     text = load_tasks(TASK)[0].path.read_text()
     (tmp_path / "more").mkdir()
@@ -454,7 +453,6 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
     assert score(tmp_path / "toyland").command == results.command
 
 
-@pytest.mark.slow
 def test_the_order_of_pieces_decides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

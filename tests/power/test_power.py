@@ -241,6 +241,7 @@ def test_a_limit_that_the_pilot_does_not_know_is_not_printed_as_nothing() -> Non
     assert like.lines[-1].startswith("This pilot does not tell how far prompts vary")
 
 
+@pytest.mark.slow
 def test_the_excess_of_concepts_is_forecast_as_it_turns_out() -> None:
     """In 60 worlds whose concepts' squares are three times those of everyday words: ± .13."""
     task = vibex._task(16, 20)

@@ -101,6 +101,7 @@ def test_openbias_from_captions_to_a_run(
     assert (replayed["id"], replayed["biases"]) == ("kitchen_talk", task["biases"])
 
 
+@pytest.mark.slow
 def test_tibet_from_a_prompt_to_a_run(propose: Any, proposed: Any) -> None:
     with serving(proposing) as (url, heard):
         status, errors = propose(url, "tibet", "--prompt", "a chef")

@@ -21,6 +21,8 @@ from t2ibench.results import read_results
 from tests import hand
 from tests.models.test_served import closed_port
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 TASK = "t2iat_science_arts"
 FILES = {"report.html", "results.json", "results.md"}
@@ -91,7 +93,6 @@ def test_a_test_that_decides_nothing_is_in_the_table_alone(tmp_path: Path) -> No
     assert [row[0] for row in sent.rows] == ["square", "undecided"]
 
 
-@pytest.mark.slow
 def test_wandb_keeps_a_run_offline(
     shared_run: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ def test_exported_task_files_are_the_tasks(taskset: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_data_set_is_a_benchmark_of_the_hub(taskset: Path) -> None:
     _, front, _ = (taskset / "README.md").read_text().split("---\n", 2)
     configs = {one["config_name"]: one["data_files"] for one in yaml.safe_load(front)["configs"]}

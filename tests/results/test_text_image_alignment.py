@@ -23,6 +23,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from tests import hand
 
+pytestmark = pytest.mark.slow
+
 TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"
 SMALL: dict[str, Any] = {
     "images_per_prompt": 3,
@@ -61,7 +63,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root / "toyland", root / "off-topic"
 
 
-@pytest.mark.slow
 def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     results = read_results(runs[0])
     assert results.tasks["weat_6_gender_career_family"].text_image_alignment == {}
@@ -133,14 +134,12 @@ def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
     assert "the images of toyland agree more with their prompts than those of off-topic" in beside
 
 
-@pytest.mark.slow
 def test_scored_again_it_is_the_same(runs: tuple[Path, Path]) -> None:
     before = hand.outputs(runs[0])
     assert main(["score", str(runs[0])]) == 0
     assert hand.outputs(runs[0]) == before
 
 
-@pytest.mark.slow
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
     runs: tuple[Path, Path],
     tmp_path: Path,

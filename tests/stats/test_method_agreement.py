@@ -8,6 +8,8 @@ from scipy import stats
 
 from t2ibench.stats import MethodAgreement, correlate_methods
 
+pytestmark = pytest.mark.slow
+
 
 def found(
     x: object, y: object, noise: object = None, level: float = 0.95, seed: int = 0

@@ -115,6 +115,7 @@ FLOODS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FLOODS)
 def test_no_flood_of_problems(kind: str, tmp_path: Path, cli: Cli) -> None:
     text, message = FLOODS[kind]

@@ -19,6 +19,8 @@ from tools.calibration.cells import SETTINGS, ToylandWorld
 from tools.calibration.toyland import toyland_sample
 from tools.calibration.worlds import Scene, Space
 
+pytestmark = pytest.mark.slow
+
 GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
 TASKS = [
     task
@@ -120,7 +122,6 @@ def drawn(name: str, images: int) -> MethodResult:
     return score(spec, sample.evidence, settings)
 
 
-@pytest.mark.slow
 def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
     """30 % women in science, 70 % in the arts, whatever the wording."""
     result = drawn("wording_science_arts_paraphrases", 20)
@@ -129,7 +130,6 @@ def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
     assert report["p"] > 0.01 and report["interval_about"] == "other wordings"
 
 
-@pytest.mark.slow
 def test_toyland_draws_chores_as_they_are_planted() -> None:
     """It knows three of them: 10 % women fix cars, 85 % shop; the others are anybody's."""
     result = drawn("home_chores_gender", 4)

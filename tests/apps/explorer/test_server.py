@@ -39,6 +39,8 @@ from t2ibench.toyland import draw
 from tests.apps.explorer.api import HEADERS, HOME, Client, explore, opened, pictures
 from tests.conftest import Cli
 
+pytestmark = pytest.mark.slow
+
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
 QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
 
@@ -381,7 +383,6 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return opened(pictures(folder, shown))
 
 
-@pytest.mark.slow
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
     texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
@@ -418,7 +419,6 @@ def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) ->
     assert found.says.endswith("its own images lean to 'old'")
 
 
-@pytest.mark.slow
 def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
     more = {**QUICK, "images_per_prompt": 6, "model_args": {"all.gender.female": 0.5}}
     evaluate("toyland", "vibex_gender", output_dir=tmp_path, **more)
@@ -447,7 +447,6 @@ def test_a_run_that_only_asks_is_seen_with_its_model_s_own_encoder(tmp_path: Pat
     assert found.encoder.name == "toyland"
 
 
-@pytest.mark.slow  # imports open_clip
 def test_images_without_an_encoder_say_at_once_which_one_they_need(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

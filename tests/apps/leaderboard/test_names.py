@@ -15,6 +15,8 @@ from t2ibench.apps.leaderboard.verify import verify
 from tests.apps.leaderboard.conftest import SHARES, model_results, write_submission
 from tests.apps.leaderboard.forging import edit, set_in
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 
 BAD = {
@@ -143,7 +145,6 @@ def test_a_run_that_would_be_refused_leaves_nothing_behind(cli: Cli, tmp_path: P
     assert not to.parent.exists() and not list(tmp_path.glob(".adding-*"))
 
 
-@pytest.mark.slow
 def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
     to = ("--to", str(tmp_path))

@@ -24,6 +24,8 @@ from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from tests.apps.leaderboard.forging import edit_json, set_in
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def sent(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,7 +44,6 @@ def small(sent: Path, tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_what_lies_elsewhere_is_fetched_and_everything_is_recomputed(
     sent: Path, packed: Path
 ) -> None:
@@ -110,7 +111,6 @@ def read_from(folder: Path, url: str) -> None:
     edit_json(folder / "submission.json", set_in("evidence", "url", value=url))
 
 
-@pytest.mark.slow
 def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> None:
     read_from(small, server("evidence.db"))
     assert checked(small).level == "recomputed"
@@ -206,7 +206,6 @@ def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
     assert verify(folder).level == "recomputed"  # nothing was taken away
 
 
-@pytest.mark.slow
 def test_add_with_a_card_and_evidence_elsewhere(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -242,7 +241,6 @@ def test_add_with_a_card_and_evidence_elsewhere(
     assert "Give both" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_builds_are_reproducible(small: Path, tmp_path: Path) -> None:
     texts = []
     for name in ("one", "two"):

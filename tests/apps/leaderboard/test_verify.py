@@ -30,6 +30,8 @@ from tests.apps.leaderboard.forging import (
     word,
 )
 
+pytestmark = pytest.mark.slow
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
@@ -45,7 +47,6 @@ def test_an_honest_submission_is_recomputed(packed: Path, run: Path) -> None:
     assert not list(packed.rglob("*.png"))
 
 
-@pytest.mark.slow
 def test_vibex_is_recomputed(tmp_path: Path) -> None:
     evaluate("toyland", "vibex_training", images_per_prompt=3, output_dir=tmp_path)
     verdict = verify(pack(tmp_path / "toyland", tmp_path / "submissions", SilentReporter()))
@@ -239,7 +240,6 @@ def test_a_difference_of_arithmetic_is_none_and_a_larger_one_is(submission: Path
     assert "headline.value" in refusal(submission)
 
 
-@pytest.mark.slow
 def test_agreement_with_the_prompts_is_recomputed_where_it_is_claimed(submission: Path) -> None:
     results = json.loads((submission / "results.json").read_text())
     name, task = next(
@@ -309,7 +309,6 @@ def test_what_cannot_be_packed(run: Path, tmp_path: Path) -> None:
         pack(copy, tmp_path / "out", SilentReporter())
 
 
-@pytest.mark.slow
 def test_a_run_without_its_image_files_packs_the_same(run: Path, tmp_path: Path) -> None:
     whole = pack(run, tmp_path / "whole", SilentReporter())
     copy = Path(shutil.copytree(run, tmp_path / "copy"))
