@@ -104,6 +104,7 @@ class Text:
         text: What it says.
         anchor: 'start', 'middle' or 'end'.
         name: Its class.
+        length: How wide it is in any font; None for as wide as the reader's.
     """
 
     x: float
@@ -111,11 +112,14 @@ class Text:
     text: str
     anchor: str
     name: str
+    length: float | None = None
 
     def svg(self) -> Markup:
         """Its element; the text is escaped."""
         anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         name = f' class="{self.name}"' if self.name else ""
+        if self.length is not None:
+            name += f' textLength="{_n(self.length)}" lengthAdjust="spacingAndGlyphs"'
         return Markup('<text x="{}" y="{}"{}>{}</text>').format(
             _n(self.x), _n(self.y), Markup(anchor + name), self.text
         )

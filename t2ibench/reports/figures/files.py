@@ -8,11 +8,12 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageFont
 
 from t2ibench.errors import check_installed, visible_lines
 from t2ibench.reports.csv import WRITER
@@ -51,7 +52,7 @@ def write_for_paper(make: Callable[[float], Figure | None], folder: Path, name: 
         figure = make(72 * inches * SIZE / _POINTS - 2 * _EDGE)
         if figure is not None:
             canvas, path = figure.canvas.framed(_EDGE), folder / f"{name}-{size}.svg"
-            write_text(path, _svg(canvas, inches))
+            write_text(path, _svg(_measured(canvas), inches))
             write_bytes(path.with_suffix(".pdf"), pdf(canvas, inches))
             written += [path, path.with_suffix(".pdf")]
     return written
@@ -60,6 +61,25 @@ def write_for_paper(make: Callable[[float], Figure | None], folder: Path, name: 
 def _svg(canvas: Canvas, inches: float | None = None) -> str:
     """A file; what a terminal would obey is no XML either, nor are the last two characters."""
     return visible_lines(canvas.svg(alone=True, inches=inches)).translate(_NO_XML) + "\n"
+
+
+def _measured(canvas: Canvas) -> Canvas:
+    """A figure whose texts are as wide in any font as in the package's own."""
+    with _fonts() as fonts:
+        plain = ImageFont.Layout.BASIC  # the same everywhere
+        regular, bold = (ImageFont.truetype(font, 100, layout_engine=plain) for font in fonts)
+
+    def wide(mark: Text) -> float:
+        font = bold if "font-weight" in _style(mark) else regular
+        return font.getlength(mark.text) * SIZE / 100
+
+    return replace(
+        canvas,
+        marks=[
+            replace(mark, length=wide(mark)) if isinstance(mark, Text) and mark.text else mark
+            for mark in canvas.marks
+        ],
+    )
 
 
 @contextlib.contextmanager
