@@ -184,7 +184,7 @@ def test_a_figure_for_a_paper_is_as_wide_as_a_column_and_a_page(tmp_path: Path) 
         assert all(word in words for word in long.split()) and "…" not in words
         # In any font as wide as in the package's, so that nothing overlaps.
         wide = [float(node.get("textLength", 0)) for node in root.iter() if "text" in node.tag]
-        assert wide and 0 < min(wide) and max(wide) < float(root.get("viewBox", "").split()[2])
+        assert wide and min(wide) > 0 and max(wide) < float(root.get("viewBox", "").split()[2])
         data = (tmp_path / f"one-{size}.pdf").read_bytes()
         (found,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", data)
         assert float(found[0]) == pytest.approx(72 * inches, abs=0.1)
