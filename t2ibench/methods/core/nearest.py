@@ -16,7 +16,7 @@ _SEPARATED = 2.0  # standard errors that sensitivity + specificity have to lie a
 _UNUSUAL = 0.05  # of the anchor's own images lie as far from where they usually do
 _FAR = 0.25  # of the way between the anchors that an image may lie off in any case
 _CHANCE = 0.01  # that so many images lie off by chance
-_ELSEWHERE = (
+ELSEWHERE = (
     "not comparable: its images differ from both anchors' in more than what separates the anchors"
 )
 _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
@@ -207,7 +207,7 @@ def corrected_shares(
     if not _told_apart(counts, confusion):
         reason = "the encoder does not tell the anchors' own images apart"
     elif k == 2 and _elsewhere(sides, images, nearest):
-        reason = _ELSEWHERE
+        reason = ELSEWHERE
     if reason is not None:
         nothing = np.full(k, np.nan)
         return Shares(nothing, nothing, nothing, reason=reason)
