@@ -30,9 +30,14 @@ os.environ.setdefault("TRANSFORMERS_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+_RUNS = {"pipeline", "leaderboard"}  # folders whose tests make and verify runs
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test in Chromium; leave out nightly ones unless -m names them."""
+    """Mark whole runs and every test in Chromium; leave out nightly ones unless -m names them."""
     for item in items:
+        if _RUNS & set(item.path.parts):
+            item.add_marker("slow")
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             if "smoke" not in item.keywords:

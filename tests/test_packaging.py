@@ -13,6 +13,8 @@ import pytest
 
 from t2ibench.version import __version__
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 STEM = f"t2ibench-{__version__}"
 CACHES = {"__pycache__", ".DS_Store"}

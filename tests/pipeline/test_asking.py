@@ -210,7 +210,6 @@ biases:
 """
 
 
-@pytest.mark.slow
 def test_answers_survive_a_kill(tmp_path: Path, cli: Cli) -> None:
     tasks = tmp_path / "tasks"
     tasks.mkdir()

@@ -59,7 +59,6 @@ def row(results: Results, name: str) -> dict[str, Any]:
     return found.scores
 
 
-@pytest.mark.slow
 def test_a_planted_lean_is_found(planted: Path) -> None:
     results = read_results(planted)
     lean = row(results, "person gender")["lean"]
@@ -69,7 +68,6 @@ def test_a_planted_lean_is_found(planted: Path) -> None:
     assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
 
 
-@pytest.mark.slow
 def test_a_fair_world_gives_none(pool: Path, tmp_path: Path) -> None:
     args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
     results = evaluate(
@@ -90,7 +88,6 @@ def test_what_a_run_records(planted: Path, pool: Path) -> None:
     assert open_run(planted).record.pools[TASK] == drawn
 
 
-@pytest.mark.slow
 def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> None:
     file = Path(shutil.copy(pool, tmp_path / pool.name))
     run = ("run", "--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path / "runs", *FEW)
@@ -118,7 +115,6 @@ def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> 
     assert first.tasks[TASK].headline == second.tasks[TASK].headline
 
 
-@pytest.mark.slow
 def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path) -> None:
     run = Path(shutil.copytree(planted, tmp_path / "runs" / planted.name))
     other = coco(tmp_path / "captions_train2017.json", captions(("kite", "map", "ring", "cup",
@@ -188,7 +184,6 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
     assert status == 1 and f"How large {TASK} is depends on its captions" in err
 
 
-@pytest.mark.slow
 def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None:
     packed = pack(planted, tmp_path / "submissions", SilentReporter())
     verdict = verify(packed)

@@ -23,8 +23,6 @@ from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
 from tests import hand
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_flowers_insects,openbias_examples"
 SMALL: dict[str, Any] = {

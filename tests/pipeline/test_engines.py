@@ -43,7 +43,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return one
 
 
-@pytest.mark.slow
 def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.05)
     said = runs.end(process)
@@ -57,7 +56,6 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     runs.equals(alone)
 
 
-@pytest.mark.slow
 def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Runs) -> None:
     process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
@@ -69,7 +67,6 @@ def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Run
     )
 
 
-@pytest.mark.slow
 def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> None:
     process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
@@ -81,7 +78,6 @@ def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> No
     runs.equals(alone)
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_suspended_is_ended(runs: Runs, alone: Runs) -> None:
     program = """
         import t2ibench.pipeline.executors.pool as pool
@@ -96,7 +92,6 @@ def test_a_worker_that_is_suspended_is_ended(runs: Runs, alone: Runs) -> None:
     assert "has said nothing for" in said and "was ended by SIGKILL" in said
 
 
-@pytest.mark.slow
 def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> None:
     first = runs.start(T2I_MEET=1, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 4)
@@ -107,7 +102,6 @@ def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> No
     assert "Nothing to do" in said[1] and "waiting" not in said[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("workers", "number"),
     [("1", signal.SIGTERM), ("2", signal.SIGTERM), ("2", signal.SIGINT)],
@@ -172,7 +166,6 @@ def test_workers_that_only_die_end_the_run() -> None:
     assert workers.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
 
 
-@pytest.mark.slow
 def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
     flags = list(FLAGS)
     flags[flags.index("tests.pipeline.slow:Encoder")] = "tests.pipeline.slow:Nobody"
@@ -181,7 +174,6 @@ def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
     assert len(lines) == 2 and lines[1].startswith("t2ibench: ") and "Nobody" in lines[1]
 
 
-@pytest.mark.slow
 def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> None:
     runs.end(runs.start("--generate-only"))
     images = sorted(runs.run.glob("images/*/*.png"))
@@ -194,7 +186,6 @@ def test_damaged_images_are_mended_by_the_workers(runs: Runs, alone: Runs) -> No
     assert process.pid not in {int(path.name.split("-")[1]) for path in runs.folder.glob("*s-*")}
 
 
-@pytest.mark.slow
 def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
     from t2ibench.models.encoders.toyland import ToylandEncoder
 
@@ -272,7 +263,6 @@ def test_errors_of_any_kind_come_back() -> None:
     assert (known.value.message, known.value.hint) == ("What.", "Then.")
 
 
-@pytest.mark.slow
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
     words = ("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2")
     words += ("--permutations", "200", "--bootstrap", "100", "--output-dir", str(tmp_path))

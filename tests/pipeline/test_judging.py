@@ -174,7 +174,6 @@ def test_a_missing_key_stops_before_anything_is_drawn(
         assert cli(*flags(tasks, *args))[0] == 0 and heard
 
 
-@pytest.mark.slow
 def test_a_rate_limit_is_said_and_waited_for(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,6 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     assert not any("no image" in line for line in warnings)
 
 
-@pytest.mark.slow
 def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path, cli: Cli) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)
@@ -124,7 +123,6 @@ def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -
     assert task.missing_prompts == sorted(gone)
 
 
-@pytest.mark.slow
 def test_compare_does_not_decide_between_other_prompts(tmp_path: Path, cli: Cli) -> None:
     runs = tmp_path / "runs"
     for name, without in (("all", []), ("some", [ASTER])):
@@ -211,7 +209,6 @@ def test_failures_from_the_start_stop_a_run_that_does_not_allow_them(
     assert generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
 
 
-@pytest.mark.slow
 def test_the_leaderboard_takes_no_run_without_some_prompts(
     tmp_path: Path, cli: Cli, failing: Callable[..., None]
 ) -> None:
@@ -249,7 +246,6 @@ def broken_folder(root: Path) -> Path:
     return root
 
 
-@pytest.mark.slow
 def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: Cli) -> None:
     root, runs = broken_folder(tmp_path / "mine"), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--tasks", TASK, "--output-dir", str(runs), *FLAGS)

@@ -12,8 +12,6 @@ from rich.console import Console
 from t2ibench.pipeline import progress
 from t2ibench.pipeline.progress import ConsoleReporter
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:

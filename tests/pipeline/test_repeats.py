@@ -28,8 +28,6 @@ from t2ibench.store.schema import content_id
 from tests import hand
 from tests.conftest import Cli
 
-pytestmark = pytest.mark.slow
-
 SMALL: dict[str, Any] = {
     "tasks": "t2iat_flowers_insects", "encoder": "toyland", "limit": 4, "n_permutations": 200,
     "n_bootstrap": 100, "name": "m",

@@ -88,7 +88,6 @@ def attempts(folder: Path) -> list[Any]:
     return list(ImageStore(Database(folder), generator.fingerprint).all_attempts())
 
 
-@pytest.mark.slow
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     """The worked example of the docs: planted leans, and none behind a balancing rewriter."""
     few: dict[str, Any] = {
@@ -177,7 +176,6 @@ def test_a_damaged_rewriting_is_named_and_made_good(tmp_path: Path) -> None:
     assert all(row["rewritten"].endswith(", joy") for row in rows(results.folder))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
 def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status: str) -> None:
     # The first prompt of all: more of its images than would stop a run if the model failed.
@@ -272,7 +270,6 @@ def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
     assert generator is not None and generator.cost == prompts / 2
 
 
-@pytest.mark.slow
 def test_a_server_rewrites_and_score_needs_it_no_more(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +349,6 @@ def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
     assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
 
 
-@pytest.mark.slow
 def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
     flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
     out = ("--output-dir", tmp_path / "runs")
@@ -413,7 +409,6 @@ def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
     assert stored["a photo of a nurse"] == "a photo of a nurse"
 
 
-@pytest.mark.slow
 def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     first = run(tmp_path / "a", Counts())
     assert rewriting_line(first, first) == "Both runs have the same rewriter, counts."

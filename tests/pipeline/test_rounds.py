@@ -20,8 +20,6 @@ from tests import hand
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
 TASK = "openbias_winobias"

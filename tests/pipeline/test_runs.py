@@ -79,7 +79,6 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
 def test_batch_size_changes_nothing(batch_size: int, reference: Path, tmp_path: Path) -> None:
     evaluate("toyland", TASKS, output_dir=tmp_path, batch_size=batch_size, **SMALL)
@@ -87,7 +86,6 @@ def test_batch_size_changes_nothing(batch_size: int, reference: Path, tmp_path: 
     assert outputs(tmp_path) == outputs(reference)
 
 
-@pytest.mark.slow
 def test_the_order_of_tasks_and_other_tasks_change_nothing(reference: Path, tmp_path: Path) -> None:
     for task in TASKS.split(",")[::-1]:  # one run each, the last first
         evaluate("toyland", task, output_dir=tmp_path, **SMALL)
@@ -137,7 +135,6 @@ class Interrupted:
         return [GeneratedImage("ok", draw(request.prompt, request.seed)) for request in requests]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 10, 40])
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
     after: int, reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +167,6 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 40])
 def test_a_killed_process_resumes_to_the_same_bytes(
     after: int, reference: Path, tmp_path: Path
@@ -190,7 +186,6 @@ def test_a_killed_process_resumes_to_the_same_bytes(
     assert outputs(tmp_path) == outputs(reference)
 
 
-@pytest.mark.slow
 def test_one_failing_image_costs_one_image(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +225,6 @@ def test_one_failing_image_costs_one_image(
     assert "10 filtered" in page and "failed" not in page
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
     reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +266,6 @@ def test_score_repeats_the_results_without_a_model(
         score(reference)
 
 
-@pytest.mark.slow
 def test_settings_never_share_a_folder(tmp_path: Path) -> None:
     tasks = "occupations_t2iat"
     evaluate("toyland", tasks, output_dir=tmp_path, **SMALL)
@@ -283,7 +276,6 @@ def test_settings_never_share_a_folder(tmp_path: Path) -> None:
     assert all(name.startswith("toyland-") for name in names[1:])
 
 
-@pytest.mark.slow
 def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
     from tests.models.tiny import clip_model
 
@@ -308,7 +300,6 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
     assert set(named.split(",")) == {"toyland", clip}
 
 
-@pytest.mark.slow
 def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) -> None:
     from tests.models.tiny import open_clip_model, stable_diffusion
 
@@ -327,7 +318,6 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     assert generator is not None and generator.settings["steps"] == 1
 
 
-@pytest.mark.slow
 def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     from t2ibench.methods import needs
 
@@ -364,7 +354,6 @@ def test_pictures_that_exist(tmp_path: Path, cli: Cli) -> None:
     assert "occupations_t2iat" in out
 
 
-@pytest.mark.slow
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
     import numpy as np
 

@@ -19,8 +19,6 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
 

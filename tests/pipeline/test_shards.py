@@ -39,7 +39,6 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> list[Pat
     return sorted(Path("runs").glob("shard-*/toyland"))
 
 
-@pytest.mark.slow
 def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     assert not any((part / "results.json").exists() for part in parts)
     assert all(list(part.glob("images/*/*.png")) for part in parts)
@@ -57,7 +56,6 @@ def test_merged_parts_are_one_machines_run(parts: list[Path], cli: Cli) -> None:
     assert merged == {name: (run / name).read_bytes() for name in merged}
 
 
-@pytest.mark.slow
 def test_a_missing_part_is_made_by_the_command_itself(parts: list[Path], cli: Cli) -> None:
     assert cli("merge", *parts[:2])[0] == 3
     assert cli(*FLAGS)[0] == 0
@@ -65,7 +63,6 @@ def test_a_missing_part_is_made_by_the_command_itself(parts: list[Path], cli: Cl
     assert all(task["reason"] is None for task in results["tasks"].values())
 
 
-@pytest.mark.slow
 def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -> None:
     other = [*FLAGS, "--seed", "1"]
     assert cli(*other, "--shard", "1/3", "--output-dir", "other")[0] == 0
@@ -109,7 +106,6 @@ def test_pieces_suit_the_plan() -> None:
             assert plan.n_shards >= 4
 
 
-@pytest.mark.slow
 def test_labels_imported_at_once_are_all_kept(tmp_path: Path) -> None:
     program = """
     import sys

@@ -56,7 +56,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "runs" / "drawn"
 
 
-@pytest.mark.slow
 def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "tones.csv"
     words = ("skin-tone", run, "--compare", "lawyer", "janitor", "--output", file)
@@ -85,7 +84,6 @@ def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path)
     assert "--compare" in cli("skin-tone", run)[1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -99,7 +99,6 @@ def task_of(results: Any) -> Any:
     return results.tasks[TASK]
 
 
-@pytest.mark.slow
 def test_it_is_a_control_and_never_an_encoder_of_the_results(tmp_path: Path) -> None:
     found = run(tmp_path, Learnt(0.5, Leaning("random:learnt", 0.3)))
     task = task_of(found)

@@ -34,8 +34,6 @@ from t2ibench.toyland import draw
 from tests.hand import damage, edit, edit_record
 from tests.tasks.files import TEA
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {
     "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,

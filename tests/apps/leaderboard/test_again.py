@@ -47,7 +47,6 @@ from tests.apps.leaderboard.forging import (
 from tests.hand import edit_record
 
 Cli = Callable[..., tuple[int, str, str]]
-pytestmark = pytest.mark.slow  # each test draws, embeds and scores again
 
 
 @pytest.fixture
@@ -369,7 +368,6 @@ def test_thumbnails_are_compared_with_images_made_again(copy: Path) -> None:
     assert f"thumbs/{one.name} is not image" in refusal(folder, everything)
 
 
-@pytest.mark.slow
 def test_random_weights_are_made_again(tmp_path: Path) -> None:
     evaluate(
         "toyland", "t2iat_science_arts", encoder="toy-clip", images_per_prompt=3,

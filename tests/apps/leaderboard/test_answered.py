@@ -83,7 +83,6 @@ def test_images_of_unknown_origin_that_a_model_judged_are_refused(tmp_path: Path
         pack(run, tmp_path / "to", SilentReporter(), name="A model")
 
 
-@pytest.mark.slow
 def test_shipped_rows_of_people_stand_before_the_toys(tmp_path: Path) -> None:
     def recomputed(folder: Path) -> Verdict:
         return verify(folder) if "answered" in folder.name else Verdict("recomputed")

@@ -38,7 +38,6 @@ def levels(root: Path) -> dict[str, str]:
     return {entry.manifest.name: entry.level for entry in read(root)[0].entries}
 
 
-@pytest.mark.slow
 def test_an_edited_result_is_never_shown(root: Path) -> None:
     (folder,) = root.iterdir()
     assert levels(root) == {"toyland": "recomputed"}
@@ -200,7 +199,6 @@ def test_verdicts_are_kept_where_nobody_submits(root: Path, tmp_path: Path) -> N
     assert key_of(folder) is None
 
 
-@pytest.mark.slow
 def test_build_and_table_verify_first(cli: Cli, root: Path, tmp_path: Path) -> None:
     file = tmp_path / "kept"
     given = ("--submissions", str(root), "--verdicts", str(file))

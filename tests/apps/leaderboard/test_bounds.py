@@ -250,7 +250,6 @@ def busy(*_: Any, **__: Any) -> None:
             time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_a_submission_has_a_deadline(submission: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGALRM)
     with monkeypatch.context() as patched:

@@ -17,8 +17,6 @@ from t2ibench.store.database import BrokenDatabaseError, Database
 from t2ibench.store.schema import VERSION, content_id
 from tests.apps.leaderboard.forging import Rows, edit_attempts, edit_table, refusal, seal
 
-pytestmark = pytest.mark.slow
-
 
 def sql(*statements: str) -> Callable[[Path], None]:
     """Statements that anybody can run on a database, its schema included."""

@@ -15,8 +15,6 @@ from t2ibench.apps.leaderboard.verify import verify
 from tests.apps.leaderboard.conftest import SHARES, model_results, write_submission
 from tests.apps.leaderboard.forging import edit, set_in
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 
 BAD = {

@@ -24,8 +24,6 @@ from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from tests.apps.leaderboard.forging import edit_json, set_in
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def sent(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -40,7 +40,6 @@ from tests.models import tiny
 
 TASK = "t2iat_flowers_insects"
 FEW: dict[str, Any] = {"images_per_prompt": 2, "encoder": "toyland"}
-pytestmark = pytest.mark.slow
 
 
 def words(file: Path, texts: int = 1) -> Path:

@@ -93,7 +93,6 @@ def test_a_jpeg_that_holds_more(data: bytes) -> None:
     assert not is_bare(data)
 
 
-@pytest.mark.slow
 def test_thumbnails_are_plain_small_pictures(run: Path, tmp_path: Path) -> None:
     folder = pack(run, tmp_path, SilentReporter(), thumbnails=1)
     assert verify(folder).level == "recomputed"

@@ -30,8 +30,6 @@ from tests.apps.leaderboard.forging import (
     word,
 )
 
-pytestmark = pytest.mark.slow
-
 Cli = Callable[..., tuple[int, str, str]]
 
 
