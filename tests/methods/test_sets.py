@@ -85,7 +85,7 @@ def test_planted_differences_come_back() -> None:
     clear = [one.details["sets_holm"]["sets:set0-set3"] < 0.05 for one in found]
     assert np.mean(clear) >= 0.6
     said = describe(make_task(4), found[0])
-    assert "Images of set0 lean further to male, and those of set3 to female." in said
+    assert "Images of set0 lean further to men, and those of set3 to women." in said
 
 
 @pytest.mark.nightly
