@@ -5,20 +5,8 @@ from __future__ import annotations
 import pytest
 
 from t2ibench.results.display import displayed, row_state, state_of
-from t2ibench.results.schema import Headline, Score, TaskResult, TaskSettings
-
-
-def task(headline: Headline, inconclusive: str | None = None) -> TaskResult:
-    return TaskResult(
-        version=1,
-        method="t2iat",
-        task_hash="0" * 64,
-        family="t2iat",
-        title="by hand",
-        headline=headline,
-        settings=TaskSettings(encoders={}),
-        inconclusive=inconclusive,
-    )
+from t2ibench.results.schema import Headline, Score
+from tests import hand
 
 
 def lean(value: float | None, half: float = 0.1, band: float = 0.1, **parts: object) -> Headline:
@@ -27,48 +15,36 @@ def lean(value: float | None, half: float = 0.1, band: float = 0.1, **parts: obj
     return Headline.model_validate({"value": value, "scale": "lean", **ends, **fair, **parts})
 
 
-def test_clear_is_outside_of_the_band_and_beyond_chance_after_correction() -> None:
-    assert state_of(task(lean(0.5, p=0.001, p_holm=0.01))) == "clear"
-    assert state_of(task(lean(-0.5, p=0.001, p_holm=0.01))) == "clear"
-    assert state_of(task(lean(0.5, p=0.01, p_holm=0.2))) == "not_clear"
-    assert state_of(task(lean(0.3, band=0.4, p=0.001, p_holm=0.01))) == "not_clear"
+BEYOND = {"p": 0.001, "p_holm": 0.01}
+WITHIN = {"p": 0.2, "p_holm": 1.0}
+WIDE = Headline(value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="mean_square")
 
 
 @pytest.mark.parametrize(
-    ("value", "half", "state"),
+    ("headline", "inconclusive", "state"),
     [
-        (0.0, 0.23, "none_above"),
-        (0.1, 0.13, "none_above"),
-        (0.1, 0.15, "not_clear"),  # .25 is still possible
-        (-0.21, 0.15, "not_clear"),
-        (0.0, 0.25, "cannot_tell"),
-        (0.3, 0.29, "not_clear"),  # wide, but balance is ruled out until correction
-        (0.3, 0.31, "cannot_tell"),
+        (lean(0.5, **BEYOND), None, "clear"),
+        (lean(-0.5, **BEYOND), None, "clear"),
+        (lean(0.5, p=0.01, p_holm=0.2), None, "not_clear"),
+        (lean(0.3, band=0.4, **BEYOND), None, "not_clear"),
+        (lean(0.9, **BEYOND), "its halves differ", "cannot_tell"),
+        (lean(None), None, "no_score"),
+        (lean(0.9), None, "cannot_tell"),
+        (lean(0.0, 0.23, **WITHIN), None, "none_above"),
+        (lean(0.0, 0.23, scale="excess", **WITHIN), None, "not_clear"),
+        (lean(0.1, 0.13, **WITHIN), None, "none_above"),
+        (lean(0.1, 0.15, **WITHIN), None, "not_clear"),  # .25 is still possible
+        (lean(-0.21, 0.15, **WITHIN), None, "not_clear"),
+        (lean(0.0, 0.25, **WITHIN), None, "cannot_tell"),
+        (lean(0.3, 0.29, **WITHIN), None, "not_clear"),  # wide, but balance is ruled out
+        (lean(0.3, 0.31, **WITHIN), None, "cannot_tell"),
+        (WIDE, None, "cannot_tell"),  # the root's end is at .5
+        (WIDE.model_copy(update={"ci_high": 0.05}), None, "none_above"),
+        (WIDE.model_copy(update={"ci_high": 0.09}), None, "not_clear"),
     ],
 )
-def test_none_is_said_where_the_whole_interval_is_small(
-    value: float, half: float, state: str
-) -> None:
-    assert state_of(task(lean(value, half, p=0.2, p_holm=1.0))) == state
-    assert state_of(task(lean(value, half, p=0.2, p_holm=1.0, scale="excess"))) == (
-        "not_clear" if state == "none_above" else state
-    )
-
-
-def test_a_control_that_contradicts_outranks_every_p_value() -> None:
-    assert state_of(task(lean(0.9, p=1e-9, p_holm=1e-9), "its halves differ")) == "cannot_tell"
-
-
-def test_nothing_is_no_score_and_no_p_value_cannot_tell() -> None:
-    assert state_of(task(lean(None))) == "no_score"
-    assert state_of(task(lean(0.9))) == "cannot_tell"
-
-
-def test_the_width_of_a_mean_square_is_that_of_its_root() -> None:
-    wide = Headline(value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="mean_square")
-    assert state_of(task(wide)) == "cannot_tell"  # the root's end is at .5
-    assert state_of(task(wide.model_copy(update={"ci_high": 0.05}))) == "none_above"
-    assert state_of(task(wide.model_copy(update={"ci_high": 0.09}))) == "not_clear"
+def test_what_a_headline_shows(headline: Headline, inconclusive: str | None, state: str) -> None:
+    assert state_of(hand.task(headline=headline, inconclusive=inconclusive)) == state
 
 
 def test_what_is_shown_lies_within_the_range_of_the_quantity() -> None:
