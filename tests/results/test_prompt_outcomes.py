@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 
 import t2ibench
+from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
-from t2ibench.toyland import draw
 from tests import hand
 
 
@@ -60,43 +61,33 @@ def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
     assert revised_line(same) is None
 
 
-class Rewriter:
+INSECTS = ("ant", "bee", "beetle", "caterpillar", "cockroach", "spider", "wasp")
+
+
+class Rewriter(ToylandGenerator):
     """Toyland, which says that it rewrites the prompts of insects, and refuses the aster."""
 
-    name = "rewriter"
-    fingerprint = "0" * 64
-    settings: ClassVar[dict[str, Any]] = {}
-    revision = None
-    images_per_prompt = None
-    guided_images_per_prompt = None
-    batch_size = 16
-    insects = ("ant", "bee", "beetle", "caterpillar", "cockroach", "spider", "wasp")
+    def __init__(self) -> None:
+        super().__init__({})
+        self.name, self.fingerprint = "rewriter", "0" * 64
 
-    def generate(self, requests: list[ImageRequest]) -> list[GeneratedImage]:
-        return [self._one(request) for request in requests]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [
+            GeneratedImage("refused", reason="no asters")
+            if "aster" in request.prompt
+            else replace(image, revised_prompt=request.prompt + self._more(request.prompt))
+            for request, image in zip(requests, super().generate(requests), strict=True)
+        ]
 
-    def _one(self, request: ImageRequest) -> GeneratedImage:
-        if "aster" in request.prompt:
-            return GeneratedImage("refused", reason="no asters")
-        insect = any(word in request.prompt for word in self.insects)
-        revised = f"{request.prompt}, friendly" if insect else request.prompt
-        return GeneratedImage("ok", draw(request.prompt, request.seed), revised_prompt=revised)
-
-    def available(self, prompt: str) -> int | None:
-        return None
+    def _more(self, prompt: str) -> str:
+        return ", friendly" if any(word in prompt for word in INSECTS) else ""
 
 
 def test_a_run_says_what_was_rewritten_by_group(tmp_path: Path) -> None:
     results = t2ibench.evaluate(
-        Rewriter(),
-        "t2iat_flowers_insects",
-        encoder="toyland",
-        limit=3,
-        images_per_prompt=3,
-        n_bootstrap=200,
-        n_permutations=200,
-        output_dir=tmp_path,
-    )
+        Rewriter(), "t2iat_flowers_insects", encoder="toyland", limit=3, images_per_prompt=3,
+        n_bootstrap=200, n_permutations=200, output_dir=tmp_path,
+    )  # fmt: skip
     task = results.tasks["t2iat_flowers_insects"]
     rows = hand.stored(tmp_path / "rewriter", "attempts")
     told = [row for row in rows if row["revised_prompt"] is not None]
