@@ -261,9 +261,7 @@ def test_wrong_usage_is_one_line(words: str, message: str, cli: Cli) -> None:
 def test_help_lists_every_command_once(cli: Cli) -> None:
     status, out, _ = cli("--help")
     assert cli()[1] == out and "t2ibench --model toy --tasks all" in out
-    assert "exit status" in cli("run", "--help")[1] and cli("--version")[1].startswith(
-        "t2ibench 0."
-    )
+    assert "exit status" in cli("run", "--help")[1] and "t2ibench 0." in cli("--version")[1]
     listed = re.findall(r"^  ([a-z][a-z-]*)  +[a-z]", out, re.MULTILINE)
     assert status == 0 and sorted(listed) == sorted(VERBS)
 

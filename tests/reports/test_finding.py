@@ -68,10 +68,8 @@ def test_both_runs_are_compared_stimulus_by_stimulus(page: Path) -> None:
     names = re.findall(r'<th scope="row">([^<]*)</th>', rows)
     assert {"nurse", "chef"} <= set(names)
     assert len(names) == len(read_results(page.parent / "toyland").tasks["occupations_tibet"].by)
-    sizes = [
-        abs(float(cell.replace("−", "-")))
-        for cell in re.findall(r'<td class="num b">([^<]*)</td>', rows)
-    ]
+    cells = re.findall(r'<td class="num b">([^<]*)</td>', rows)
+    sizes = [abs(float(cell.replace("−", "-"))) for cell in cells]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
 
 
