@@ -114,13 +114,14 @@ def test_the_test_of_items_by_hand() -> None:
     from scipy import stats
 
     first, second = hand.leans(A), hand.leans(B)
-    found = compare_items((first, second), (0.1, 0.1), (None, None), np.random.default_rng(0), 0.95)
+    rng = np.random.default_rng(0)
+    *_, p_items = compare_items((first, second), (0.1, 0.1), (None, None), rng, 0.95)
     # Differences of the four nurses: 0, 2, 0, 0; of the five chefs: 0, 0, 0, 2, 2.
     variances, dfs = np.array([1 / 4, 1.2 / 5]), np.array([3, 4])
     squares, total = 0.5**2 + 0.8**2, variances.sum()
     h = total**2 / (variances**2 * dfs / (dfs + 2)).sum()
     h2 = total**2 / (variances**2 / (dfs + 2)).sum()
-    assert found.p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
+    assert p_items == pytest.approx(stats.f.sf(squares / total, h, h2))
 
 
 def test_the_order_of_the_runs_is_nothing() -> None:
