@@ -149,9 +149,8 @@ def test_conceptnet(tmp_path: Path) -> None:
         ("/r/Synonym", "/c/fr/homme", "/c/en/fellow"),
     ]
     text = "".join(f"/a/[…]\t{r}\t{a}\t{b}\t{{}}\n" for r, a, b in edges)
-    plain = tmp_path / "assertions.csv"
+    plain, packed = tmp_path / "assertions.csv", tmp_path / "assertions.csv.gz"
     plain.write_text(text, encoding="utf-8")
-    packed = tmp_path / "assertions.csv.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     for file in (plain, packed):
         found = synonyms_from(f"conceptnet:{file}")

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 import t2ibench
-from t2ibench.errors import T2IBenchError
 from t2ibench.reports.destinations import choose
 from t2ibench.reports.destinations.payload import Payload, flat, payload_of, send_all
 from t2ibench.results import read_results
@@ -225,15 +224,6 @@ def test_what_cannot_be_sent_is_said_before_anything_is_made(
     )
     assert status == 1 and message in errors and errors.count("\n") == 1, errors
     assert "secret" not in errors and not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize("name", ["wandb", "mlflow", "trackio"])
-def test_a_package_that_is_missing_names_its_extra(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("t2ibench.errors.find_spec", lambda name: None)
-    with pytest.raises(T2IBenchError, match=rf"{name} is not installed.*t2ibench\[{name}\]"):
-        choose([name], {})
 
 
 def test_one_destination_does_not_keep_results_from_another(

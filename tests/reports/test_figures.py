@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 from PIL import Image
 
 from t2ibench.methods.core import presentation
@@ -386,34 +384,3 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
     assert "1 of 3 rows above it, 1 below" in drawn.says
     assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
     assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]
-
-
-def test_figures_and_their_tables_are_accessible_and_fit_a_phone(
-    tmp_path: Path, browser: Any
-) -> None:
-    many = [cell(f"{HOSTILE} {k:02} x young", k / 40, 0.4, 0.001 if k % 2 else 0.5)
-            for k in range(40)]  # fmt: skip
-    far = [distance(f"{HOSTILE} {k}", k / 50 - 0.3, 0.001 if k > 20 else 0.5) for k in range(45)]
-    figures = [
-        draw(CROSS, task_of(many, crossing(0.001, None)), []),
-        draw(APART, task_of(far, apart=Score(value=0.1, ci_low=0.0, ci_high=0.2)), []),
-        *(draw(figure, task_of([], tibet()), []) for figure in concept_figures()),
-    ]
-    parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
-    page = Markup(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
-        '<main class="wrap"><h1>t</h1><h2>t</h2><h3>t</h3>{}</main></html>'
-    )
-    file = tmp_path / "page.html"
-    file.write_text(page.format(style(), parts), encoding="utf-8")
-    for width, scheme in ((390, "dark"), (1280, "light")):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        tab = context.new_page()
-        tab.goto(file.as_uri())
-        tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        cells = "[...document.querySelectorAll('.numbers td')]"
-        assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
-        found = Axe().run(tab).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        context.close()

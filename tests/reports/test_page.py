@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-import t2ibench
 from t2ibench.cli import main
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
@@ -269,16 +268,3 @@ def test_the_style_holds_inside_only() -> None:
     assert text.startswith(".t2ibench-inline{") and text.count("{") == text.count("}")
     assert ":root" not in text and "rem" not in re.sub(r"[a-z-]*rem[a-z-]+", "", text)
     assert "@page" not in text and "@media (max-width" not in text
-
-
-def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
-    contributing = Path(__file__).parents[2] / "CONTRIBUTING.md"
-    text = re.findall(r"^```yaml\n(.*?)^```$", contributing.read_text("utf-8"), re.M | re.S)[0]
-    (tmp_path / "mytasks").mkdir()
-    (tmp_path / "mytasks" / "coffee_tea.yaml").write_text(text, encoding="utf-8")
-    results = t2ibench.evaluate(
-        "toyland", "coffee_tea", include_path=tmp_path / "mytasks", output_dir=tmp_path / "runs",
-        control_encoder="none", images_per_prompt=2, n_permutations=100, n_bootstrap=100,
-    )  # fmt: skip
-    assert "coffees with pleasant words" in (results._repr_html_() or "")
-    assert t2ibench.read_results(tmp_path / "runs" / "toyland") == results

@@ -285,32 +285,3 @@ def test_the_interval_of_a_difference_of_independent_runs() -> None:
     assert low == pytest.approx(0.4 - (0.1**2 + 0.05**2) ** 0.5)
     assert high == pytest.approx(0.4 + (0.2**2 + 0.1**2) ** 0.5)
     assert difference_interval(first, Score(value=0.1)) == (None, None)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("make", [hand.mean_lean, hand.mean_square])
-def test_paired_intervals_cover(make: Any) -> None:
-    """Two models that start from the same noise, nine images in ten of which stay what they are."""
-    rng = np.random.default_rng(7)
-    shares = {"p": (0.9, 0.8), "q": (0.3, 0.4), "r": (0.7, 0.7)}
-    lean = np.array([[2 * a - 1, 2 * b - 1] for a, b in shares.values()])
-    if make is hand.mean_lean:
-        truth = float(lean.mean(axis=0) @ [1, -1])
-        change = float(abs(lean.mean(axis=0)) @ [-1, 1])
-    else:
-        truth = float((lean**2).mean(axis=0) ** 0.5 @ [1, -1])
-        change = -truth
-    covered, changes = 0, 0
-    for _ in range(300):
-        noise = rng.random((3, 40))
-        first, second = (
-            {prompt: np.where(x < both[run], 1.0, -1.0)
-             for x, (prompt, both) in zip(noise, shares.items(), strict=True)}
-            for run in (0, 1)
-        )  # fmt: skip
-        found = difference(make(first), make(second))
-        assert found.low is not None and found.high is not None and found.change is not None
-        covered += found.low <= truth <= found.high
-        changes += (found.change.low or 0) <= change <= (found.change.high or 0)
-    assert 0.92 <= covered / 300 <= 0.985
-    assert 0.92 <= changes / 300 <= 0.985
