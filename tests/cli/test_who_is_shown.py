@@ -101,13 +101,8 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     assert "5 women, 4 men, 1 " in out
     status, out, _ = cli("compare", runs / "plain", runs / "asked")
     assert status == 0
-    assert (
-        "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
-        "10 of 10, then women in 6 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
-        "change: chef (5 women, 5 men, then women in 5 of 10, 1 without an answer)."
-    ) in out
+    assert "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10)." in out
     assert "-50, then +10, other side" in out and "-30, then +30, other side" in out
-    assert "From 'women at work' the share of women is" in out
     assert "Added to every prompt of asked: 'Show one person; be diverse'." in out
     _, table, _ = cli("compare", runs / "plain", runs / "asked", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(table)))

@@ -17,8 +17,6 @@ from t2ibench.methods.core.headline import Headline as CoreHeadline
 from t2ibench.methods.core.headline import lean_headline
 from t2ibench.methods.core.influence import Influence
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.terminal import screen
-from t2ibench.reports.view import run_view
 from t2ibench.results import read_results
 from t2ibench.results.builder import adjusted_run, headline_record, rounded, score_record
 from t2ibench.results.schema import Control, Headline, Row, Score, TaskResult
@@ -182,18 +180,6 @@ def test_the_level_of_the_intervals_is_in_the_head() -> None:
     assert "| 90 % CI" in markdown(a=task(0.5, settings=ninety))
     both = markdown(a=task(0.5), b=task(0.5, settings=ninety))
     assert "| CI" in both
-
-
-@pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_the_table_fits_the_terminal(width: int) -> None:
-    found = hand.results(t2iat_names_european_african_american=task(0.00001), a=task(None))
-    lines = [line.plain for line in screen(run_view(found), width)]
-    assert all(len(line) <= width for line in lines)
-    whole = "\n".join(lines)
-    assert "t2iat_names_european_african_am" in whole and "+0.50" in whole
-    bar = next(line for line in lines if "+0.50" in line)
-    assert ("+0.40 to" in bar) == (width >= 80)
-    assert " a  it has no p-value" in whole
 
 
 def test_numbers_are_rounded_to_what_means_something() -> None:
