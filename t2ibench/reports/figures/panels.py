@@ -19,6 +19,7 @@ from t2ibench.reports.figures.figure import (
 )
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Score
 
 _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
@@ -70,10 +71,8 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
     panels = [panel for panel in figure.read(task.result.details) if panel.items]
     if figure.order is None:
         return sorted(panels, key=lambda panel: -_spread(panel))
-    scores = {row.name: row.scores.get(figure.order) for row in task.result.by}
-    order = {name: score.value for name, score in scores.items() if score is not None}
-
-    known = {name: -value for name, value in order.items() if value is not None}
+    scored = [(row.name, row.scores.get(figure.order, Score()).value) for row in task.result.by]
+    known = {name: -value for name, value in scored if value is not None}
     return sorted(panels, key=lambda panel: known.get(panel.row, math.inf))
 
 
