@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,11 +17,11 @@ from t2ibench.reports.destinations import choose
 from t2ibench.reports.destinations.payload import Payload, flat, payload_of, send_all
 from t2ibench.results import read_results
 from tests import hand
+from tests.conftest import Cli
 from tests.models.test_served import closed_port
 
 pytestmark = pytest.mark.slow
 
-Cli = Callable[..., tuple[int, str, str]]
 TASK = "t2iat_science_arts"
 FILES = {"report.html", "results.json", "results.md"}
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from t2ibench.results.run import RunFolder, open_run
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import load_file, read_library, task_files
 from tests import hand
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 HERE = Path(__file__).parent
 SCHEMA = json.loads((HERE / "every_eval_ever" / "eval.schema.json").read_text(encoding="utf-8"))
 TASK = "t2iat_science_arts"
