@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from t2ibench.results.files import read_results
 from tests.conftest import Cli
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.models.tiny import images
@@ -111,6 +112,15 @@ def test_tibet_from_a_prompt_to_a_run(propose: Any, proposed: Any) -> None:
     (axis,) = prompt["axes"]
     assert axis["name"] == "gender"
     assert [one["name"] for one in axis["counterfactuals"]] == ["male", "female"]
+
+
+def test_prompts_are_cleaned_up_as_the_paper_does(tmp_path: Path, propose: Any) -> None:
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("a chef in a busy kitchen, 4 k, by greg\na chef\noil painting of a cat\n")
+    with serving(proposing) as (url, heard):
+        propose(url, "tibet", "--prompts", prompts, "--clean")
+    asked = {posted_text(body) for body in heard if len(body["messages"]) == 1}
+    assert len(asked) == 1 and "a chef in a busy kitchen, what are" in asked.pop()
 
 
 def test_an_unreadable_reply_is_asked_again(tmp_path: Path, propose: Any) -> None:
@@ -215,6 +225,20 @@ def test_a_folder_of_images_gets_a_task_of_its_own_prompts(tmp_path: Path, cli: 
     assert asked == {"gender": both, "age": whole, "skin-tone": whole}
     classes = next(bias["classes"] for bias in task["biases"] if bias["name"] == "skin-tone")
     assert classes == ["dark skin", "light skin"]
+    answers = tmp_path / "people.csv"
+    rows = [
+        f"{prompt},{index},male"
+        for prompt in both
+        for index in range(counts[prompt.replace("a C", "a_C")])
+    ]
+    answers.write_text("\n".join(["prompt,index,answer", *rows]))
+    flags = ("--model", f"folder:{folder}", "--include-path", output.parent, "--tasks", "mine")
+    sizes = ("--permutations", "200", "--bootstrap", "100", "--output-dir", tmp_path / "runs")
+    _, _, errors = cli(*flags, *sizes, "--judge", f"answers:{answers}")
+    assert "person gender" in (tmp_path / "runs" / "images" / "results.md").read_text(), errors
+    assert "6 readable" in errors
+    gender = read_results(tmp_path / "runs" / "images").tasks["mine"].by
+    assert next(row for row in gender if row.name == "person gender").n_images == 5
 
 
 @pytest.mark.slow

@@ -206,6 +206,7 @@ def test_a_failure_is_a_line_and_the_run_is_kept(
     [
         (("--log-to", "wnadb"), "Unknown destination 'wnadb'. Did you mean 'wandb'?"),
         (("--log-to", "wandb", "--log-args", "projct=a"), "Did you mean 'project'?"),
+        (("--log-to", "wandb:a", "--log-args", "project=b"), "names the project, and so does"),
         (("--log-to", "wandb", "--log-args", "mode=on"), "expected online or offline"),
         (("--log-to", "hf-dataset:name"), "Write OWNER/NAME"),
         (("--log-to", "hf-dataset:a/b", "--log-args", "path=../c"), "no folder of a repository"),
