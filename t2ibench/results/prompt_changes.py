@@ -162,7 +162,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
     Prompts are the same where the task has them: what a rewriter or a request adds to a prompt on
     its way to the model does not count. Tasks that differ are not compared.
     """
-    found = []
+    found: list[AttributeChange] = []
     asked = request_of(second) is not None and request_of(first) is None
     for name, task in first.tasks.items():
         other = second.tasks.get(name)

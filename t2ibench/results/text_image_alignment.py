@@ -132,8 +132,8 @@ def compare_agreement(
             {name: list(paired[name].agreement.get(encoder, ())) for name in tasks}
             for paired in (first_paired, second_paired)
         )
-        every = [every_prompt(paired, encoder, tasks) for paired in (first_paired, second_paired)]
-        whole = _change((encoder, "", ""), *every, level)
+        here, there = (every_prompt(run, encoder, tasks) for run in (first_paired, second_paired))
+        whole = _change((encoder, "", ""), here, there, level)
         found += whole
         # All prompts with other images, where a method leaves some prompts as they are.
         others = {one.prompt: one for parts in theirs.values() for one in parts}
@@ -191,10 +191,17 @@ def _change(
     if found is None:
         return []
     encoder, task, group = of
-    ends = rounded(found.low), rounded(found.high), rounded(found.p)
-    counts = {"n_prompts": found.n_prompts, "n_images": found.n_images}
-    about = {"encoder": encoder, "task": task, "group": group}
-    return [AgreementChange(rounded(found.value) or 0.0, *ends, **about, **counts)]
+    return [
+        AgreementChange(
+            *(rounded(found.value) or 0.0, rounded(found.low), rounded(found.high)),
+            rounded(found.p),
+            encoder=encoder,
+            task=task,
+            group=group,
+            n_prompts=found.n_prompts,
+            n_images=found.n_images,
+        )
+    ]
 
 
 def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str]) -> list[str]:
