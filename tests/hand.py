@@ -95,6 +95,12 @@ def record(result: MethodResult, **changes: Any) -> TaskResult:
     return TaskResult(**{**given, **changes})
 
 
+def task(method: str = "t2iat", **changes: Any) -> TaskResult:
+    """A task of results.json without a score, but for what is given."""
+    blank = {"method": method, "family": method, "headline": {}, "n_prompts": 0, "reason": None}
+    return record(MethodResult.undefined("nothing"), **{**blank, **changes})
+
+
 def results(name: str = "m", **tasks: TaskResult) -> Results:
     return Results(
         t2ibench="0", model=GeneratorInfo(name=name, fingerprint="a" * 64),

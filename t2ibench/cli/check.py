@@ -29,8 +29,7 @@ def add(verbs: Any) -> None:
         "what it violates, one line each; exit 1 if anything.",
     )
     add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
-    kinds = ["generator", "encoder", "judge", "rewriter"]
-    add_flag(action, "--kind", "by default that of the name", choices=kinds)
+    add_flag(action, "--kind", "by default that of the name", choices=check_adapter.KINDS)
     add_flag(action, "--model-args k=v,…", "its arguments")
     add_flag(action, "--other-args k=v,…", "arguments that must change the fingerprint")
     add_flag(action, "--prompt P", "try these prompts or texts; repeatable", action="append")

@@ -9,6 +9,8 @@ from typing import Any
 
 from t2ibench.arguments import parse_args
 
+KINDS = ("generator", "encoder", "judge", "rewriter")
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Print each part of the contract that an adapter breaks, one line each."""
@@ -29,21 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _kind_of(spec: str) -> str:
     """The kind whose registry has the name; a generator where none has."""
-    from t2ibench.models.encoders import ENCODERS
     from t2ibench.models.generators import GENERATORS
-    from t2ibench.models.judges import JUDGES
     from t2ibench.models.resolution import find_registered
-    from t2ibench.models.rewriters import REWRITERS
-    from t2ibench.registry import Registry, is_target, load_target
+    from t2ibench.registry import is_target, load_target
 
-    kinds: dict[str, Registry[Any]] = {
-        "generator": GENERATORS,
-        "encoder": ENCODERS,
-        "judge": JUDGES,
-        "rewriter": REWRITERS,
-    }
-    for kind, registry in kinds.items():
-        if find_registered(registry, spec):
+    for kind in KINDS:
+        if find_registered(load_target(f"t2ibench.models.{kind}s:{kind.upper()}S"), spec):
             return kind
     if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
         # A class tells by its members; a function is taken for one that makes a generator.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag, day, not_negative, positive
+from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.apps.leaderboard.board import Board
@@ -98,7 +99,6 @@ def submit(arguments: argparse.Namespace) -> int:
     from t2ibench.apps.leaderboard.packing import pack
     from t2ibench.apps.leaderboard.remote import send
     from t2ibench.apps.leaderboard.verify import verify
-    from t2ibench.errors import T2IBenchError
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
@@ -140,7 +140,6 @@ def _card(arguments: argparse.Namespace) -> Card:
     from pydantic import ValidationError
 
     from t2ibench.apps.leaderboard.submission import Card
-    from t2ibench.errors import T2IBenchError
 
     given = {name: getattr(arguments, name) for name in Card.model_fields}
     try:
@@ -155,7 +154,6 @@ def _name(run: Path, to: Path, wanted: str | None) -> str | None:
     """What the leaderboard calls a run's model; before anything is packed."""
     from t2ibench.apps.leaderboard import names
     from t2ibench.apps.leaderboard.board import submissions, twins
-    from t2ibench.errors import T2IBenchError
     from t2ibench.results.run import open_run
 
     record = open_run(run).record
@@ -236,7 +234,6 @@ def table(arguments: argparse.Namespace) -> int:
 def _board(arguments: argparse.Namespace) -> Board:
     """All submissions, verified here and now."""
     from t2ibench.apps.leaderboard.board import read_board
-    from t2ibench.errors import T2IBenchError
 
     root = Path(arguments.submissions)
     tell = functools.partial(print, file=sys.stderr, flush=True)

@@ -48,10 +48,8 @@ def read_captions(
         captions = folder
     elif path.is_file():
         captions = _from_file(path, column, split)
-    elif path.is_dir():
-        captions = _from_datasets(str(path), column, split)
-    elif is_id(source):
-        captions = _from_datasets(source, column, split)
+    elif path.is_dir() or is_id(source):
+        captions = _from_datasets(str(path) if path.is_dir() else source, column, split)
     else:
         raise T2IBenchError(f"No such file: '{shown(source)}'.", "Check --captions.")
     if clean:
@@ -208,8 +206,9 @@ def _from_datasets(source: str, column: str | None, split: str | None) -> Iterat
             "Give a file, or a public data set's id.",
         ) from error
     names = list(splits)
-    chosen = names[0] if split is None and len(names) == 1 else ""
-    chosen = chosen or _split(names, split or "train", f"'{shown(source)}'")
+    if split is None:  # its only one, else the usual one
+        split = names[0] if len(names) == 1 else "train"
+    chosen = _split(names, split, f"'{shown(source)}'")
     with failing(f"datasets could not read '{shown(source)}':"):
         rows = splits[chosen]
         if rows.column_names:  # pictures beside the captions are not decoded

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from t2ibench.reports import sentences
 from t2ibench.reports.cells import level_of
-from t2ibench.reports.files import digest
+from t2ibench.reports.files import digest, task_files
 from t2ibench.reports.html.numbers import percent, plain, signed
 from t2ibench.reports.markdown import MarkdownTables, escape, github
 from t2ibench.reports.sentences import ends, limits, task_ends
 from t2ibench.reports.view import RowView, RunView, TaskView, run_view
 from t2ibench.results.display import WORDS
 from t2ibench.results.schema import Results
-from t2ibench.tasks.index import specs_of
 
 _NO_ADVICE = (
     "This table says where in a file the evidence fits. It is no legal advice, and no statement "
@@ -28,10 +27,6 @@ _METHOD = (
 )
 
 
-def _view(results: Results) -> RunView:
-    return run_view(results, specs_of({n: t.task_hash for n, t in results.tasks.items()}))
-
-
 def _value(task: TaskView) -> str:
     if task.mark.value is None:
         return "–"
@@ -42,35 +37,31 @@ def _value(task: TaskView) -> str:
 
 def _tests(run: RunView) -> str:
     heads = ["Test", "Lean", level_of(run.results), "Shows", "In words"]
-    return github(
-        heads,
-        [
-            [task.id, _value(task), task_ends(task), WORDS[task.mark.state], task.sentence]
-            for task in run.tasks
-        ],
-    )
+    rows = [
+        [task.id, _value(task), task_ends(task), WORDS[task.mark.state], task.sentence]
+        for task in run.tasks
+    ]
+    return github(heads, rows)
 
 
 def _stimuli(run: RunView) -> str:
     """The rows of every test, with the shares of a judge's answers."""
     heads = ["Test", "What", "Images", "Lean", level_of(run.results), "Shows", "Shares"]
-    return github(
-        heads,
+    rows = [
         [
-            [
-                task.id,
-                f"{row.name} ({row.group})" if row.group else row.name,
-                "–" if row.n_images is None else str(row.n_images),
-                plain(row.mark.value) if series.series.axis is None else signed(row.mark.value),
-                ends(row.mark, series.series.axis is None),
-                WORDS[row.mark.state],
-                "; ".join(_shares(row)),
-            ]
-            for task in run.tasks
-            for series in task.series
-            for row in series.rows
-        ],
-    )
+            task.id,
+            f"{row.name} ({row.group})" if row.group else row.name,
+            "–" if row.n_images is None else str(row.n_images),
+            plain(row.mark.value) if series.series.axis is None else signed(row.mark.value),
+            ends(row.mark, series.series.axis is None),
+            WORDS[row.mark.state],
+            "; ".join(_shares(row)),
+        ]
+        for task in run.tasks
+        for series in task.series
+        for row in series.rows
+    ]
+    return github(heads, rows)
 
 
 def _shares(row: RowView) -> Iterator[str]:
@@ -97,7 +88,7 @@ class CardWriter(MarkdownTables):
 
     def results(self, results: Results) -> str:
         """The section of a run."""
-        run = _view(results)
+        run = run_view(results, task_files(results, None))
         told = [f"- {escape(title)} {escape(text)}" for title, text in limits(run)]
         parts = [
             "## Social bias",
@@ -122,7 +113,7 @@ class AuditWriter(MarkdownTables):
 
     def results(self, results: Results) -> str:
         """What of a run belongs where, and its numbers."""
-        run = _view(results)
+        run = run_view(results, task_files(results, None))
         counts = run.counts()
         unsure = counts["cannot_tell"] + counts["no_score"]
         found = (

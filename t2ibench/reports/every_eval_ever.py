@@ -20,15 +20,14 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import GENERATORS
 from t2ibench.models.generators.aliases import ALIASES
 from t2ibench.models.locations import is_hub_id
-from t2ibench.reports.files import digest
-from t2ibench.reports.hub_metadata import subject
+from t2ibench.reports.files import digest, task_files
+from t2ibench.reports.hub_metadata import decided
 from t2ibench.reports.writers import Table
 from t2ibench.results.display import task_rows
 from t2ibench.results.gates import magnitude
 from t2ibench.results.record import RunRecord
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.tasks.index import specs_of
 
 SCHEMA = "0.3.0"
 _METRICS = {
@@ -71,13 +70,8 @@ def _log(results: Results, record: RunRecord | None) -> Json:
     # Stable, so that the same results are the same evaluation wherever they are sent.
     known = f"{when}" if when is not None else digest(results)[:16]
     evaluation = f"t2ibench/{model['id']}/{known}"
-    wanted = {
-        name: task
-        for name, task in sorted(subject(results).tasks.items())
-        if not task.inconclusive and magnitude(task.headline)[0] is not None
-    }
-    about = specs_of({name: task.task_hash for name, task in wanted.items()})
-    told = {name: spec.description for name, spec in about.items()}
+    wanted = {name: task for name, task, _ in decided(results)}
+    told = {name: spec.description for name, spec in task_files(results, None).items()}
     left_out = sorted(set(results.tasks) - set(wanted))
     timed = {} if when is None else {"evaluation_timestamp": str(when)}
     return {

@@ -36,20 +36,9 @@ _LIGHT = 250_000  # bytes of images, above which only tests that the summary nam
 def write_reports(results: Results, folder: Path) -> None:
     """Write results.md, report.html and the figures, of the results.json that is there now."""
     with locked(folder):
-        try:
-            latest = read_results(folder)
-        except T2IBenchError:
-            latest = results
-        run = run_view(latest, task_files(latest, folder))
-        write_page(run, folder)
-
-
-def _paired(folder: Path) -> dict[str, PairedTask]:
-    """The influences of a run; none of results of an older version."""
-    try:
-        return read_paired(folder)
-    except T2IBenchError:
-        return {}
+        with contextlib.suppress(T2IBenchError):
+            results = read_results(folder)
+        write_page(run_view(results, task_files(results, folder)), folder)
 
 
 def digest(results: Results) -> str:
@@ -114,7 +103,9 @@ def write_page(
             break
         strips = each_stimulus(task, read_samples(folder, task.id), thumbnails)
         parts[task.id]["each"] = strips or ""
-    paired = _paired(folder)
+    paired: dict[str, PairedTask] = {}
+    with contextlib.suppress(T2IBenchError):  # results of an older version
+        paired = read_paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
     pairs = agreements(measures(run.results, specs, paired))
     seen = [

@@ -24,6 +24,9 @@ _SCALES = {
     "rms lean": "root mean square lean from 0 to 1, 0 is balanced",
     "excess": "excess over unrelated words from -1 to 1",
 }
+_ABOUT = {
+    "prompt_population": " about prompts like these", "fixed_prompts": " about these prompts"
+}  # fmt: skip
 
 
 def subject(results: Results) -> Results:
@@ -59,26 +62,19 @@ def eval_results(results: Results, dataset: str, source: str | None = None) -> s
         for name, task, shown in decided(results)
     ]
     if not entries:
-        raise T2IBenchError(f"{_named(results)} has no headline to show.")
+        name = f"'{results.folder}'" if results.folder else "The run"
+        raise T2IBenchError(f"{name} has no headline to show.")
     rows = eval_result_entries_to_yaml(entries)
     # huggingface_hub does not know this key of the format yet.
     framed = [{**row, "evaluation_framework": FRAMEWORK} for row in rows]
     return str(yaml.safe_dump(framed, sort_keys=False, allow_unicode=True))
 
 
-def _named(results: Results) -> str:
-    return f"'{results.folder}'" if results.folder else "The run"
-
-
 def notes(task: TaskResult, shown: IntervalMark) -> Iterator[str]:
     """What a reader of a single number must know."""
     yield _SCALES.get(shown.label, "bias magnitude from 0 to 1")
     if shown.low is not None:
-        about = {
-            "prompt_population": " about prompts like these",
-            "fixed_prompts": " about these prompts",
-        }
-        which = about.get(task.headline.question or "", "")
+        which = _ABOUT.get(task.headline.question or "", "")
         level = f"{100 * task.settings.level:g}"
         yield f"{level} % CI [{shown.low:.3f}, {shown.high:.3f}]{which}"
     if shown.fair_low is not None:

@@ -12,7 +12,7 @@ from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import METHODS
-from t2ibench.methods.core.answer_counts import sorted_rows
+from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.wording_report import WordingReport
 from t2ibench.reports import overview, sentences
@@ -38,18 +38,6 @@ from t2ibench.results.judge_checks import judges_said
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.schema import Results, Score, TaskResult
 
-COLUMNS = (
-    "Task",
-    "Headline",
-    "CI",
-    "About",
-    "Fair",
-    "p",
-    "p (Holm)",
-    "Score",
-    "Images",
-    "Excluded",
-)
 EXPLANATION = (
     "The headline is a lean: 0 is balanced, +1 and -1 are all one side (of shares P and 1 - P, it "
     "is 2 P - 1). An estimate can lie beyond 1 by chance; ‹ and › mark what goes on beyond the "
@@ -132,17 +120,11 @@ def tables(results: Results) -> Iterator[Table]:
 
 def _tests(results: Results, notes: list[str]) -> Table:
     rows = [
-        [
-            name,
-            *task_cells(task),
-            main_score(task),
-            str(task.n_images) if task.n_images else "–",
-            excluded(task),
-        ]
+        [name, *task_cells(task), main_score(task), str(task.n_images or "–"), excluded(task)]
         for name, task in results.tasks.items()
     ]
-    heads = [level_of(results) if name == "CI" else name for name in COLUMNS]
-    return Table(heads, rows, [*notes, *explanations(results)])
+    heads = ["Task", "Headline", level_of(results), "About", "Fair", "p", "p (Holm)", "Score"]
+    return Table([*heads, "Images", "Excluded"], rows, [*notes, *explanations(results)])
 
 
 def escape(text: str) -> str:
@@ -203,66 +185,60 @@ def _opening(results: Results, run: RunView) -> list[str]:
     if results.partial:
         parts += [f"**{PARTIAL}**", ""]
     if run.families:
-        parts += [
-            overview.counts(run),
-            "",
-            *([fine, ""] if (fine := sentences.controls_said(run)[1]) else []),
-            "```",
-            *(line for line, _ in overview.prompts(run)),
-            *(line for line, _ in overview.bars(run)),
-            "```",
-            "",
-        ]
+        fine = sentences.controls_said(run)[1]
+        parts += [overview.counts(run), "", *([fine, ""] if fine else [])]
+        drawn = [line for line, _ in (*overview.prompts(run), *overview.bars(run))]
+        parts += ["```", *drawn, "```", ""]
     told = [f"- `{name}`: {escape(text)}" for name, text in sentences.findings(run)]
     told += [f"- {escape(text)}" for text in sentences.judged(run)]
     if told:
         parts += ["## In words", "", *told, ""]
     for task in run.tasks:
-        parts += _prompts(task)
+        for one in task.prompts:  # who is shown as what, prompt by prompt
+            title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
+            shown = _estimated(one) if one.counted.estimated else _counted(one, task)
+            parts += [title, "", shown, "", escape(judges_said(task.result)), ""]
     parts += ["## All numbers", ""]
     return parts
 
 
-def _prompts(task: TaskView) -> list[str]:
-    """Who is shown as what, prompt by prompt."""
-    parts = []
-    level = level_name([task.result.settings.level])
-    for one in task.prompts:
-        classes, about = one.counted.classes, one.counted.attribute
-        if one.counted.estimated:
-            brief = [[row.counted.name, counts_text(row), "clear" if row.clear else "not clear"]
-                     for row in sorted_rows(one)]  # fmt: skip
-            heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
-            title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
-            parts += [title, "", github(heads, brief), "", escape(judges_said(task.result)), ""]
-            continue
-        nouns = {name: people(name, about) for name in classes}
-        known = sorted({name for row in one.rows for name in row.counted.known})
-        labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
-        heads = [one.counted.noun.capitalize(), "Images", *nouns.values(), "No answer"]
-        heads += ["Most", level, "Clear", *labels]
-        heads += [f"{one.counted.references.get(name)}: {people(name, about)}" for name in known]
-        rows = []
-        for row in sorted_rows(one):
-            counts = [row.images, *(row.counted.counts.get(name, 0) for name in classes)]
-            between = "–"
-            if row.interval is not None:
-                between = " to ".join(f"{100 * end:.0f} %" for end in row.interval)
-            given = row.counted.labels.items()
-            cells = [
+def _estimated(one: ShownAttribute) -> str:
+    heads = ["Prompt", f"Shown when no {one.counted.attribute} is asked for", "Clear"]
+    rows = [[row.counted.name, counts_text(row), _clear(row)] for row in sorted_rows(one)]
+    return github(heads, rows)
+
+
+def _clear(row: ShownRow) -> str:
+    return "clear" if row.clear else "not clear"
+
+
+def _counted(one: ShownAttribute, task: TaskView) -> str:
+    """The answers to one question as a table, a row a prompt."""
+    counted = one.counted
+    nouns = {name: people(name, counted.attribute) for name in counted.classes}
+    known = sorted({name for row in one.rows for name in row.counted.known})
+    labels = ["Labels of people"] if any(row.counted.labels for row in one.rows) else []
+    heads = [counted.noun.capitalize(), "Images", *nouns.values(), "No answer", "Most"]
+    heads += [level_name([task.result.settings.level]), "Clear", *labels]
+    heads += [f"{counted.references.get(k)}: {people(k, counted.attribute)}" for k in known]
+    rows = []
+    for row in sorted_rows(one):
+        counts = [row.images, *(row.counted.counts.get(name, 0) for name in nouns)]
+        ends = [f"{100 * end:.0f} %" for end in row.interval or ()]
+        told = ", ".join(f"{n} {nouns[name]}" for name, n in row.counted.labels.items() if n)
+        shares = [row.counted.known.get(name) for name in known]
+        rows.append(
+            [
                 row.counted.name,
                 *(f"{round(count, 1):g}" for count in (*counts, row.counted.unanswered)),
                 nouns.get(row.most or "", "–"),
-                between,
-                "clear" if row.clear else "not clear",
-                *(", ".join(f"{n} {nouns[name]}" for name, n in given if n) for _ in labels),
-                *(f"{100 * share:.1f} %" if (share := row.counted.known.get(name)) is not None
-                  else "–" for name in known),
-            ]  # fmt: skip
-            rows.append(cells)
-        title = f"## Who is shown: {escape(one.counted.attribute)}, in {escape(task.id)}"
-        parts += [title, "", github(heads, rows), "", escape(judges_said(task.result)), ""]
-    return parts
+                " to ".join(ends) or "–",
+                _clear(row),
+                *([told] if labels else []),
+                *("–" if share is None else f"{100 * share:.1f} %" for share in shares),
+            ]
+        )
+    return github(heads, rows)
 
 
 def _mixed(results: Results) -> Iterator[str]:
@@ -289,11 +265,8 @@ def _rows_table(task: TaskResult) -> str | None:
     if not names:
         return None
     level = level_name([task.settings.level])
-    heads = [
-        "Row",
-        "Images",
-        *(head for name in names for head in (score_words(name), level, "p (Holm)")),
-    ]
+    heads = ["Row", "Images"]
+    heads += [head for name in names for head in (score_words(name), level, "p (Holm)")]
     rows = []
     for row in by:
         cells = [row.name, "–" if row.n_images is None else str(row.n_images)]
@@ -334,10 +307,7 @@ def _wordings(results: Results) -> list[str]:
     for name, task in results.tasks.items():
         for report in wording_reports(task):
             pair = f" ({escape(report.pair)})" if report.pair else ""
-            rows = [
-                (row.name, row.language, row.value, row.interval, row.reason)
-                for row in wording_rows(report)
-            ]
+            rows = [(*row[:2], *row[3:]) for row in wording_rows(report)]
             table = github([*heads, level_name([task.settings.level]), "Why not"], rows)
             parts += [f"## Wordings of {name}{pair}", "", escape(report.sentence), "", table, ""]
     return parts
@@ -355,23 +325,16 @@ def _diversity(results: Results) -> list[str]:
     if not rows:
         return []
     heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
-    return [
-        "## How much the images of one prompt differ",
-        "",
-        _DIVERSITY,
-        "",
-        github(heads, rows),
-        "",
-    ]
+    title = "## How much the images of one prompt differ"
+    return [title, "", _DIVERSITY, "", github(heads, rows), ""]
 
 
 def _remarks(results: Results) -> Iterator[str]:
     for name, task in results.tasks.items():
         if task.inconclusive:
             yield f"- `{name}` is inconclusive: {escape(task.inconclusive)}"
-            yield from (
-                f"  - {escape(one.says)}" for one in task.controls.values() if one.contradicts
-            )
+            against = [one for one in task.controls.values() if one.contradicts]
+            yield from (f"  - {escape(one.says)}" for one in against)
         elif task.reason:
             yield f"- `{name}` has no score: {escape(task.reason)}"
         elif task.headline.reason:

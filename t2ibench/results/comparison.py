@@ -24,7 +24,7 @@ from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import rounded
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from t2ibench.stats import holm
-from t2ibench.stats.root_difference import RootDifference, root_difference
+from t2ibench.stats.root_difference import root_difference
 from t2ibench.stats.squares import SquareNoise
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 from t2ibench.store.answers import who_judged
@@ -139,28 +139,13 @@ def linear(
     return Contrast(value, low, high, t_test(value, variance, df))
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDifference:
-    """The leans of the same items in two runs.
-
-    Attributes:
-        roots: The difference of the root mean squares; None where no image shows how they vary.
-        value: Its value in any case.
-        p_items: p-value that every item leans alike in both runs.
-    """
-
-    value: float
-    roots: RootDifference | None
-    p_items: float | None
-
-
 def compare_items(
     items: tuple[Sequence[Part], Sequence[Part]],
     squares: tuple[float, float],
     noises: tuple[SquareNoise | None, SquareNoise | None],
     rng: np.random.Generator,
     level: float,
-) -> ItemDifference:
+) -> tuple[Contrast, float | None, float | None]:
     """Whether the same items lean alike in two runs, and in which they lean less.
 
     With a and b the leans and S the covariance of a − b, every item leans alike where
@@ -173,6 +158,10 @@ def compare_items(
         noises: What they owe to noise; from the influences of the items by default.
         rng: Source of the draws.
         level: Confidence level, in (0, 1).
+
+    Returns:
+        The difference of the root mean squares, without an interval where no image shows how they
+        vary; the least one that is told from 0; the p-value that every item leans alike.
     """
     both = [part for parts in items for part in parts]
     count, leans = len(both) // 2, np.array([part.value for part in both])
@@ -180,7 +169,7 @@ def compare_items(
         one.influence.same(other.influence) and one.value == other.value
         for one, other in zip(*items, strict=True)
     ):
-        return ItemDifference(0.0, RootDifference(0.0, 0.0, 0.0, 1.0, None), 1.0)
+        return Contrast(0.0, 0.0, 0.0, 1.0), None, 1.0
     aligned, eye = Aligned([part.influence for part in both]), np.eye(count)
     spread = aligned.spread(np.hstack([eye, -eye]))
     distance, trace = float(((leans[:count] - leans[count:]) ** 2).sum()), np.trace(spread.matrix)
@@ -188,13 +177,13 @@ def compare_items(
     known = [noise or _noise_of(parts) for noise, parts in zip(noises, items, strict=True)]
     value = math.sqrt(max(squares[0], 0.0)) - math.sqrt(max(squares[1], 0.0))
     if not all(one.noise > 0 or one.slopes[1] > 0 for one in known):
-        return ItemDifference(value, None, p_items)
+        return Contrast(value), None, p_items
     moved = aligned.rows.toarray()
     first, second = moved[:count], moved[count:]
     linear = _correlation(leans[:count] @ first, leans[count:] @ second)
     correlations = linear, _correlation(first, second)
     found = root_difference(squares, (known[0], known[1]), correlations, rng, level)
-    return ItemDifference(value, found, p_items)
+    return Contrast(found.value, found.low, found.high, found.p), found.detectable, p_items
 
 
 def _noise_of(items: Sequence[Part]) -> SquareNoise:
@@ -401,9 +390,8 @@ class _Pair:
     def headline(self) -> Difference:
         """The difference of the headlines."""
         first, second = self.first.headline, self.second.headline
-        blank = Difference(
-            self.name, "", "headline", first, second, notes=tuple(self.remarks.notes)
-        )
+        notes = tuple(self.remarks.notes)
+        blank = Difference(self.name, "", "headline", first, second, notes=notes)
         if not self.remarks.comparable or first.value is None or second.value is None:
             return blank
         if (first.scale, first.question) != (second.scale, second.question):
@@ -460,8 +448,7 @@ class _Pair:
             return blank
         signed = score == LEAN
         if self.paired is not None and not (first.as_published or second.as_published):
-            parts = [paired.rows.get((row.name, score)) for paired in self.paired]
-            a, b = parts
+            a, b = (paired.rows.get((row.name, score)) for paired in self.paired)
             if a and b and _equal(first.value, a.value) and _equal(second.value, b.value):
                 return self._linear(blank, a, b, signed, signed)
         return self._unpaired(blank, signed, signed)
@@ -490,18 +477,14 @@ class _Pair:
             count = f"{len(shared)} of {max(len(items), len(theirs))} rows in common"
             blank = replace(blank, notes=(*blank.notes, count))
         seed = int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
-        found = compare_items(both, squares, noises, np.random.default_rng(seed), self.level)
-        roots, decidable = found.roots, self.remarks.decidable
-        contrast = Contrast(found.value)
-        if roots is not None:
-            contrast = Contrast(roots.value, roots.low, roots.high, roots.p)
-        decided = self._decided(blank, contrast, None, True)
+        rng = np.random.default_rng(seed)
+        found, detectable, p_items = compare_items(both, squares, noises, rng, self.level)
+        decided = self._decided(blank, found, None, True)
         verdict = decided.verdict
-        if verdict == "tie" and found.p_items is not None and found.p_items < 1 - self.level:
+        if verdict == "tie" and p_items is not None and p_items < 1 - self.level:
             verdict = "opposite"
-        p_items = rounded(found.p_items) if decidable else None
-        decided = replace(decided, p_items=p_items, verdict=verdict)
-        return decided if roots is None else self._sized(decided, roots.detectable)
+        p_items = rounded(p_items) if self.remarks.decidable else None
+        return self._sized(replace(decided, p_items=p_items, verdict=verdict), detectable)
 
     def _decided(
         self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
@@ -608,10 +591,11 @@ def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
 def rewriting_line(first: Results, second: Results) -> str | None:
     """What a reader of a comparison must know of rewriters."""
     models = first.model, second.model
-    if not any(model.rewriter for model in models):
+    rewriters = [model.rewriter for model in models]
+    if not any(rewriters):
         return None
-    mine, theirs = (model.rewriter.name if model.rewriter else "none" for model in models)
-    one, other = ((model.rewriter.fingerprint if model.rewriter else None) for model in models)
+    mine, theirs = (rewriter.name if rewriter else "none" for rewriter in rewriters)
+    same = len({rewriter and rewriter.fingerprint for rewriter in rewriters}) == 1
     alone = {model.rewriter.generator if model.rewriter else model.fingerprint for model in models}
     shared = first.tasks.keys() & second.tasks.keys()
     seeds = [{results.tasks[name].settings.seed for name in shared} for results in (first, second)]
@@ -629,7 +613,7 @@ def rewriting_line(first: Results, second: Results) -> str | None:
         if differs
     ]
     rest = f" These differ, too: {listed(others)}." if others else ""
-    if one == other:
+    if same:
         return f"Both runs have the same rewriter, {mine}.{rest}"
     rest = rest or " Generator, settings and seeds are the same."
     return f"The rewriter differs: {mine} in the first run, {theirs} in the second.{rest}"

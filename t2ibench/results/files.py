@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -117,17 +118,11 @@ def stored_results(folder: RunFolder) -> tuple[Results | None, list[str]]:
         raise T2IBenchError(
             f"{folder.results} is a folder, where a file is expected.", "Move the folder away."
         )
-    if not folder.results.is_file():
-        return None, []
-    try:
-        return read_results(folder.results), []
-    except BrokenResultsError:
-        pass
+    with suppress(BrokenResultsError):
+        return read_results(folder.results) if folder.results.is_file() else None, []
     with locked(folder.path):
-        if not folder.results.is_file():
-            return None, []
-        try:
-            return read_results(folder.results), []  # another process may have mended it
+        try:  # another process may have mended it
+            return read_results(folder.results) if folder.results.is_file() else None, []
         except BrokenResultsError as error:
             moved = set_aside(folder.results)
             return None, [f"{error.message} It is kept as {moved.name}, and a new one is written."]
@@ -170,12 +165,8 @@ def write_results(
     if old and old.model.fingerprint != generator.fingerprint:
         old = None
     before = {**old.earlier, **old.tasks} if old else {}
-    kept = [
-        name
-        for name in new
-        if name in lacking and name in before
-        if _is_worse(new[name], before[name])
-    ]
+    known = [name for name in new if name in lacking and name in before]
+    kept = [name for name in known if _is_worse(new[name], before[name])]
     new = {name: result for name, result in new.items() if name not in kept}
     mine = {name: before[name] for name in before if name in {*kept, *together}} | new
     earlier = {name: result for name, result in before.items() if name not in mine}

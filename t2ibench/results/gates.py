@@ -158,22 +158,20 @@ def _numbers(score: Score) -> dict[str, float | None]:
 
 
 def _check(gates: Sequence[Sequence[Condition]], rows: Iterable[_Row]) -> Checked:
-    failures, passed = [], 0
+    failures: list[str] = []
     unchecked: dict[str, list[str]] = {}
+    passed = 0
     for name, why, numbers, remark in rows:
-        lacking = why
-        stopped = False
-        for gate in gates:
-            absent = [c.name for c in gate if numbers.get(c.name) is None]
-            if why is None and absent:
-                lacking = remark or f"no {absent[0]}"
-            if why is not None or absent:
-                continue
-            values = [(c, float(numbers[c.name] or 0.0)) for c in gate]
-            if all(_OPERATORS[c.sign](value, c.limit) for c, value in values):
-                told = ", ".join(f"{c.name} is {value:.4g}" for c, value in values)
-                failures.append(f'{name}: {told} (--fail-on "{",".join(map(str, gate))}")')
-                stopped = True
+        lacking, stopped = why, []
+        for gate in gates if why is None else ():
+            known = [(c, value) for c in gate if (value := numbers.get(c.name)) is not None]
+            if len(known) < len(gate):
+                absent = next(c.name for c in gate if numbers.get(c.name) is None)
+                lacking = remark or f"no {absent}"
+            elif all(_OPERATORS[c.sign](value, c.limit) for c, value in known):
+                told = ", ".join(f"{c.name} is {value:.4g}" for c, value in known)
+                stopped.append(f'{name}: {told} (--fail-on "{",".join(map(str, gate))}")')
+        failures += stopped
         if lacking and not stopped:
             unchecked.setdefault(lacking, []).append(name)
         passed += not stopped and not lacking

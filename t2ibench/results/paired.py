@@ -20,7 +20,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore
 
 _TABLE = "table"  # the JSON that says what the arrays are, as bytes
-_ARRAYS = ("stratum", "unit", "value")
+_ARRAYS: dict[str, Any] = {"stratum": np.int32, "unit": np.int32, "value": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,11 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
     table: dict[str, Any] = {}
 
     def entry(name: str, score: str, part: Part) -> list[Any]:
-        numbers = np.array(
-            [strata.setdefault(stratum, len(strata)) for stratum in part.influence.strata],
-            dtype=np.int64,
-        )
-        stratum = numbers[part.influence.stratum] if len(numbers) else part.influence.stratum
-        arrays.append((stratum, part.influence.unit, part.influence.value))
-        return [name, score, float(part.value), len(part.influence.value)]
+        moved = part.influence
+        numbers = [strata.setdefault(stratum, len(strata)) for stratum in moved.strata]
+        stratum = np.array(numbers, np.int64)[moved.stratum] if numbers else moved.stratum
+        arrays.append((stratum, moved.unit, moved.value))
+        return [name, score, float(part.value), len(moved.value)]
 
     def cosines(one: PromptCosines) -> list[Any]:
         number = strata.setdefault(one.prompt, len(strata))
@@ -119,17 +117,11 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
                 for reader, rows in task.readers.items()
             }
     text = json.dumps({"strata": list(strata), "tasks": table}, ensure_ascii=False)
-    tensors = {
-        _TABLE: np.frombuffer(text.encode(), dtype=np.uint8),
-        "stratum": _joined([array[0] for array in arrays], np.int32),
-        "unit": _joined([array[1] for array in arrays], np.int32),
-        "value": _joined([array[2] for array in arrays], np.float64),
-    }
+    tensors: dict[str, Any] = {_TABLE: np.frombuffer(text.encode(), dtype=np.uint8)}
+    for k, (name, kind) in enumerate(_ARRAYS.items()):
+        parts = [array[k].astype(kind) for array in arrays]
+        tensors[name] = np.concatenate([np.zeros(0, kind), *parts])
     return save(tensors)
-
-
-def _joined(arrays: list[Any], kind: Any) -> Any:
-    return np.concatenate([np.zeros(0, kind), *(array.astype(kind) for array in arrays)])
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
@@ -218,21 +210,21 @@ class _Reader:
     def _part(
         self, name: str, score: str, value: float, length: int
     ) -> tuple[tuple[str, str], Part]:
-        cut = slice(self._at, self._at + length)
-        self._at += length
-        numbers, inverse = np.unique(self._tensors["stratum"][cut], return_inverse=True)
-        influence = Influence(
-            tuple(str(stratum) for stratum in self._strata[numbers]),
-            inverse.astype(np.int64),
-            self._tensors["unit"][cut].astype(np.int64),
-            self._tensors["value"][cut].astype(np.float64),
-        )
+        stratum, unit, moved = self._next(length)
+        numbers, inverse = np.unique(stratum, return_inverse=True)
+        strata = tuple(str(stratum) for stratum in self._strata[numbers])
+        influence = Influence(strata, inverse.astype(np.int64), unit, moved.astype(np.float64))
         return (name, score), Part(name, float(value), influence)
 
     def _cosines(
         self, prompt: str, group: str, unit: str, length: int, word: str = ""
     ) -> PromptCosines:
+        _, indices, cosines = self._next(length)
+        return PromptCosines(prompt, group, unit, indices, cosines, word)
+
+    def _next(self, length: int) -> tuple[Any, Any, Any]:
+        """So many numbers of each array, from where the last ones ended."""
         cut = slice(self._at, self._at + length)
         self._at += length
-        indices = self._tensors["unit"][cut].astype(np.int64)
-        return PromptCosines(prompt, group, unit, indices, self._tensors["value"][cut], word)
+        stratum, unit, value = (self._tensors[name][cut] for name in _ARRAYS)
+        return stratum, unit.astype(np.int64), value

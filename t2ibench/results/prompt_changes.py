@@ -162,7 +162,7 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
     Prompts are the same where the task has them: what a rewriter or a request adds to a prompt on
     its way to the model does not count. Tasks that differ are not compared.
     """
-    found = []
+    found: list[AttributeChange] = []
     asked = request_of(second) is not None and request_of(first) is None
     for name, task in first.tasks.items():
         other = second.tasks.get(name)
@@ -171,10 +171,8 @@ def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
         theirs = {one.counted.attribute: one for one in shown_rows(other)}
         for one in shown_rows(task):
             match = theirs.get(one.counted.attribute)
-            if one.counted.estimated:
-                continue
-            change = None if match is None else _compared(name, (task, other), (one, match))
-            found += [replace(change, asked=asked)] if change is not None else []
+            if match is not None and not one.counted.estimated:
+                found += _compared(name, (task, other), (one, match), asked)
     return found
 
 
@@ -188,29 +186,32 @@ def request_of(results: Results) -> str | None:
 
 
 def _compared(
-    name: str, tasks: tuple[TaskResult, TaskResult], both: tuple[ShownAttribute, ShownAttribute]
-) -> AttributeChange | None:
+    name: str,
+    tasks: tuple[TaskResult, TaskResult],
+    both: tuple[ShownAttribute, ShownAttribute],
+    asked: bool,
+) -> Iterator[AttributeChange]:
+    """One attribute, where both runs have one of its prompts."""
     rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
     order = [row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]]
     shared = [prompt for prompt in order if prompt in rows[0]]
     if not shared:
-        return None
+        return
     classes = [c for c in both[0].counted.classes if c in both[1].counted.classes]
     level = tasks[0].settings.level
-    names = short_names(shared)
     prompts = [
         _prompt(short, rows[0][prompt], rows[1][prompt], classes, level)
-        for short, prompt in zip(names, shared, strict=True)
+        for short, prompt in zip(short_names(shared), shared, strict=True)
     ]
     adjusted = holm([one.p_holm for one in prompts])
     corrected = [replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)]
     who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
     alone = len(rows[0].keys() ^ rows[1].keys())
-    distances = tuple(_distances(both[0].counted, both[1].counted, level))
     counted = both[0].counted
-    return AttributeChange(
-        *(name, counted.attribute, tuple(classes), tuple(corrected)),
-        *(distances, alone, tuple(who), False),
+    distances = tuple(_distances(counted, both[1].counted, level))
+    attribute, classes_ = counted.attribute, tuple(classes)
+    yield AttributeChange(
+        name, attribute, classes_, tuple(corrected), distances, alone, tuple(who), asked
     )
 
 

@@ -81,6 +81,11 @@ class RunFolder:
         self._stored, self.damaged = texts, []
 
     @property
+    def lacks(self) -> str:
+        """What cannot be read of the record, as a clause."""
+        return f"{self.database.path} is damaged: its record lacks {', '.join(self.damaged)}"
+
+    @property
     def knows_generator(self) -> bool:
         """Whether it is stored what made the images, or that there is no generator."""
         return "generator" in self._stored
@@ -123,10 +128,8 @@ def open_run(path: Path) -> RunFolder:
         )
     folder.reread()
     if folder.damaged:
-        raise BrokenRecordError(
-            f"{folder.database.path} is damaged: its record lacks {', '.join(folder.damaged)}.",
-            "Run the original command again; images and evidence are kept.",
-        )
+        again = "Run the original command again; images and evidence are kept."
+        raise BrokenRecordError(f"{folder.lacks}.", again)
     return folder
 
 
@@ -193,10 +196,7 @@ def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
     folder = RunFolder(path)
     folder.reread()
     if folder.damaged:
-        warnings.append(
-            f"{folder.database.path} is damaged: its record lacks {', '.join(folder.damaged)}, "
-            "which is begun anew."
-        )
+        warnings.append(f"{folder.lacks}, which is begun anew.")
     return folder
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -132,34 +132,31 @@ def compare_agreement(
             {name: list(paired[name].agreement.get(encoder, ())) for name in tasks}
             for paired in (first_paired, second_paired)
         )
-        whole = _change(
-            (encoder, "", ""),
-            every_prompt(first_paired, encoder, tasks),
-            every_prompt(second_paired, encoder, tasks),
-            level,
+        here, there = (every_prompt(run, encoder, tasks) for run in (first_paired, second_paired))
+        whole = _change((encoder, "", ""), here, there, level)
+        found += whole
+        # All prompts with other images, where a method leaves some prompts as they are.
+        others = {one.prompt: one for parts in theirs.values() for one in parts}
+        changed = {
+            one.prompt: one
+            for parts in mine.values()
+            for one in parts
+            if one.prompt in others and not _same(one, others[one.prompt])
+        }
+        if whole and 0 < len(changed) < whole[0].n_prompts:
+            now = [others[prompt] for prompt in changed]
+            found += _change((encoder, "", CHANGED), list(changed.values()), now, level)
+        found += _adjusted(
+            one
+            for name in tasks
+            for one in _change((encoder, name, ""), mine[name], theirs[name], level)
         )
-        by_task = [_change((encoder, name, ""), mine[name], theirs[name], level) for name in tasks]
-        by_group = [
-            _change((encoder, name, group), own, theirs[name], level)
+        found += _adjusted(
+            one
             for name in tasks
             for group, own in _by_group(mine[name]).items()
-        ]
-        if whole is not None:
-            found.append(whole)
-            # All prompts with other images, where a method leaves some prompts as they are.
-            others = {one.prompt: one for parts in theirs.values() for one in parts}
-            changed = {
-                one.prompt: one
-                for parts in mine.values()
-                for one in parts
-                if one.prompt in others and not _same(one, others[one.prompt])
-            }
-            if 0 < len(changed) < whole.n_prompts:
-                now = [others[prompt] for prompt in changed]
-                of = (encoder, "", CHANGED)
-                part = _change(of, list(changed.values()), now, level)
-                found += [part] if part is not None else []
-        found += [*_adjusted(by_task), *_adjusted(by_group)]
+            for one in _change((encoder, name, group), own, theirs[name], level)
+        )
     p_values = iter(holm([one.p for one in found if one.overall]))
     return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in found]
 
@@ -176,8 +173,8 @@ def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]
     return groups if len(groups) > 1 else {}
 
 
-def _adjusted(changes: Sequence[AgreementChange | None]) -> list[AgreementChange]:
-    done = [one for one in changes if one is not None]
+def _adjusted(changes: Iterable[AgreementChange]) -> list[AgreementChange]:
+    done = list(changes)
     # Where all images are the same there is nothing to test.
     p_values = holm([None if one.low == one.high == 0 else one.p for one in done])
     return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
@@ -188,20 +185,23 @@ def _change(
     first: Sequence[PromptCosines],
     second: Sequence[PromptCosines],
     level: float,
-) -> AgreementChange | None:
-    """The difference of one encoder, task and group."""
+) -> list[AgreementChange]:
+    """The difference of one encoder, task and group; nothing where there is none."""
     found = paired_difference(first, second, level)
     if found is None:
-        return None
+        return []
     encoder, task, group = of
-    return AgreementChange(
-        *(rounded(found.value) or 0.0, rounded(found.low), rounded(found.high), rounded(found.p)),
-        encoder=encoder,
-        task=task,
-        group=group,
-        n_prompts=found.n_prompts,
-        n_images=found.n_images,
-    )
+    return [
+        AgreementChange(
+            *(rounded(found.value) or 0.0, rounded(found.low), rounded(found.high)),
+            rounded(found.p),
+            encoder=encoder,
+            task=task,
+            group=group,
+            n_prompts=found.n_prompts,
+            n_images=found.n_images,
+        )
+    ]
 
 
 def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str]) -> list[str]:

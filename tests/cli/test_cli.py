@@ -14,8 +14,6 @@ from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 from tests.conftest import Cli
 
-QUICK = ("--limit", "1", "--images-per-prompt", "1", "--permutations", "99", "--bootstrap", "50")
-
 
 @pytest.mark.slow
 def test_help_and_lists_import_nothing_heavy() -> None:
@@ -47,14 +45,6 @@ def test_importing_the_package_imports_nothing_else() -> None:
         t2ibench.nothing  # noqa: B018
 
 
-def test_help_has_examples_and_no_arguments_is_help(cli: Cli) -> None:
-    status, out, _ = cli("--help")
-    assert status == 0 and "t2ibench --model toy --tasks all" in out
-    assert cli()[1] == out
-    assert "exit status" in cli("run", "--help")[1]
-    assert cli("--version")[1].startswith("t2ibench 0.")
-
-
 def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("id: a\nid: b\n")
     (tmp_path / "b.yaml").write_text("id: [\n")
@@ -82,23 +72,17 @@ def test_ls(cli: Cli) -> None:
 
 
 def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
-    status, out, _ = cli(
-        *("--model", "toyland", "--tasks", "t2iat_flowers_insects,occupations_t2iat"),
-        *("--output-dir", tmp_path, "--dry-run"),
-    )
+    tasks = "t2iat_flowers_insects,occupations_t2iat"
+    words = ("--model", "toyland", "--tasks", tasks, "--output-dir", tmp_path, "--dry-run")
+    status, out, _ = cli(*words)
     assert status == 0
     assert not list(tmp_path.iterdir())
     assert "A photo of a female chef" not in out and len(out.splitlines()) < 50
-    plan = make_plan(load_tasks("t2iat_flowers_insects,occupations_t2iat"), Settings())
-    images = len(plan.requests)
+    images = len(make_plan(load_tasks(tasks), Settings()).requests)
     assert images > 1000
     said = " ".join(out.split())
     assert f"{images:,} images, of which 0 are stored and {images:,} have to be generated" in said
-    status, out, _ = cli(
-        *("--model", "toyland", "--tasks", "t2iat_flowers_insects,occupations_t2iat"),
-        *("--output-dir", tmp_path, "--dry-run", "--verbose"),
-    )
-    assert "A photo of a female chef" in out
+    assert "A photo of a female chef" in cli(*words, "--verbose")[1]
 
 
 @pytest.mark.slow
@@ -153,31 +137,6 @@ def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
     assert "run.yaml:1: limit: expected a whole number" in cli("--config", config)[2]
 
 
-@pytest.mark.slow
-def test_text_of_tasks_cannot_break_the_tables(cli: Cli, tmp_path: Path) -> None:
-    task = tmp_path / "mine.yaml"
-    task.write_text(
-        """
-id: mine
-version: 1
-method: occupations
-title: "[red]x[/red] | <script>alert(1)</script>"
-description: d
-citation: c
-concept: {name: jobs, stimuli: ["nurse | <b>", "[bold]clerk"]}
-groups: [{name: male, words: [male]}, {name: female, words: [female]}]
-prompts: {neutral: "a photo of {a stimulus}", guided: "a photo of a {attribute} {stimulus}"}
-images_per_prompt: 2
-"""
-    )
-    status, out, err = cli(
-        *("--model", "toyland", "--include-path", tmp_path, "--tasks", "mine"),
-        *("--output-dir", tmp_path / "runs", *QUICK[2:]),
-    )
-    assert status == 0, err
-    assert "<script>" not in out and "<b>" not in out
-
-
 def test_a_device_that_is_not_here_is_said_before_a_run(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,13 +144,13 @@ def test_a_device_that_is_not_here_is_said_before_a_run(
     import torch
 
     words = ("--model", "toyland", "--tasks", "t2iat_science_arts", "--output-dir", tmp_path)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    status, out, _ = cli(*words, "--device", "cuda:99", "--dry-run")
-    assert status == 0 and "Device: --device cuda:99: this machine has no cuda device" in out
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    status, out, _ = cli(*words, "--device", "cuda:99", "--dry-run")
-    assert status == 0 and "this machine has no cuda:99; it has 2, from cuda:0" in out
-    status, out, _ = cli(*words, "--device", "cuda:1", "--dry-run")
-    assert status == 0 and "Device:" not in out
+    for count, device, said in (
+        (0, "cuda:99", "Device: --device cuda:99: this machine has no cuda device"),
+        (2, "cuda:99", "this machine has no cuda:99; it has 2, from cuda:0"),
+        (2, "cuda:1", ""),
+    ):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
+        status, out, _ = cli(*words, "--device", device, "--dry-run")
+        assert status == 0 and said in out and ("Device:" in out) == bool(said)
     status, _, error = cli("--model", "toy", *words[2:], "--device", "cuda:2", "--limit", "1")
     assert status == 1 and "this machine has no cuda:2" in error

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from t2ibench import evaluate
 from t2ibench.toyland import draw
 from tests import hand
 from tests.conftest import Cli
@@ -58,24 +55,6 @@ def test_which_model_leans_less(runs: dict[str, Path], cli: Cli) -> None:
     assert cli("compare", runs["weak"], runs["strong"])[1].count("| weak leans less") == 2
 
 
-def test_what_so_many_images_can_tell_is_said(tmp_path: Path, cli: Cli) -> None:
-    rng = np.random.default_rng(1)
-    few = {
-        name: {p: np.where(rng.random(6) < 0.6, 1.0, -1.0) for p in ("x", "y", "z")}
-        for name in ("one", "other")
-    }
-    folders = [
-        hand.write_run(tmp_path / name, name, {"t2iat_many": hand.mean_square(images)})
-        for name, images in few.items()
-    ]
-    status, out, _ = cli("compare", *folders, "--format", "csv")
-    (row,) = csv.DictReader(io.StringIO(out))
-    assert status == 0 and row["leans_less"] == "tie" and float(row["p_items"]) > 0.05
-    told = float(row["detectable"])
-    below = f"a difference below {told:.2f} is told in fewer than 8 of 10 cases"
-    assert 0.3 < told < 2 and (below if told <= 1 else "no difference is told") in row["notes"]
-
-
 def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:
     both = runs["weak"], runs["strong"]
     status, out, errors = cli("compare", *both, "--fail-on", "difference.ci_low>0.2")
@@ -91,38 +70,15 @@ def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:
     assert status == 1 and "does not know 'headline.x'" in errors
 
 
-def test_without_influences(runs: dict[str, Path], cli: Cli) -> None:
+def test_without_influences_and_with_damaged_ones(runs: dict[str, Path], cli: Cli) -> None:
     for folder in runs.values():
         (folder / "run.db").unlink()
     status, out, _ = cli("compare", *runs.values())
     assert status == 0 and out.count("| unpaired") == 2
-
-
-def test_damaged_influences_are_one_line(runs: dict[str, Path], cli: Cli) -> None:
     (runs["weak"] / "run.db").write_bytes(b"x" * 200)
     status, _, errors = cli("compare", *runs.values())
     assert status == 1 and "run.db is damaged: file is not a database" in errors
     assert len(errors.splitlines()) == 1
-
-
-@pytest.mark.nightly  # two runs
-def test_a_model_and_its_debiased_version(tmp_path: Path, cli: Cli) -> None:
-    quick = {"n_permutations": 500, "n_bootstrap": 300, "images_per_prompt": 6}
-    tasks = "openbias_winobias,occupations_t2iat"
-    biased = evaluate("toyland", tasks, output_dir=tmp_path, **quick)
-    args = {"all.gender.female": 0.5}
-    fair = evaluate("toyland", tasks, model_args=args, output_dir=tmp_path, **quick)
-    assert biased.tasks.keys() == fair.tasks.keys()
-    folders = sorted(path for path in tmp_path.iterdir() if path.is_dir())
-    status, out, _ = cli("compare", *folders, "--rows")
-    assert status == 0 and "person gender" in out and "| unpaired" not in out
-    rows = [line for line in out.splitlines() if "| headline" in line]
-    assert len(rows) == 2 and all(" leans less" in line for line in rows)
-    (fairer,) = {line.split(" leans less")[0].rpartition("| ")[2] for line in rows}
-    assert fairer != "toyland"
-    assert "\\toprule" in cli("compare", *folders, "--format", "latex")[1]
-    status, _, errors = cli("compare", folders[0], tmp_path / "nowhere")
-    assert status == 1 and "cannot be read" in errors
 
 
 def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:

@@ -69,21 +69,13 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return finished("openbias_examples", tmp_path_factory.mktemp("judged"))
 
 
-def process(cwd: Path, *argv: str, code: str = "", **options: Any) -> Any:
-    """The command line, or other code, in a process."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
-    words = [sys.executable, *(["-c", code] if code else ["-m", "t2ibench"]), *argv]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-    return subprocess.run(words, cwd=cwd, env=environment, check=False, **streams)
-
-
-def shell(cwd: Path, line: str) -> Any:
-    """A line of bash, in which `t2ibench` is the command line."""
-    start = f't2ibench() {{ {sys.executable} -m t2ibench "$@"; }}; set -o pipefail; {line}'
+def process(cwd: Path, *argv: str, **options: Any) -> Any:
+    """A command in a process; by itself t2ibench's."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        ["bash", "-c", start], cwd=cwd, env=environment, capture_output=True, check=False
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    if argv[0] not in {"bash", sys.executable}:
+        argv = (sys.executable, "-m", "t2ibench", *argv)
+    return subprocess.run(argv, cwd=cwd, env=environment, check=False, **streams)
 
 
 # --- where results go ---------------------------------------------------------------------------
@@ -137,10 +129,11 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
     gone = repr(str(tmp_path / "gone"))
     code = f"import os, sys\nos.mkdir({gone}); os.chdir({gone}); os.rmdir({gone})\n"
     code += "from t2ibench.cli import main\nsys.exit(main(sys.argv[1:]))"
-    done = process(tmp_path, *SMALL, code=code)
+    program = (sys.executable, "-c", code, *SMALL)
+    done = process(tmp_path, *program)
     assert done.returncode == 1
     assert "the current folder has been deleted" in one_line(done.stderr.decode())
-    done = process(tmp_path, *SMALL, "--output-dir", str(tmp_path / "runs"), code=code)
+    done = process(tmp_path, *program, "--output-dir", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -186,41 +179,27 @@ def test_a_full_standard_output_loses_no_results(
     assert before.items() <= contents(here).items()
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
-def test_streams_that_are_closed(closed: str, tmp_path: Path) -> None:
-    for argv in ("ls", "ls --json", " ".join(SMALL)):
-        done = shell(tmp_path, f"t2ibench {argv} {closed}")
-        assert done.returncode == 0, done.stderr.decode()
-        assert b"Traceback" not in done.stderr
-    assert (tmp_path / "runs" / "toyland" / "results.json").is_file()
-    pictures = list((tmp_path / "runs").rglob("*.png"))
-    assert pictures and all(p.read_bytes()[:4] == b"\x89PNG" for p in pictures)
+RUN = " ".join(SMALL)
 
 
 @pytest.mark.nightly  # starts processes
-@pytest.mark.parametrize("argv", ["ls --json", " ".join(SMALL)], ids=["ls", "run"])
-def test_a_reader_that_has_enough(argv: str, tmp_path: Path) -> None:
-    done = shell(tmp_path, f"t2ibench {argv} | head -c 10")
-    assert done.returncode == 0, done.stderr.decode()
-    assert b"Error" not in done.stderr
-
-
-@pytest.mark.nightly  # starts processes
-def test_a_config_from_a_shell(tmp_path: Path) -> None:
-    done = shell(tmp_path, f"t2ibench {' '.join(SMALL)} --config <(echo 'seed: 3')")
-    assert done.returncode == 0, done.stderr.decode()
-    (record,) = (tmp_path / "runs").glob("*/run.db")
-    assert open_run(record).record.settings.seed == 3
-
-
-@pytest.mark.slow
-def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
-    environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
-    done = process(tmp_path, "--model", "né日", "--tasks", "all", env=environment)
-    assert done.returncode == 1 and b"Unknown model" in done.stderr
-    done = process(tmp_path, "ls", env=environment)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f"{words} {closed}" for words in ("ls", "ls --json", RUN)
+          for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full")),
+        *("ls --json | head -c 10", f"{RUN} | head -c 10", f"{RUN} --config <(echo 'seed: 3')"),
+    ],
+)  # fmt: skip
+def test_streams_of_a_shell(line: str, tmp_path: Path) -> None:
+    start = f't2ibench() {{ {sys.executable} -m t2ibench "$@"; }}; set -o pipefail; t2ibench {line}'
+    done = process(tmp_path, "bash", "-c", start)
+    assert done.returncode == 0 and b"Error" not in done.stderr, done.stderr.decode()
+    if line.startswith(RUN):
+        (record,) = (tmp_path / "runs").glob("*/run.db")
+        assert open_run(record).record.settings.seed == (3 if "seed" in line else 0)
+        pictures = list((tmp_path / "runs").rglob("*.png"))
+        assert pictures and all(p.read_bytes()[:4] == b"\x89PNG" for p in pictures)
 
 
 # --- what is typed ------------------------------------------------------------------------------
@@ -228,26 +207,20 @@ def test_an_ascii_terminal_gets_escapes(tmp_path: Path) -> None:
 # A flag after those of SMALL, its value, and what the error says.
 TYPED = [
     ("--model", "m" * 5000, "Unknown model 'mmm"),
-    ("--model", "a/" + "m" * 5000, "No such folder"),
     ("--model", "C:/models/sd", "written with '/'"),
     ("--model", "a\nb", "Unknown model 'a\\nb'"),
     ("--model", "\x1b[2Jx", "Unknown model '\\x1b[2Jx'"),
-    ("--model", "x\u202ey", "Unknown model 'x\\u202ey'"),
     ("--model", "~nobodyhere/x", "No such folder"),
     ("--model-args", "k" * 5000, "not of the form"),
     ("--tasks", "t" * 100_000, "Unknown task, group or tag 'ttt"),
-    ("--encoder", "e" * 5000, "Unknown encoder"),
     ("--encoder", "vectors:" + "v" * 5000, "No such file"),
-    ("--tasks=openbias --judge", "j" * 5000, "Unknown judge"),
     ("--device", "cdua", "Did you mean 'cuda'?"),
-    ("--dtype", "flot16", "Did you mean 'float16'?"),
     ("--include-path", "i" * 5000, "too long"),
     ("--config", ".", "is a folder"),
     ("--engine", "e" * 5000, "Unknown engine"),
     ("--fail-on", "g" * 5000, "--fail-on"),
     ("--images-per-prompt", "1000000000", "images_per_prompt: expected a number of 1000000 or"),
     ("--permutations", "9" * 400, "n_permutations: expected a number of 10000000 or less"),
-    ("--times", "1e9", "times"),
     ("--level", "nan", "level"),
 ]
 
@@ -270,12 +243,10 @@ USAGE = [
     ("run toy", "unexpected 'toy'"),
     ("rnu", "unknown command 'rnu'. Did you mean 'run'? `t2ibench --help`"),
     ("x" * 5000, "xxx"),
-    ("ls modles", "Did you mean 'models'?"),
     ("leaderboard ad x", "Did you mean 'add'? `t2ibench leaderboard --help`"),
     ("--batch-size x", "--batch-size"),
     ("--limit 0", "--limit: '0' is not a whole number of 1 or more."),
     ("--seed abc", "--seed: 'abc' is not a whole number of 0 or more."),
-    ("--seed ²", "--seed: '²'"),
     ("explore --port " + "9" * 5000, "--port"),
     ("score", "the following arguments are required: RUN."),
 ]
@@ -290,6 +261,8 @@ def test_wrong_usage_is_one_line(words: str, message: str, cli: Cli) -> None:
 
 def test_help_lists_every_command_once(cli: Cli) -> None:
     status, out, _ = cli("--help")
+    assert cli()[1] == out and "t2ibench --model toy --tasks all" in out
+    assert "exit status" in cli("run", "--help")[1] and "t2ibench 0." in cli("--version")[1]
     listed = re.findall(r"^  ([a-z][a-z-]*)  +[a-z]", out, re.MULTILINE)
     assert status == 0 and sorted(listed) == sorted(VERBS)
 
@@ -335,7 +308,7 @@ def test_records_of_other_versions_and_of_no_version(
 PROPOSE = "propose openbias --proposer replay:r.jsonl --output o.yaml --captions"
 TIBET = "propose tibet --output o.yaml --proposer replay:"
 LABEL = "label correlate x.csv --score a --rating b"
-CONFIG = " ".join(SMALL) + " --config x.yaml"
+CONFIG = f"{RUN} --config x.yaml"
 TOYLAND = "--model toyland --tasks weat"
 ANSWERS = "--model toyland --tasks openbias --judge answers:x.csv"
 WEAT = "--tasks weat_1_flowers_insects --encoder vectors:"
@@ -347,50 +320,32 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("--model toyland", "", "Which tasks?"),
     ("--tasks all", "", "Nothing to measure"),
     ("--model toyland --tasks t2iat_flowers_insect", "", "Did you mean 't2iat_flowers_insects'?"),
-    ("--model toyland --tasks weat,ocupations", "", "Did you mean 'occupations'?"),
     ("--model toyland --tasks tag:gendr", "", "Did you mean 'tag:gender'?"),
     (f"{TOYLAND} --model-args flower.wether.pleasant=1", "", "Did you mean 'weather'?"),
     (f"{TOYLAND} --model-args nonsense", "", "not of the form key=value"),
     (f"{TOYLAND} --encoder toylnd", "", "Did you mean 'toyland'?"),
     (f"{TOYLAND} --include-path nowhere", "", "No such folder: 'nowhere'"),
-    ("--model folder:nowhere --tasks t2iat", "", "No such folder: 'nowhere'"),
-    ("--model nothing --tasks t2iat", "", "Unknown model 'nothing'"),
     ("score nowhere", "", "is not a run folder"),
     ("validate nowhere", "", "No such file or folder"),
     ("explore JUDGED --port 99999", "", "Port 99999 cannot be used"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
-    (f"{PROPOSE} x.csv", b"caption\n" + b"x" * 200_000, "field larger"),
     (f"{TIBET}r.jsonl --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
-    (f"{TIBET}r.jsonl --prompts .", b"", "is a folder"),
     (f"{TIBET}x.jsonl --prompt chef", DEEP, "x.jsonl:1: not a JSON object"),
     (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
-    (LABEL, b"a,b\n\xff,1\n", "x.csv:2 is not UTF-8"),
     (LABEL, b"a,b\n1,2\n" + b"9" * 5000 + b"x,1\n", "x.csv:3: '999"),
     (LABEL.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
     (CONFIG, DEEP, "x.yaml:1: is nested"),
     (CONFIG, b"model: \xff", "is not UTF-8"),
-    (CONFIG, b"seed: " + b"9" * 5000, "x.yaml:1: "),
     (CONFIG, b'output_dir: "a\\0b"', "such a name"),
     (CONFIG.replace("--model toyland", ""), b'model: "./a\\0b"', "No such folder"),
-    (CONFIG, b'output_dir: "a\\ud800"', "x.yaml:1: "),
-    (CONFIG, b'"' + b"k" * 1000 + b'": 1', "unknown key 'kkk"),
     (ANSWERS, HEAD + "²,x\n".encode(), "x.csv:2: a row needs"),
-    (ANSWERS, HEAD + "٣,x\n".encode(), "x.csv:2: a row needs"),
-    (ANSWERS, "prompt,answer\na\0b,x\n,y\n", "x.csv"),
-    (f"{WEAT}x.gz", VECTORS, "Not a gzipped file"),
     (f"{WEAT}x.gz", ZIPPED[:12] + b"\xff" * 30, "x.gz cannot"),
-    (f"{WEAT}x.txt", VECTORS.replace(b" ", b"\t"), "x.txt:1: expected a word"),
     (f"{WEAT}x.txt", b"rose 1 0 0\ntulip\t0\t1\t0\n", "x.txt:2: expected"),
-    (f"{WEAT}x.txt", VECTORS + b"moth 1", "x.txt:3: expected a word and 3"),
-    (f"{WEAT}x.txt", b"2 300\n" + VECTORS, "x.txt:2: expected"),
     (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1 x 0\n", "x.txt:2: 'x' is not a number"),
-    (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1e999 0 0\n", "x.txt:2: '1e999'"),
     (f"{WEAT}x.bin", b"x", "binary format"),
     (f"{WEAT}x.txt", b"", "has no word vectors"),
-    (f"{WEAT}x.txt", bytes(range(256)) * 40, "x.txt:"),
     (SHEET, "id;answer\n", "holds no answer"),
-    (SHEET, "id,answer\n" + "i" * 5000 + ",x\n", "has the id 'iii"),
 ]
 
 
@@ -411,7 +366,7 @@ def test_files_that_cannot_be_read_are_one_line(
     assert (after, contents(judged)) == before
 
 
-def test_words_with_spaces_are_words(cli: Cli, tmp_path: Path) -> None:
+def test_words_with_spaces_are_words(tmp_path: Path) -> None:
     from t2ibench.models.encoders import create_encoder
 
     path = tmp_path / "v.txt"

@@ -33,18 +33,6 @@ def hashes(folder: Path) -> list[str]:
     return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("export", "nowhere", "--format", "geneval"), "is not a run folder"),
-        (("export", "runs/toyland", "--format", "geneval", "--output", "runs"), "there already"),
-    ],
-)
-def test_wrong_input_is_one_line(words: tuple[str, ...], said: str, run: Path, cli: Cli) -> None:
-    status, _, errors = cli(*words)
-    assert status == 1 and said in errors and "Traceback" not in errors
-
-
 @pytest.mark.nightly
 def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
     from datasets import load_dataset
@@ -56,11 +44,6 @@ def test_datasets_reads_an_exported_imagefolder(run: Path, cli: Cli) -> None:
     assert len(read) == len(images) and sorted(read["sha256"]) == images
     assert set(read.column_names) == {"image", "prompt", "index", "seed", "model", "key", "sha256"}
     assert set(read["model"]) == {"toyland"} and read[0]["image"].mode == "RGB"
-    # And it is a folder that can be measured as if a model had made it.
-    flags = ["--model", "folder:out", "--tasks", "t2iat_science_arts,openbias_examples"]
-    flags += ["--images-per-prompt", "3", "--guided-images-per-prompt", "2"]
-    flags += ["--permutations", "200", "--bootstrap", "50", "--control-encoder", "none"]
-    assert cli("run", *flags, "--encoder", "toyland", "--judge", "toyland")[0] == 0
 
 
 def test_datasets_reads_exported_parquet(run: Path, cli: Cli) -> None:
@@ -99,6 +82,8 @@ def test_an_exported_geneval_folder_is_as_geneval_reads_it(run: Path, cli: Cli) 
             assert re.match(r"\d+\.png", image.name)
             Image.open(image).verify()
     assert len(prompts) == len(list(Path("out").iterdir()))
+    status, _, errors = cli("export", run, "--format", "geneval", "--output", "out")
+    assert status == 1 and "there already" in errors and "Traceback" not in errors
 
 
 def test_prompts_are_never_names(tmp_path: Path) -> None:

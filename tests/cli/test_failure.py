@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import re
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
 
@@ -40,12 +38,9 @@ class Unspeakable(Exception):
 UNEXPECTED = [
     (TypeError("an odd operand"), "TypeError: an odd operand;"),
     (RecursionError("maximum recursion depth exceeded"), "RecursionError: maximum"),
-    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), "UnicodeDecodeError"),
     (ValueError("a\nb\x1b[31m"), "ValueError: a;"),
     (ValueError("x" * 1_000_000), "ValueError: xxx"),
     (KeyError(), "KeyError: KeyError;"),
-    (AssertionError(), "AssertionError"),
-    (ConnectionResetError(104, "Connection reset"), "ConnectionResetError"),
     (PanicException("index out of bounds"), "PanicException: index out of bounds"),
     (Unspeakable(), "Unspeakable"),
 ]
@@ -129,13 +124,8 @@ def test_the_traceback_is_there_for_who_asks(
     ("error", "start", "advice"),
     [
         (MemoryError("Unable to allocate 60 GiB"), "memory ran out", "lower --bootstrap"),
-        (MemoryError(), "memory ran out", "fewer tasks"),
         (OutOfMemoryError("CUDA out of memory. Tried 2"), "memory ran out", "Lower --batch-size"),
-        (
-            RuntimeError("DefaultCPUAllocator: can't allocate memory"),
-            "memory",
-            "Lower --batch-size",
-        ),
+        (RuntimeError("CPU: can't allocate memory"), "memory", "Lower --batch-size"),
         (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
         (KeyboardInterrupt(), "interrupted", ""),
     ],
@@ -165,14 +155,11 @@ def test_what_ends_a_program_on_purpose_still_does(
 SECRET = "very-secret-value-1"
 TOLD = {
     "an argument": (["--judge-args", f"api_key={SECRET},base_url=http://x/v1"], {}),
-    "joined": ([f"--judge-args=api_key={SECRET}"], {}),
     "quoted": (["--judge-args", f'api_key="{SECRET}"'], {}),
     "a flag": (["--hf-token", SECRET], {}),
-    "a flag with =": ([f"--token={SECRET}"], {}),
     "an address": (["--judge-args", f"base_url=http://user:{SECRET}@host/v1"], {}),
     "a query": (["--judge-args", f"base_url=http://host/v1?key={SECRET}"], {}),
     "the usual variable": ([], {"OPENAI_API_KEY": SECRET}),
-    "the hub's": ([], {"HF_TOKEN": SECRET}),
     "one of another name": (["--judge-args", "api_key_env=MINE"], {"MINE": SECRET}),
     "a password": ([], {"DB_PASSWORD": SECRET}),
 }
@@ -240,18 +227,6 @@ def test_loading_is_quiet_where_warnings_are_errors() -> None:
             warnings.warn("ours", UserWarning, stacklevel=1)
 
 
-def test_many_failures_at_once_have_a_report_each(
-    temporary: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from t2ibench.cli import failure
-
-    errors = [TypeError(str(number)) for number in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda error: failure.explain(error, list(RUN)), errors))
-    assert len(list(temporary.iterdir())) == 8
-    assert len(re.findall("unexpected error", capsys.readouterr().err)) == 8
-
-
 def test_marks_go_through_a_pipe_that_has_no_such_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
     monkeypatch.setattr(sys, "stdout", pipe)
@@ -271,9 +246,6 @@ from t2ibench.models.protocols import GeneratedImage
 def quits():
     sys.exit(0)
 
-def recurses():
-    return recurses()
-
 class Base:
     name, settings, revision, batch_size, fingerprint = "base", {}, None, 8, "ab" * 32
     images_per_prompt = guided_images_per_prompt = None
@@ -286,28 +258,18 @@ class Quits(Base):
     def generate(self, requests):
         sys.exit(0)
 
-class Deep(Base):
-    def generate(self, requests):
-        return self.generate(requests)
-
 class Panics(Base):
     def generate(self, requests):
         raise type("Panic", (BaseException,), {})("boom")
 
 class Escapes(Base):
     name = "g\\x1b[31m"
-
-class Halves(Base):
-    name = "g\\udcff"
 """
 OTHERS = {
     "quits": "cannot be made: SystemExit: 0",
-    "recurses": "cannot be made: RecursionError",
     "Quits": "The first 8 images all failed; the last error: SystemExit",
-    "Deep": "The first 8 images all failed; the last error: RecursionError",
     "Panics": "unexpected error: Panic: boom",
     "Escapes": "has the name 'g\\x1b[31m'",
-    "Halves": "has the name 'g\\udcff'",
 }
 FEW = ("--encoder", "toyland", "--limit", "1", "--images-per-prompt", "1")
 
@@ -329,16 +291,8 @@ def test_code_of_others_is_told_in_one_line(name: str, cli: Cli, others: str) ->
 
 
 def test_odd_reasons_of_a_model_are_stored_and_shown(cli: Cli, others: str) -> None:
-    argv = [
-        "--model",
-        f"{others}:Base",
-        *RUN[2:],
-        *FEW,
-        "--permutations",
-        "99",
-        "--bootstrap",
-        "50",
-    ]
+    argv = ["--model", f"{others}:Base", *RUN[2:], *FEW, "--permutations", "99"]
+    argv += ["--bootstrap", "50"]
     for _ in range(2):
         status, out, err = cli(*argv)
         assert status == 3 and "\x1b" not in out + err, err

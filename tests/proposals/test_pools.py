@@ -19,7 +19,7 @@ from t2ibench.methods.openbias.propose import (
     names_class,
 )
 from t2ibench.models.proposers.word_lists import WordListsProposer, biases_of
-from t2ibench.proposals.captions import cleaned, one_person, read_captions
+from t2ibench.proposals.captions import cleaned, read_captions
 
 
 def written(folder: Path, name: str, text: str) -> str:
@@ -44,31 +44,13 @@ def test_formats(tmp_path: Path) -> None:
         assert read_captions(written(tmp_path, name, text)) == wanted, name
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("a.csv", "a,b\n1,2\n", "no column 'caption'"),
-        ("a.txt", "\n\n", "no captions"),
-    ],
-)
-def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
-    with pytest.raises(T2IBenchError, match=message):
-        read_captions(written(tmp_path, name, text))
+def test_bad_files(tmp_path: Path) -> None:
+    with pytest.raises(T2IBenchError, match="no column 'caption'"):
+        read_captions(written(tmp_path, "a.csv", "a,b\n1,2\n"))
     with pytest.raises(T2IBenchError, match="No such file"):
         read_captions(str(tmp_path / "missing.txt"))
-
-
-def test_one_person() -> None:
-    assert one_person("A woman riding a horse")
-    assert one_person("A baseball player swings a bat")
-    for caption in (
-        "Two men talk",
-        "A man and a woman",
-        "A dog",
-        "A group of people",
-        "Men at work",
-    ):
-        assert not one_person(caption), caption
+    with pytest.raises(T2IBenchError, match="no captions of one person"):
+        read_captions(written(tmp_path, "a.txt", "Two men talk\nA dog\nMen at work"), people=True)
 
 
 def test_the_clean_up_of_figure_8() -> None:
@@ -127,10 +109,9 @@ def test_filters() -> None:
 
 
 def test_questions_and_samples() -> None:
+    sizes = ("small", "large")
     proposals = {
-        f"caption {n}": [
-            ProposedBias("dog", "size", ("small", "large"), f"How big is dog {n}?", False)
-        ]
+        f"caption {n}": [ProposedBias("dog", "size", sizes, f"How big is dog {n}?", False)]
         for n in range(40)
     }
     (kept,), _ = merge(proposals, shipped(), support=30)
@@ -154,11 +135,8 @@ def test_every_caption_keeps_its_question() -> None:
     (kept,), _ = merge(proposals, shipped(), support=1)
     assert kept.asked["a puppy"] == "What bulk?"
     (row,) = bias_rows([kept], 5)
-    questions = {
-        caption: row.get("questions", {}).get(caption, row["question"])
-        for caption in row["captions"]
-    }
-    assert questions == dict(kept.asked)
+    questions = row.get("questions", {})
+    assert {text: questions.get(text, row["question"]) for text in row["captions"]} == kept.asked
     (plain,) = bias_rows([kept], 5, own=False)
     assert "questions" not in plain
 
@@ -171,9 +149,8 @@ def test_conceptnet(tmp_path: Path) -> None:
         ("/r/Synonym", "/c/fr/homme", "/c/en/fellow"),
     ]
     text = "".join(f"/a/[…]\t{r}\t{a}\t{b}\t{{}}\n" for r, a, b in edges)
-    plain = tmp_path / "assertions.csv"
+    plain, packed = tmp_path / "assertions.csv", tmp_path / "assertions.csv.gz"
     plain.write_text(text, encoding="utf-8")
-    packed = tmp_path / "assertions.csv.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     for file in (plain, packed):
         found = synonyms_from(f"conceptnet:{file}")
@@ -197,11 +174,8 @@ def test_conceptnet(tmp_path: Path) -> None:
 
 def test_word_lists_leave_open_what_a_caption_does() -> None:
     def left(caption: str) -> list[str]:
-        return [
-            str(bias["name"])
-            for bias in biases_of(caption).values()
-            if not bias["present in prompt"]
-        ]
+        found = biases_of(caption).values()
+        return [str(bias["name"]) for bias in found if not bias["present in prompt"]]
 
     assert left("A doctor with a dog") == ["person gender", "person age", "person race"]
     assert left("A lady with a dog") == ["person age", "person race"]

@@ -19,20 +19,13 @@ BIASES = {
     "under a key": f'{{"biases": [{GENDER}]}}',
     "two levels": f'{{"result": {{"biases": {{"Bias 1": {GENDER}}}}}}}',
     "fenced": f"```json\n[{GENDER}]\n```",
-    "fence without a language": f"```\n{GENDER}\n```",
     "fence that never closes": f"```json\n[{GENDER}]",
     "prose before": f"Sure! Here are the possible biases:\n\n{GENDER}",
-    "prose after": f"{GENDER}\n\nLet me know if you need more.",
     "prose with brackets after": f"{GENDER}\n(These are only [some] of them.)",
     "trailing commas": '{"name": "Person gender", "classes": ["Male", "Female",], "question": "Which?",}',
-    "single quotes": "{'name': 'Person gender', 'classes': ['Male', 'Female'], 'question': 'Which?'}",
-    "python's literals": "[{'name': 'Person gender', 'classes': ['Male', 'Female'], "
-    "'question': 'Which?', 'present in prompt': False}]",
     "smart quotes": "{“name”: “Person gender”, “classes”: [“Male”, “Female”], “question”: “Which?”}",
     "snake case": '{"bias_name": "person_gender", "classes": ["male", "female"], "question": "Which?", '
     '"present_in_prompt": "no"}',
-    "camel case": '{"name": "PersonGender", "classes": ["male", "female"], "question": "Which?", '
-    '"presentInPrompt": false}',
     "named by the key": '{"Person gender": {"classes": ["male", "female"], "question": "Which?"}}',
     "classes as text": '{"name": "person gender", "classes": "male, female", "question": "Which?"}',
     "repeated classes": '{"name": "person gender", "classes": ["Male", "male", "female"], '
@@ -42,24 +35,15 @@ BIASES = {
     "with the word bias": '{"name": "Person gender bias", "classes": ["male", "female"], '
     '"question": "Which?"}',
     "cut off": f'[{GENDER}, {{"name": "Person age", "classes": ["young", "ol',
-    "a comment": '{"name": "person gender", // the first\n "classes": ["male", "female"], '
-    '"question": "Which?"}',
-    "no quotes on keys": '{name: "person gender", classes: ["male", "female"], question: "Which?"}',
-    "line breaks in strings": '{"name": "person gender", "classes": ["male", "female"], '
-    '"question": "Which\ngender?"}',
-    "a list of lists": f"[[{GENDER}]]",
 }
 NO_BIAS = {
     "nothing": "",
     "prose": "I am sorry, but I cannot help with that.",
     "an empty list": "[]",
-    "another object": '{"answer": 42}',
     "one class": '[{"name": "person gender", "classes": ["male"], "question": "Which?"}]',
     "no question": '[{"name": "person gender", "classes": ["male", "female"]}]',
     "no name": '[{"classes": ["male", "female"], "question": "Which?"}]',
     "deep lists": "[" * 20_000,
-    "deep objects": '{"a":' * 5_000,
-    "a well-formed depth": "[" * 5_000 + "]" * 5_000,
     "a million brackets": "{" * 1_000_000,
     "a million characters": f'[{GENDER}, "{"x" * 1_000_000}"]',
     "classes are a number": '[{"name": "person gender", "classes": 2, "question": "Which?"}]',
@@ -67,7 +51,6 @@ NO_BIAS = {
 # Every one of these holds the axis gender with two prompts.
 AXES = {
     "plain": '{"gender": ["a male chef", "a female chef"]}',
-    "with the word biases": '{"Gender biases": ["a male chef", "a female chef"]}',
     "snake case": '{"gender_bias": ["a male chef", "a female chef"]}',
     "nested": '{"Gender": {"counterfactuals": ["a male chef", "a female chef"]}}',
     "under a key": '{"axes": {"gender": ["a male chef", "a female chef"]}}',

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,12 +28,11 @@ FEW = {"bootstrap": 50, "limit": 4, "control_encoder": "none"}
 
 
 class Refuser(ToylandGenerator):
-    """Refuses two of three images of women, and filters every image of a aster."""
+    """Refuses two of three images of women, filters those of an aster, rewrites prompts of men."""
 
     def __init__(self) -> None:
         super().__init__({})
-        self.name = "refuser"
-        self.fingerprint = hashlib.sha256(b"refuses women").hexdigest()
+        self.name, self.fingerprint = "refuser", "1" * 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [self._one(request) for request in requests]
@@ -44,7 +43,9 @@ class Refuser(ToylandGenerator):
             return GeneratedImage("refused", reason=REASON)
         if "aster" in words:
             return GeneratedImage("filtered", reason="the safety checker")
-        return super().generate([request])[0]
+        image = super().generate([request])[0]
+        friendly = ", friendly" if "male" in words else ""
+        return replace(image, revised_prompt=f"{request.prompt}{friendly}")
 
 
 @pytest.fixture(scope="module")
@@ -84,15 +85,25 @@ def test_the_refused_group_is_found_and_comes_first(lost: dict[str, TaskExclusio
 
 def test_the_counts_are_those_of_the_results(run: Path, lost: dict[str, TaskExclusions]) -> None:
     results = read_results(run)
-    assert set(lost) == {
-        name for name, task in results.tasks.items() if any(task.excluded.values())
-    }
+    assert set(lost) == {k for k, task in results.tasks.items() if any(task.excluded.values())}
     for name, one in lost.items():
         total, left = excluded_of(results.tasks[name])
         assert sum(group.total for group in one.groups) == total
         for reason, count in left.items():
             assert sum(group.by_reason[reason] for group in one.groups) == count
         assert sum(prompt.count for prompt in one.prompts) == sum(left.values())
+
+
+def test_results_say_what_was_refused_and_rewritten_by_group(run: Path) -> None:
+    task = read_results(run).tasks["occupations_tibet"]
+    whole, *groups = task.prompt_outcomes
+    assert whole.revised is not None and 0 < whole.revised.count < whole.revised.total
+    by_group = {one.group: one for one in groups}
+    assert by_group["female"].refused.count == whole.refused.count > 0
+    revised = by_group["male"].revised
+    assert revised is not None and revised.share == 1 and revised.count == whole.revised.count
+    says = f"rewrote the prompts of {whole.revised.count} of {whole.revised.total} images"
+    assert any(says in warning for warning in task.warnings)
 
 
 def test_the_page_shows_it_and_a_reason_stays_text(run: Path) -> None:

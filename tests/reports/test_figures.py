@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from hypothesis import given
 from hypothesis import strategies as st
-from markupsafe import Markup
 from PIL import Image
 
 from t2ibench.methods.core import presentation
@@ -48,10 +46,8 @@ VALUES = {"nurse": -0.8, "clerk": 0.0, "chef": 0.25, "guard": 0.9}
 
 def scored(scores: dict[str, dict[str, float]]) -> TaskView:
     """A task whose rows have these scores."""
-    return task_of([
-        Row(name=name, scores={key: Score(value=value) for key, value in values.items()})
-        for name, values in scores.items()
-    ])  # fmt: skip
+    each = {name: {k: Score(value=x) for k, x in own.items()} for name, own in scores.items()}
+    return task_of([Row(name=name, scores=own) for name, own in each.items()])
 
 
 def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None = None) -> Figure:
@@ -91,22 +87,18 @@ def test_a_point_lies_where_its_numbers_say() -> None:
 
 
 def test_every_image_is_one_dot_and_none_covers_another() -> None:
-    rows = [{"concept": "c", "lean": value / 50} for value in range(-40, 41)] + [
-        {"concept": "c", "lean": 0.5} for _ in range(9)
-    ]
+    leans = [*(value / 50 for value in range(-40, 41)), *[0.5] * 9]
+    rows: list[dict[str, object]] = [{"concept": "c", "lean": lean} for lean in leans]
     canvas = drawn(Distribution("t", "lean", "concept", AXIS, "c"), rows).canvas
     dots = [mark for mark in canvas.marks if isinstance(mark, Disc) and mark.name == "pt"]
     assert len(dots) == len(rows) + 1  # and one in the key
     assert len({(round(dot.x, 3), round(dot.y, 3)) for dot in dots}) == len(dots)
 
 
-@given(
-    st.lists(
-        st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32)),
-        min_size=1,
-        max_size=40,
-    )
-)
+POINT = st.tuples(st.floats(44, 440, width=32), st.floats(24, 260, width=32))
+
+
+@given(st.lists(POINT, min_size=1, max_size=40))
 def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> None:
     names = [f"occupation {number}" for number in range(len(points))]
     found = labels(points, names, range(len(points)), (44, 460), 14)
@@ -159,14 +151,14 @@ def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
 
 
-@pytest.mark.parametrize("sign", ["◂", "▸", "→", "α", "δ", "я", "−"])
-def test_the_font_of_files_has_what_figures_say(sign: str) -> None:
+def test_the_font_of_files_has_what_figures_say() -> None:
     def image(text: str) -> bytes:
         canvas = Canvas(60, 30, "t")
         canvas.text(10, 20, text)
         return picture(canvas).tobytes()
 
-    assert len({image(text) for text in (sign, "", "\U000e1000")}) == 3
+    signs = ("◂", "▸", "→", "α", "δ", "я", "−", "", "\U000e1000")
+    assert len({image(sign) for sign in signs}) == len(signs)
 
 
 def test_a_figure_for_a_paper_is_as_wide_as_a_column_and_a_page(tmp_path: Path) -> None:
@@ -207,13 +199,9 @@ def test_the_forest_shows_every_test_on_one_axis() -> None:
     drawn_ = forest(run)
     assert drawn_ is not None and len(drawn_.rows) == 2
     zero = lines(drawn_.canvas, "zero")[0].points[0][0]
-    ticks = {
-        m.text: m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.anchor == "middle"
-    }
-    shown = [task.mark.value for task in run.tasks]
-    for disc, value in zip(discs(drawn_.canvas), shown, strict=True):
-        assert value is not None
-        assert (disc.x - zero) / (ticks["+1"] - zero) == pytest.approx(value, abs=1e-6)
+    (one,) = (m.x for m in drawn_.canvas.marks if isinstance(m, Text) and m.text == "+1")
+    places = [(disc.x - zero) / (one - zero) for disc in discs(drawn_.canvas)]
+    assert places == pytest.approx([task.mark.value for task in run.tasks], abs=1e-6)
     assert forest(run_view(hand.results())) is None
 
 
@@ -235,24 +223,20 @@ HOSTILE = '<script>alert(1)</script> "x" & a rather long name of something'
 
 
 def task_of(rows: list[Row], details: dict[str, Any] | None = None, **scores: Score) -> TaskView:
-    record = hand.record(hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]}))
-    update = {"by": rows, "details": details or {}, "scores": scores}
-    (view,) = run_view(hand.results(a=record.model_copy(update=update))).tasks
-    return view
+    found = hand.mean_lean({"x": [1.0, 1.0, 1.0, -1.0]})
+    record = hand.record(found, by=rows, details=details or {}, scores=scores)
+    return run_view(hand.results(a=record)).tasks[0]
 
 
 def cell(name: str, share: float | None, alone: float, p: float = 0.5) -> Row:
+    names = ("joint_share", "independent_share", "excess")
     if share is None:
-        reason = {"reason": "too few"}
-        return Row(name=name, group="gender x age", scores={
-            key: Score(**reason) for key in ("joint_share", "independent_share", "excess")
-        })  # fmt: skip
-    excess = Score(
-        value=share - alone, ci_low=share - alone - 0.02, ci_high=share - alone + 0.02, p=p,
-        p_holm=p,
-    )  # fmt: skip
-    scores = {"joint_share": Score(value=share), "independent_share": Score(value=alone)}
-    return Row(name=name, group="gender x age", scores={**scores, "excess": excess})
+        found = dict.fromkeys(names, Score(reason="too few"))
+    else:
+        over = share - alone
+        excess = Score(value=over, ci_low=over - 0.02, ci_high=over + 0.02, p=p, p_holm=p)
+        found = dict(zip(names, (Score(value=share), Score(value=alone), excess), strict=True))
+    return Row(name=name, group="gender x age", scores=found)
 
 
 def crossing(*p: float | None) -> dict[str, Any]:
@@ -336,32 +320,22 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     assert found[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
 
 
-def concepts(*pairs: tuple[str, float]) -> list[list[object]]:
-    return [list(pair) for pair in pairs]
-
-
 def tibet() -> dict[str, Any]:
     def axis(name: str, males: float) -> dict[str, Any]:
-        return {
-            "axis": name,
-            "concepts": concepts(("woman", 1 - males), ("man", males)),
-            "counterfactuals": [
-                {
-                    "name": "male", "concepts": concepts(("man", 2.0), ("cook", 1.0)),
-                    "axis_concepts": concepts(("man", 1.0)),
-                    "intersections": {"place": concepts(("p0", 1.0), ("p1", 0.9), ("p2", 0.8))},
-                },
-                {
-                    "name": "female", "concepts": concepts(("woman", 2.0)),
-                    "axis_concepts": [], "intersections": {"place": concepts(("p0", 0.2))},
-                },
-            ],
+        male = {
+            "name": "male", "concepts": [["man", 2.0], ["cook", 1.0]],
+            "axis_concepts": [["man", 1.0]],
+            "intersections": {"place": [["p0", 1.0], ["p1", 0.9], ["p2", 0.8]]},
         }  # fmt: skip
+        female = {
+            "name": "female", "concepts": [["woman", 2.0]], "axis_concepts": [],
+            "intersections": {"place": [["p0", 0.2]]},
+        }  # fmt: skip
+        concepts = [["woman", 1 - males], ["man", males]]
+        return {"axis": name, "concepts": concepts, "counterfactuals": [male, female]}
 
-    axes = [axis("gender", 0.25), axis("place", 0.5)]
-    prompts = [{"prompt": name, "concepts": concepts(("man", 1.0)), "axes": axes}
-               for name in ("a chef", HOSTILE)]  # fmt: skip
-    return {"prompts": prompts}
+    more = {"concepts": [["man", 1.0]], "axes": [axis("gender", 0.25), axis("place", 0.5)]}
+    return {"prompts": [{"prompt": name, **more} for name in ("a chef", HOSTILE)]}
 
 
 def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
@@ -379,9 +353,7 @@ def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
 def test_forty_items_and_columns_and_one_of_each_fit() -> None:
     for count in (1, 2, 40):
         columns = tuple(f"{HOSTILE} {k}" for k in range(count))
-        items = tuple(
-            (f"{HOSTILE} {k}", tuple(float(k + 1) for _ in columns)) for k in range(count)
-        )
+        items = tuple((f"{HOSTILE} {k}", (float(k + 1),) * count) for k in range(count))
         panel = Panel(HOSTILE, "r", columns, items)
         figure = Panels("t", lambda _, one=panel: [one] * 9, None, "thing", "d", "c")
         drawn = shown(draw(figure, task_of([]), []))
@@ -412,34 +384,3 @@ def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -
     assert "1 of 3 rows above it, 1 below" in drawn.says
     assert [row[0] for row in drawn.tables[0].rows][-1] == "clerk"
     assert drawn.tables[0].rows[-1] == ["clerk", "0.40", "0.60", "0.50 to 0.70"]
-
-
-def test_figures_and_their_tables_are_accessible_and_fit_a_phone(
-    tmp_path: Path, browser: Any
-) -> None:
-    many = [cell(f"{HOSTILE} {k:02} x young", k / 40, 0.4, 0.001 if k % 2 else 0.5)
-            for k in range(40)]  # fmt: skip
-    far = [distance(f"{HOSTILE} {k}", k / 50 - 0.3, 0.001 if k > 20 else 0.5) for k in range(45)]
-    figures = [
-        draw(CROSS, task_of(many, crossing(0.001, None)), []),
-        draw(APART, task_of(far, apart=Score(value=0.1, ci_low=0.0, ci_high=0.2)), []),
-        *(draw(figure, task_of([], tibet()), []) for figure in concept_figures()),
-    ]
-    parts = Markup("").join(fragment("figure.html", drawn=shown(one)) for one in figures)
-    page = Markup(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>t</title><style>{}</style>'
-        '<main class="wrap"><h1>t</h1><h2>t</h2><h3>t</h3>{}</main></html>'
-    )
-    file = tmp_path / "page.html"
-    file.write_text(page.format(style(), parts), encoding="utf-8")
-    for width, scheme in ((390, "dark"), (1280, "light")):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        tab = context.new_page()
-        tab.goto(file.as_uri())
-        tab.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-        assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        cells = "[...document.querySelectorAll('.numbers td')]"
-        assert tab.evaluate(f"{cells}.every(one => one.offsetWidth > 0)")
-        found = Axe().run(tab).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
-        context.close()

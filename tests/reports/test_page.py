@@ -5,10 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +13,22 @@ from axe_playwright_python.sync_playwright import Axe
 
 import t2ibench
 from t2ibench.cli import main
+from t2ibench.methods.core.presentation import Axis
+from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
+from t2ibench.reports.html.words import coded
 from t2ibench.reports.notes import read_notes
-from t2ibench.reports.sentences import UNTRAINED, controls_said, verdict
-from t2ibench.reports.view import run_view
+from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
+from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within
 from t2ibench.results.files import read_results
-from t2ibench.results.schema import Control, Results, TaskResult
+from t2ibench.results.samples import read_samples
+from t2ibench.results.schema import Control, Results, Row, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
-from tests.conftest import copied
+from tests.conftest import Cli, copied
 
-Cli = Callable[..., tuple[int, str, str]]
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
 
 
@@ -53,7 +52,8 @@ def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) ->
 
 
 def test_the_sentence_is_the_same_everywhere(run: Path) -> None:
-    results = read_results(run)
+    results = t2ibench.read_results(run)
+    assert "t2ibench-inline" in (results._repr_html_() or "")
     page = re.search(r"<h1>(.*?)</h1>", text_of(run), re.DOTALL)
     assert page is not None
     words = re.sub(r"<[^>]+>", "", page[1])
@@ -74,14 +74,16 @@ def test_images_are_the_ends_and_some_at_random_and_always_the_same(run: Path) -
     assert text_of(run) == text and (run / "results.md").is_file()
 
 
-def test_text_of_others_is_text() -> None:
+def nasty() -> Results:
+    """Results all of whose texts are hostile."""
     found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
     head = found.headline.model_copy(update={"direction": NASTY})
-    task = found.model_copy(
-        update={"headline": head, "title": NASTY, "notes": [NASTY], "warnings": [NASTY]}
-    )
-    results = hand.results(NASTY, **{NASTY: task})
-    text = report_html(run_view(results))
+    texts = {"title": NASTY, "notes": [NASTY], "warnings": [NASTY]}
+    return hand.results(NASTY, **{NASTY: found.model_copy(update={"headline": head, **texts})})
+
+
+def test_text_of_others_is_text() -> None:
+    text = report_html(run_view(nasty()))
     assert "<script>alert" not in text and "<img src=x" not in text
     assert "&lt;script&gt;alert(1)" in text
 
@@ -143,8 +145,7 @@ def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cl
 def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
     run: Path, cli: Cli, tmp_path: Path
 ) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(run, copy)
+    copy = copied(run, tmp_path)
     for file in (copy / "images").rglob("*.png"):
         file.unlink()
         file.write_bytes(b"")
@@ -209,9 +210,7 @@ def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, sc
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on(
-        "request", lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url)
-    )
+    page.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") else None)
     page.goto((run / "report.html").as_uri())
     assert page.evaluate("document.documentElement.scrollHeight") <= 15_000 or width < 1280
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -251,11 +250,10 @@ def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_pa
     page.close()
 
 
-def test_a_notebook_shows_text_of_others_as_text_and_loads_nothing() -> None:
-    found = hand.record(hand.mean_lean({NASTY: [1.0, 1.0, 1.0, -1.0]}))
-    head = found.headline.model_copy(update={"direction": NASTY})
-    task = found.model_copy(update={"headline": head, "title": NASTY})
-    html = run_html(hand.results(NASTY, **{NASTY: task}))
+def test_a_notebook_shows_text_of_others_as_text_and_loads_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    html = run_html(nasty())
     assert "<script" not in html and "<img" not in html
     assert "&lt;script&gt;alert(1)" in html
     assert html.count('class="rail unsure"') == 1
@@ -264,6 +262,8 @@ def test_a_notebook_shows_text_of_others_as_text_and_loads_nothing() -> None:
     names = set(re.findall(r' ([a-z-]+)="', body))
     assert names <= {"class", "style", "role", "aria-label", "aria-hidden"}
     assert "url(" not in html
+    monkeypatch.setattr(Results, "_html", None)
+    assert nasty()._repr_html_() is None  # where no page is at hand, a notebook shows plain text
 
 
 def test_the_style_holds_inside_only() -> None:
@@ -273,26 +273,102 @@ def test_the_style_holds_inside_only() -> None:
     assert "@page" not in text and "@media (max-width" not in text
 
 
-def test_poles_of_a_task_of_ones_own_come_from_its_file(tmp_path: Path) -> None:
-    contributing = Path(__file__).parents[2] / "CONTRIBUTING.md"
-    text = re.findall(r"^```yaml\n(.*?)^```$", contributing.read_text("utf-8"), re.M | re.S)[0]
-    (tmp_path / "mytasks").mkdir()
-    (tmp_path / "mytasks" / "coffee_tea.yaml").write_text(text, encoding="utf-8")
-    results = t2ibench.evaluate(
-        "toyland", "coffee_tea", include_path=tmp_path / "mytasks", output_dir=tmp_path / "runs",
-        control_encoder="none", images_per_prompt=2, n_permutations=100, n_bootstrap=100,
-    )  # fmt: skip
-    assert "coffees with pleasant words" in (results._repr_html_() or "")
-    assert t2ibench.read_results(tmp_path / "runs" / "toyland") == results
+# From a word to its rows, its images and the other run, as a reader goes.
+
+ROW = Row(name="nurse", scores={})
+FEW = {"images_per_prompt": 6, "guided_images_per_prompt": 3, "permutations": 200}
+MORE = {"bootstrap": 50, "control_encoder": "none"}
 
 
-def test_without_the_pages_a_notebook_shows_plain_text(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text(hand.results().to_json(), encoding="utf-8")
-    code = (
-        "from t2ibench.results.files import read_results; import sys\n"
-        "print(read_results(sys.argv[1])._repr_html_())"
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Toyland as it is, and with nurses and chefs of both genders alike."""
+    root = tmp_path_factory.mktemp("runs")
+    even = {"nurse.gender.female": "0.5", "chef.gender.female": "0.5"}
+    for name, args in (("plain", {}), ("even", even)):
+        t2ibench.evaluate(
+            "toyland", "occupations_tibet,weat_6_gender_career_family", model_args=args,
+            output_dir=root / name, **FEW, **MORE,
+        )  # fmt: skip
+    return tuple(next((root / name).iterdir()) for name in ("plain", "even"))  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def beside(runs: tuple[Path, Path]) -> Path:
+    target = runs[0].parent / "beside.html"
+    assert main(["report", str(runs[0]), "--baseline", str(runs[1]), "--output", str(target)]) == 0
+    return target
+
+
+@pytest.mark.slow
+def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -> None:
+    text = (runs[0] / "report.html").read_text(encoding="utf-8")
+    card = text.split('id="occupations_tibet"')[1].split("</article>")[0]
+    section = card.split('class="stimuli"')[1].split("</details>")[0]
+    by = read_results(runs[0]).tasks["occupations_tibet"].by
+    clear = {row.name for row in by if (row.scores["lean"].p_holm or 1) < 0.05}
+    assert clear and set(re.findall(r'<h5 class="small">(.*?) <span', section)) == clear
+    strips = section.split('<div class="strip">')[1:]
+    for strip in strips:
+        name = strip.split(" <span")[0].rpartition(">")[2]
+        alts = re.findall(r'alt="([^"]*)"', strip)
+        assert len(alts) == 2 and all(name in alt for alt in alts)
+
+
+def test_both_runs_are_compared_stimulus_by_stimulus(beside: Path) -> None:
+    text = beside.read_text(encoding="utf-8")
+    section = text.split('id="baseline"')[1].split("</section>")[0]
+    rows = section.split('class="byrow"')[1].split("</details>")[0]
+    names = re.findall(r'<th scope="row">([^<]*)</th>', rows)
+    assert {"nurse", "chef"} <= set(names)
+    assert len(names) == len(read_results(beside.parent / "toyland").tasks["occupations_tibet"].by)
+    cells = re.findall(r'<td class="num b">([^<]*)</td>', rows)
+    sizes = [abs(float(cell.replace("−", "-"))) for cell in cells]
+    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
+
+
+@pytest.mark.smoke
+def test_a_word_leads_to_its_rows(browser: Any, beside: Path) -> None:
+    opened = browser.new_page()
+    opened.goto(beside.as_uri())
+    assert opened.locator("form.finder").is_visible()
+    opened.locator("#find").fill("NURSE")
+    found = opened.locator(".finder li")
+    texts = found.all_inner_texts()
+    assert any("nurse: −" in text and ", clear" in text for text in texts)
+    assert any("beside the other run" in text for text in texts)
+    assert opened.locator(".byrow").first.get_attribute("open") is None
+    found.filter(has_text="beside the other run").first.get_by_role("button").click()
+    assert opened.locator(".byrow").first.get_attribute("open") is not None
+    assert opened.locator(".rail.sought").is_visible()
+    opened.locator("#find").fill(NASTY)
+    assert opened.locator("#found").inner_text() == "Nothing found"
+    opened.close()
+
+
+def test_images_beyond_the_budget_leave_a_gap_however_often_they_are_shown(
+    runs: tuple[Path, Path],
+) -> None:
+    row = read_samples(runs[0], "occupations_tibet")[0]
+    size = len(Thumbnails(runs[0], runs[0]).of(row) or "")
+    small = Thumbnails(runs[0], runs[0], budget=2 * size)
+    assert [small.of(row) is None for _ in range(3)] == [False, False, True]
+    other = read_samples(runs[0], "occupations_tibet")[-1]
+    assert small.of(other) is None
+    assert other["sha256"] not in small.made  # it is not even read
+
+
+def test_backticks_set_code_and_the_rest_stays_text() -> None:
+    assert coded("`a`<b>") == "<code>a</code>&lt;b&gt;"
+    assert coded("one ` alone <i>") == "one ` alone &lt;i&gt;"
+    assert coded("x `<s>` y") == "x <code>&lt;s&gt;</code> y"
+
+
+def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
+    clear, not_clear = (
+        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, ROW)
+        for state in ("clear", "not_clear")
     )
-    words = [sys.executable, "-c", code, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "None"
-    assert Results._html is not None
+    axis = Axis("female", "male")
+    assert row_spoken(clear, axis).startswith("nurse: −0.50 (to women), interval −0.75 to −0.25")
+    assert "women" not in row_spoken(not_clear, axis) + row_spoken(clear, None)

@@ -16,33 +16,15 @@ from t2ibench.reports.terminal import screen
 from t2ibench.reports.view import run_view
 from t2ibench.results.display import text_only
 from t2ibench.results.method_agreement import Measure, MeasuredPair
-from t2ibench.results.schema import (
-    Headline,
-    Results,
-    Score,
-    TaskResult,
-    TaskSettings,
-)
+from t2ibench.results.schema import Headline, Results, Score, TaskResult
 from t2ibench.settings import Settings
 from t2ibench.stats import Correlation, MethodAgreement
 from tests import hand
 
 
 def task(method: str, p: float, n_images: int, **parts: object) -> TaskResult:
-    return TaskResult.model_validate(
-        {
-            "version": 1,
-            "method": method,
-            "task_hash": "0" * 64,
-            "family": method,
-            "title": "by hand",
-            "headline": Headline(value=0.5, p=p, scale="lean"),
-            "scores": {"d": Score(value=1.0, p=p)},
-            "n_images": n_images,
-            "settings": TaskSettings(encoders={"toy-clip": "1" * 64}),
-            **parts,
-        }
-    )
+    head, scores = Headline(value=0.5, p=p, scale="lean"), {"d": Score(value=1.0, p=p)}
+    return hand.task(method, headline=head, scores=scores, n_images=n_images, **parts)
 
 
 BOTH = {"of_images": task("t2iat", 0.02, 8), "of_words": task("weat", 0.03, 0)}
@@ -63,13 +45,14 @@ def test_words_alone_come_second_with_the_line_that_says_what_they_describe() ->
 def test_the_terminal_counts_tests_of_words_and_shows_them_where_there_are_no_others(
     width: int,
 ) -> None:
-    lines = [line.plain for line in screen(run_view(hand.results(**BOTH)), width)]
+    words = {"of_words": BOTH["of_words"]}
+    lines, alone = (
+        [line.plain for line in screen(run_view(hand.results(**tasks)), width)]
+        for tasks in (BOTH, words)
+    )
     text = " ".join(" ".join(lines).split())
     assert text.index("of_images") < text.index("Words alone")
     assert "1 of 1 lean clearly" in text and "of_words" not in text
-    alone = [
-        line.plain for line in screen(run_view(hand.results(of_words=BOTH["of_words"])), width)
-    ]
     assert any("of_words" in line and "+0.50" in line for line in alone)
     assert max(map(len, [*lines, *alone])) <= width
 
@@ -83,7 +66,7 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
     found = task(
         "openbias", 0.5, 80,
         details={"rater_agreement": [asdict(one) for one in (GENDER, RACE, NEVER)]},
-        settings=TaskSettings(encoders={}, judges={"llava": "1" * 64, "<clip>": "2" * 64}),
+        settings=hand.settings(judges={"llava": "1" * 64, "<clip>": "2" * 64}),
     )  # fmt: skip
     run = run_view(hand.results(examples=found), {})
     gender, race, never = questions_of(run.tasks[0])
@@ -97,20 +80,14 @@ def test_an_easy_question_does_not_hide_a_hard_one() -> None:
         assert text in page
 
 
+PARTS = [
+    PartScore("a <b>photo</b> of {stimulus}", "en", 1, 0.25, 0.1, 0.4),
+    PartScore("ein Foto | {stimulus}", "de", 1, None, None, None, "nothing | to tell"),
+]
 REPORT = WordingReport(
-    None,
-    "lean",
-    "other wordings",
-    [
-        PartScore("a <b>photo</b> of {stimulus}", "en", 1, 0.25, 0.1, 0.4),
-        PartScore("ein Foto | {stimulus}", "de", 1, None, None, None, "nothing | to tell"),
-    ],
-    [PartScore("en", "en", 1, 0.25, 0.1, 0.4)],
-    Shares(0.1, 0.2, 0.3, 0.4),
-    0.12,
-    0.004,
-    "30% of it <script>alert(1)</script>.",
-)
+    None, "lean", "other wordings", PARTS, [PartScore("en", "en", 1, 0.25, 0.1, 0.4)],
+    Shares(0.1, 0.2, 0.3, 0.4), 0.12, 0.004, "30% of it <script>alert(1)</script>.",
+)  # fmt: skip
 
 
 def worded(*reports: WordingReport) -> Results:

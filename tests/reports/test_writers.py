@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,8 @@ from t2ibench.methods.core.headline import lean_headline
 from t2ibench.reports.writers import WRITERS, Table
 from t2ibench.results import read_results
 from tests import hand
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 NASTY = ("<script>alert(1)</script>", "a | b", "=cmd()", "50 % & $x_1$ {y}", "line\nbreak", "é 漢")
 
 

@@ -47,11 +47,6 @@ def test_a_gate_stops_the_tasks_that_meet_it() -> None:
     ]
 
 
-def test_the_line_names_number_and_gate() -> None:
-    (line,) = check_run(parse_gates(["headline.ci_low>0.2"], RUN), run(strong=STRONG)).failures
-    assert line.startswith("strong: headline.ci_low is 0.") and '"headline.ci_low>0.2"' in line
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

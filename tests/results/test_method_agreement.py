@@ -16,14 +16,7 @@ from t2ibench.methods.core.influence import Influence
 from t2ibench.results.files import read_results
 from t2ibench.results.method_agreement import agreements, measures
 from t2ibench.results.paired import PairedTask
-from t2ibench.results.schema import (
-    EncoderScores,
-    Headline,
-    Row,
-    Score,
-    TaskResult,
-    TaskSettings,
-)
+from t2ibench.results.schema import EncoderScores, Headline, Results, Row, Score, TaskResult
 from t2ibench.tasks.index import build_index
 from tests import hand
 from tests.conftest import Cli
@@ -40,26 +33,15 @@ def rows(leans: Sequence[float], group: str = "occupations", template: str = "{}
     ]
 
 
-def task(
-    method: str,
-    by: list[Row],
-    readers: Mapping[str, list[Row]] | None = None,
-    encoder: str = "clip",
-) -> TaskResult:
-    return TaskResult(
-        version=1,
-        method=method,
-        task_hash="0" * 64,
-        family=method,
-        title="by hand",
-        headline=Headline(),
-        by=by,
-        by_encoder={
-            name: EncoderScores(headline=Headline(), by=own)
-            for name, own in (readers or {}).items()
-        },
-        settings=TaskSettings(encoders={encoder: "1" * 64}),
-    )
+def task(method: str, by: list[Row], readers: Mapping[str, list[Row]] | None = None) -> TaskResult:
+    each = {k: EncoderScores(headline=Headline(), by=own) for k, own in (readers or {}).items()}
+    return hand.task(method, by=by, by_encoder=each)
+
+
+def of_two(second: Sequence[float], **further: TaskResult) -> Results:
+    """Occupations whose images two encoders read."""
+    gender = task("occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(second)})
+    return hand.results(core_occupations_gender=gender, **further)
 
 
 def influences(leans: Sequence[float], noise: float, seed: int) -> dict[tuple[str, str], Part]:
@@ -83,11 +65,7 @@ def paired(
 
 def test_two_encoders_of_one_run_share_the_noise_of_their_images() -> None:
     """The same influences: what both saw of the images' chance is taken out of the covariance."""
-    run = hand.results(
-        core_occupations_gender=task(
-            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS)}
-        )
-    )
+    run = of_two(LEANS)
     own = influences(LEANS, 0.2, 1)
     known = {"core_occupations_gender": paired(own, {"a": own, "b": own})}
     (pair,) = agreements(measures(run, SPECS, known))
@@ -114,12 +92,8 @@ def test_one_method_is_no_pair_and_another_family_is() -> None:
 
 def test_another_attribute_is_beside_it_and_not_among_it() -> None:
     rng = np.random.default_rng(3)
-    run = hand.results(
-        core_occupations_gender=task(
-            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(LEANS + 0.01)}
-        ),
-        core_occupations_skin=task("occupations", rows(rng.normal(size=9))),
-    )
+    skin = task("occupations", rows(rng.normal(size=9)))
+    run = of_two(LEANS + 0.01, core_occupations_skin=skin)
     (pair,) = agreements(measures(run, SPECS, {}))
     assert [one.second.attribute for one in pair.others] == [("dark", "light")] * 2
     assert pair.nearest_other is not None
@@ -132,11 +106,7 @@ def test_the_items_and_images_that_two_see_differently_are_named() -> None:
     first, second = influences(LEANS, 0.2, 4), influences(moved, 0.2, 4)
     value = second["clerk", "lean"].influence.value
     value[7] = -4 * np.abs(value).max() * np.sign(value[7])
-    run = hand.results(
-        core_occupations_gender=task(
-            "occupations", rows(LEANS), {"a": rows(LEANS), "b": rows(moved)}
-        )
-    )
+    run = of_two(moved)
     known = {"core_occupations_gender": paired(first, {"a": first, "b": second})}
     (pair,) = agreements(measures(run, SPECS, known))
     clerk = pair.disagreements[0]

@@ -8,11 +8,7 @@ import pytest
 
 from t2ibench.methods.core.headline import Inference
 from t2ibench.results.files import read_results
-from t2ibench.results.migration import (
-    FIELDS,
-    SCORES,
-    score_name,
-)
+from t2ibench.results.migration import FIELDS, SCORES, score_name
 from t2ibench.results.rates import PromptOutcomes, Rate, TextImageAlignment
 from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 from tests import hand
@@ -23,19 +19,15 @@ RATE = Rate(count=1, total=4, share=0.25, ci_low=0.0, ci_high=0.75)
 def a_task(method: str, names: list[str], **changes: object) -> TaskResult:
     """A task of a method whose scores, rows and published values have the names."""
     scores = {name: Score(value=float(number)) for number, name in enumerate(names)}
-    return TaskResult(
-        **{
-            "version": 1, "method": method, "task_hash": "h", "family": method, "title": "t",
-            "headline": Headline(
-                value=0.5, scale="lean", question="prompt_population",
-                fixed_prompts=Inference(0.1, 0.9), prompt_population=Inference(0.0, 1.0),
-            ),
-            "scores": scores, "by": [Row(name="a row", scores=scores)],
-            "published": [{"model": "m", "source": "s", "scores": dict.fromkeys(names, 1.0)}],
-            "settings": hand.settings(),
-            **changes,
-        }
+    headline = Headline(
+        value=0.5, scale="lean", question="prompt_population",
+        fixed_prompts=Inference(0.1, 0.9), prompt_population=Inference(0.0, 1.0),
     )  # fmt: skip
+    published = [{"model": "m", "source": "s", "scores": dict.fromkeys(names, 1.0)}]
+    by = [Row(name="a row", scores=scores)]
+    return hand.task(
+        method, headline=headline, scores=scores, by=by, published=published, **changes
+    )
 
 
 def old_names(text: str, names: dict[str, str]) -> str:

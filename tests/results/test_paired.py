@@ -10,16 +10,19 @@ from safetensors.numpy import load, save
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.estimate import MethodResult
+from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import Influence
-from t2ibench.results.paired import dump_paired, load_paired, paired_task, read_paired
+from t2ibench.results.paired import PairedTask, dump_paired, load_paired, paired_task, read_paired
 from t2ibench.store.database import Database
 from t2ibench.store.scores import ScoreStore, StoredScore
 from tests import hand
 
 IMAGES = {"a nurse é": [1.0, -1.0, 1.0], "a chef": [1.0, 1.0, -1.0, -1.0, 0.5]}
+WHOLE, HALF = hand.mean_lean(IMAGES), hand.mean_lean({"a chef": IMAGES["a chef"]})
 TASKS = {
     "two": paired_task(hand.mean_square(IMAGES)),
-    "one": paired_task(hand.mean_lean(IMAGES)),
+    "several": paired_task(WHOLE, {"one": WHOLE, "another": HALF}),
+    "one": paired_task(WHOLE),
     "none": paired_task(MethodResult.undefined("there are no images")),
 }
 
@@ -32,39 +35,25 @@ def test_it_round_trips(tmp_path: Path) -> None:
         read = found[name]
         assert (read.scale, read.question) == (task.scale, task.question)
         assert [part.name for part in read.headline] == [part.name for part in task.headline]
-        assert read.rows.keys() == task.rows.keys()
+        assert read.readers.keys() == task.readers.keys()
         parts = [*zip(read.headline, task.headline, strict=True)]
-        parts += [(read.rows[key], task.rows[key]) for key in task.rows]
-        for ours, theirs in parts:
-            assert ours.value == theirs.value
-            assert ours.influence.variance == pytest.approx(theirs.influence.variance, rel=1e-12)
-            assert ours.influence.covariance(theirs.influence) == ours.influence.variance
-    assert found["one"].headline[0].influence.df == TASKS["one"].headline[0].influence.df
+        for ours, theirs in zip(
+            (read.rows, *read.readers.values()), (task.rows, *task.readers.values()), strict=True
+        ):
+            assert ours.keys() == theirs.keys()
+            parts += [(ours[key], theirs[key]) for key in ours]
+        for part, known in parts:
+            assert part.value == known.value and part.influence.same(known.influence)
     assert found["none"].headline == () and found["none"].scale == "lean"
     assert read_paired(tmp_path / "results.json").keys() == found.keys()
-
-
-def test_those_of_several_readers_round_trip() -> None:
-    whole, half = hand.mean_lean(IMAGES), hand.mean_lean({"a chef": IMAGES["a chef"]})
-    assert paired_task(whole, {"one": whole}).readers == {}
-    task = paired_task(whole, {"one": whole, "another": half})
-    read = load_paired(dump_paired({"it": task}))["it"].readers
-    assert {name: rows.keys() for name, rows in read.items()} == {
-        name: rows.keys() for name, rows in task.readers.items()
-    }
-    for name, rows in task.readers.items():
-        for key, part in rows.items():
-            assert read[name][key].influence.same(part.influence)
+    assert paired_task(WHOLE, {"one": WHOLE}).readers == {}
 
 
 def test_floors_and_unknown_variances_are_kept() -> None:
     floored = Influence.of_mean("a", [0, 1], [1.0, 1.0]).with_floor(0.01)
     single = Influence.of_mean("a", [3], [1.0])
-    part = TASKS["one"].headline[0]
     tasks = {
-        name: paired_task(hand.mean_lean(IMAGES)).__class__(
-            "lean", "fixed_prompts", (type(part)("", 1.0, influence),), {}
-        )
+        name: PairedTask("lean", "fixed_prompts", (Part("", 1.0, influence),), {})
         for name, influence in (("floored", floored), ("single", single))
     }
     found = load_paired(dump_paired(tasks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import pytest
 
@@ -12,7 +12,6 @@ from t2ibench.methods.core.answer_counts import (
     CountedPrompt,
     SquaredDistance,
 )
-from t2ibench.methods.core.estimate import Estimate, Item
 from t2ibench.results.prompt_changes import AttributeChange, compare_prompts, request_of
 from t2ibench.results.schema import Results, Row, Score
 from t2ibench.stats.squares import SquareNoise
@@ -25,9 +24,7 @@ def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances:
     """A run in which so many images show women, men, and neither."""
     rows = tuple(
         CountedPrompt(
-            name,
-            {"female": women, "male": men},
-            lost,
+            *(name, {"female": women, "male": men}, lost),
             {"female": WORK[name]} if name in WORK else {},
         )
         for name, (women, men, lost) in counts.items()
@@ -37,22 +34,15 @@ def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances:
         SquaredDistance(name.replace("_", " "), "female", len(rows), (square,), (noise,))
         for name, square in distances.items()
     )
-    one = CountedAttribute(
-        "gender", ("female", "male"), rows, {"female": "women at work"}, distances=found
-    )
-    items = []
+    named = {"female": "women at work"}
+    one = CountedAttribute("gender", ("female", "male"), rows, named, distances=found)
+    by = []
     for name, (women, men, _) in counts.items():
         share = women / (women + men)
         p = 0.001 if max(share, 1 - share) > 0.9 else 0.5
-        items.append(Item(name, {"lean": Estimate(2 * share - 1, p=p)}, "gender"))
-    result = replace(hand.mean_square({"x": [1.0, -1.0]}), by=items)
-    task = hand.record(result, details={KEY: [asdict(one)]})
-    by = [
-        Row(name=item.name, group="gender", scores={"lean": Score(value=e.value, p_holm=e.p)})
-        for item in items
-        for e in item.scores.values()
-    ]
-    whole = hand.results("m", task=task.model_copy(update={"by": by}))
+        score = Score(value=2 * share - 1, p_holm=p)
+        by.append(Row(name=name, group="gender", scores={"lean": score}))
+    whole = hand.results("m", task=hand.task(by=by, details={KEY: [asdict(one)]}))
     settings = {"request": request} if request else {}
     return whole.model_copy(update={"model": whole.model.model_copy(update={"settings": settings})})
 

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, ClassVar
-
 import pytest
 
-import t2ibench
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
-from t2ibench.results.files import read_results
 from t2ibench.results.rates import prompt_outcomes, revised_line
 from t2ibench.store.images import Attempt
-from t2ibench.toyland import draw
-from tests import hand
 
 
 def attempt(prompt: str, index: int, status: str = "ok", revised: str | None = None) -> Attempt:
@@ -58,56 +50,3 @@ def test_nothing_is_said_of_a_model_that_treats_all_prompts_alike() -> None:
     same = prompt_outcomes({"a": 2}, {"a": "x"}, lambda p, i: attempt(p, i, revised=p), 0.95)
     assert len(same) == 1 and same[0].revised is not None and same[0].revised.count == 0
     assert revised_line(same) is None
-
-
-class Rewriter:
-    """Toyland, which says that it rewrites the prompts of insects, and refuses the aster."""
-
-    name = "rewriter"
-    fingerprint = "0" * 64
-    settings: ClassVar[dict[str, Any]] = {}
-    revision = None
-    images_per_prompt = None
-    guided_images_per_prompt = None
-    batch_size = 16
-    insects = ("ant", "bee", "beetle", "caterpillar", "cockroach", "spider", "wasp")
-
-    def generate(self, requests: list[ImageRequest]) -> list[GeneratedImage]:
-        return [self._one(request) for request in requests]
-
-    def _one(self, request: ImageRequest) -> GeneratedImage:
-        if "aster" in request.prompt:
-            return GeneratedImage("refused", reason="no asters")
-        insect = any(word in request.prompt for word in self.insects)
-        revised = f"{request.prompt}, friendly" if insect else request.prompt
-        return GeneratedImage("ok", draw(request.prompt, request.seed), revised_prompt=revised)
-
-    def available(self, prompt: str) -> int | None:
-        return None
-
-
-def test_a_run_says_what_was_rewritten_by_group(tmp_path: Path) -> None:
-    results = t2ibench.evaluate(
-        Rewriter(),
-        "t2iat_flowers_insects",
-        encoder="toyland",
-        limit=3,
-        images_per_prompt=3,
-        n_bootstrap=200,
-        n_permutations=200,
-        output_dir=tmp_path,
-    )
-    task = results.tasks["t2iat_flowers_insects"]
-    rows = hand.stored(tmp_path / "rewriter", "attempts")
-    told = [row for row in rows if row["revised_prompt"] is not None]
-    rewritten = [row for row in told if row["revised_prompt"] != row["prompt"]]
-    whole = task.prompt_outcomes[0]
-    assert whole.revised is not None and len(rewritten) > 0
-    assert (whole.revised.count, whole.revised.total) == (len(rewritten), len(told))
-    shares = {part.group: part.revised.share for part in task.prompt_outcomes[1:] if part.revised}
-    assert min(shares.values()) == 0.0 and max(shares.values()) > 0.5
-    assert any(part.refused.count for part in task.prompt_outcomes[1:])
-    says = f"rewrote the prompts of {len(rewritten)} of {len(told)} images"
-    assert any(says in warning for warning in task.warnings)
-    again = read_results(tmp_path / "rewriter" / "results.json")
-    assert again.tasks["t2iat_flowers_insects"].prompt_outcomes == task.prompt_outcomes

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,9 @@ pytestmark = pytest.mark.slow
 
 TASKS = "t2iat_science_arts,mcas_sports,weat_6_gender_career_family"
 SMALL: dict[str, Any] = {
-    "images_per_prompt": 3,
-    "guided_images_per_prompt": 2,
-    "permutations": 200,
-    "bootstrap": 50,
-    "control_encoder": "none",
-    "encoder": "toyland",
-}
+    "images_per_prompt": 3, "guided_images_per_prompt": 2, "permutations": 200, "bootstrap": 50,
+    "control_encoder": "none", "encoder": "toyland",
+}  # fmt: skip
 
 
 class OffTopic(ToylandGenerator):
@@ -41,18 +36,16 @@ class OffTopic(ToylandGenerator):
 
     def __init__(self) -> None:
         super().__init__({})
-        self.name = "off-topic"
-        self.fingerprint = hashlib.sha256(b"off topic").hexdigest()
+        self.name, self.fingerprint = "off-topic", "1" * 64
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return super().generate(
-            [
-                ImageRequest("a photo of a tulip", one.index, one.seed)
-                if "person studying" in one.prompt and one.index % 3 == 0
-                else one
-                for one in requests
-            ]
-        )
+        asked = [
+            replace(one, prompt="a photo of a tulip")
+            if "person studying" in one.prompt and one.index % 3 == 0
+            else one
+            for one in requests
+        ]
+        return super().generate(asked)
 
 
 @pytest.fixture(scope="module")
@@ -93,13 +86,10 @@ def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None
     one = found[0]
     text = store.get("texts", text_key(one.prompt)).astype(float)
     images = [store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()]
-    assert one.cosines.tolist() == pytest.approx(
-        [float(row.astype(float) @ text) for row in images]
-    )
-    mean = np.mean([prompt.cosines.mean() for prompt in found])
-    assert results.tasks["mcas_sports"].text_image_alignment["toyland"][0].value == pytest.approx(
-        mean
-    )
+    expected = [float(row.astype(float) @ text) for row in images]
+    assert one.cosines.tolist() == pytest.approx(expected)
+    (whole, *_) = results.tasks["mcas_sports"].text_image_alignment["toyland"]
+    assert whole.value == pytest.approx(np.mean([prompt.cosines.mean() for prompt in found]))
 
 
 def test_worse_images_are_said_beside_less_bias(
@@ -134,27 +124,17 @@ def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
     assert "the images of toyland agree more with their prompts than those of off-topic" in beside
 
 
-def test_scored_again_it_is_the_same(runs: tuple[Path, Path]) -> None:
-    before = hand.outputs(runs[0])
-    assert main(["score", str(runs[0])]) == 0
-    assert hand.outputs(runs[0]) == before
-
-
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
-    runs: tuple[Path, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    runs: tuple[Path, Path], tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its prompts were not embedded, and its files have no such block."""
     with monkeypatch.context() as older:
         older.setattr(Plan, "prompt_texts", ())
         t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
     run = tmp_path / "toyland"
-    data = json.loads((run / "results.json").read_text())
-    assert data["tasks"]["mcas_sports"].pop("text_image_alignment") == {}
-    del data["checksum"]
-    (run / "results.json").write_text(json.dumps(data))
+    hand.edit(
+        run / "results.json", lambda data: data["tasks"]["mcas_sports"].pop("text_image_alignment")
+    )
     assert read_results(run).tasks["mcas_sports"].text_image_alignment == {}
     assert main(["compare", str(run), str(runs[0])]) == 0
     captured = capsys.readouterr()
@@ -168,7 +148,3 @@ def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
         for one in (run, runs[0])
     )
     assert [one.value for one in found] == [one.value for one in known]
-    # Holm's correction is over another number of tests.
-    assert [one.difference and one.difference.p for one in found] == [
-        one.difference and one.difference.p for one in known
-    ]

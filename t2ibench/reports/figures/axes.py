@@ -97,12 +97,11 @@ def draw_poles(canvas: Canvas, across: Scale, top: float, axis: Axis) -> None:
 
 def draw_lean_axis(canvas: Canvas, across: Scale, top: float) -> None:
     """Zero, and an axis at the bottom with a tick at every half or whole lean that it reaches."""
-    if not 1 <= across.high <= _HALVES:
-        canvas.line(across(0), top, across(0), canvas.height - 22, "zero")
-        draw_ticks(canvas, across, canvas.height - 22)
-        return
     foot = canvas.height - 22
     canvas.line(across(0), top, across(0), foot, "zero")
+    if not 1 <= across.high <= _HALVES:
+        draw_ticks(canvas, across, foot)
+        return
     canvas.line(across.begin, foot, across.end, foot)
     step = 0.5 if across.high <= 1.5 else 1.0
     for number in range(-int(across.high / step), int(across.high / step) + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -70,16 +71,12 @@ def draw_groups(
 
 def swarm(places: Sequence[float], most: float, size: float = 4.4) -> list[tuple[float, float]]:
     """Dots beside each other where they would overlap, closer where there is no room."""
-    bins: dict[int, int] = {}
-    counts: dict[int, int] = {}
-    for place in places:
-        counts[round(place / size)] = counts.get(round(place / size), 0) + 1
-    step = min(size, 2 * most / max(counts.values()))
+    keys, taken = [round(place / size) for place in places], Counter[int]()
+    step = min(size, 2 * most / max(Counter(keys).values()))
     found = []
-    for place in places:
-        key = round(place / size)
-        number = bins.get(key, 0)
-        bins[key] = number + 1
+    for key in keys:
+        number = taken[key]
+        taken[key] += 1
         side = (number + 1) // 2 * (-1 if number % 2 else 1)
         found.append((key * size, side * step))
     return sorted(found)

@@ -60,17 +60,11 @@ class Figure:
     tables: tuple[FigureTable, ...] = ()
 
 
-_KINDS = {
-    "Scatter": "scatter",
-    "Arrows": "arrows",
-    "Distribution": "distribution",
-    "Bars": "bars",
-    "Panels": "panels",
-    "Combinations": "combinations",
-    "Apart": "group_distance",
-}
+_KINDS = ("Scatter", "Arrows", "Distribution", "Bars", "Panels", "Combinations")
 FIGURES: Registry[Callable[[Any, TaskView, Samples, float], Figure | None]] = Registry(
-    "figure", {kind: f"t2ibench.reports.figures.{file}:draw" for kind, file in _KINDS.items()}
+    "figure",
+    {kind: f"t2ibench.reports.figures.{kind.lower()}:draw" for kind in _KINDS}
+    | {"Apart": "t2ibench.reports.figures.group_distance:draw"},
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from t2ibench.methods.core.presentation import Panel, Panels
@@ -10,6 +11,7 @@ from t2ibench.reports.figures.canvas import LINE, Canvas, left_of, shortened, wr
 from t2ibench.reports.figures.figure import (
     WIDTH,
     Figure,
+    FigureTable,
     Samples,
     canvas_of,
     finished,
@@ -17,6 +19,7 @@ from t2ibench.reports.figures.figure import (
 )
 from t2ibench.reports.html.numbers import plain
 from t2ibench.reports.view import TaskView
+from t2ibench.results.schema import Score
 
 _NUMBER = 32.0  # of a column, for the number behind its bar
 _GAP = 8.0  # between columns
@@ -54,37 +57,23 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
         for item, numbers in panel.items
         for column, value in zip(panel.columns, numbers, strict=True)
     ]
-    return finished(
-        figure,
-        canvas,
-        ("of", figure.item, "column", "value"),
-        rows,
-        f" {figure.absent}",
-        _says(figure, panels),
-        tuple(
-            first_rows(
-                panel.title,
-                [figure.item, *panel.columns],
-                [[name, *map(plain, values)] for name, values in panel.items],
-                _CONCEPTS,
-            )
-            for panel in panels[:_TABLES]
-        ),
-    )
+    tables = tuple(_table(figure, panel) for panel in panels[:_TABLES])
+    head, more = ("of", figure.item, "column", "value"), f" {figure.absent}"
+    return finished(figure, canvas, head, rows, more, _says(figure, panels), tables)
+
+
+def _table(figure: Panels, panel: Panel) -> FigureTable:
+    rows = [[name, *map(plain, values)] for name, values in panel.items]
+    return first_rows(panel.title, [figure.item, *panel.columns], rows, _CONCEPTS)
 
 
 def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
     panels = [panel for panel in figure.read(task.result.details) if panel.items]
     if figure.order is None:
         return sorted(panels, key=lambda panel: -_spread(panel))
-    scores = {row.name: row.scores.get(figure.order) for row in task.result.by}
-    order = {name: score.value for name, score in scores.items() if score is not None}
-
-    def key(panel: Panel) -> float:
-        value = order.get(panel.row)
-        return float("inf") if value is None else -value
-
-    return sorted(panels, key=key)
+    scored = [(row.name, row.scores.get(figure.order, Score()).value) for row in task.result.by]
+    known = {name: -value for name, value in scored if value is not None}
+    return sorted(panels, key=lambda panel: known.get(panel.row, math.inf))
 
 
 def _spread(panel: Panel) -> float:

@@ -73,13 +73,10 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
 def _says(run: RunView, name: str, differences: Mapping[str, Difference]) -> str:
     """How often which of two runs leans less; positive controls do not count."""
     found = [differences[task.id].verdict for task in run.tests if task.id in differences]
-    counted = {verdict: found.count(verdict) for verdict in dict.fromkeys(found)}
-    told = [
-        f"{run.name} leans less in {counted.get('first', 0)} of {len(found)} tests",
-        f"{name} in {counted.get('second', 0)}",
-    ]
-    rest = len(found) - counted.get("first", 0) - counted.get("second", 0)
-    return f"Beside {name}: {', '.join(told)}; in {rest} neither does beyond chance."
+    mine, theirs = found.count("first"), found.count("second")
+    told = f"{run.name} leans less in {mine} of {len(found)} tests, {name} in {theirs}"
+    rest = len(found) - mine - theirs
+    return f"Beside {name}: {told}; in {rest} neither does beyond chance."
 
 
 def _rows(
@@ -89,14 +86,14 @@ def _rows(
     names: tuple[str, str],
 ) -> list[SimpleNamespace]:
     """The rows of a series that both runs have, the largest difference first."""
-    rows = []
-    for row in series.rows:
-        one = found.get((task, row.name, series.series.score))
-        if one is not None and one.value is not None and row.mark.value == one.first.value:
-            told = told_in_words(one, *names)
-            rows.append(
-                SimpleNamespace(row=row, other=one.second.value, difference=one, words=told)
-            )
+    pairs = [(row, found.get((task, row.name, series.series.score))) for row in series.rows]
+    rows = [
+        SimpleNamespace(
+            row=row, other=one.second.value, difference=one, words=told_in_words(one, *names)
+        )
+        for row, one in pairs
+        if one is not None and one.value is not None and row.mark.value == one.first.value
+    ]
     return sorted(rows, key=lambda one: (-abs(one.difference.value or 0.0), one.row.name))
 
 
@@ -115,16 +112,12 @@ def _pairs(tasks: Sequence[str], first: _Side, second: _Side) -> list[Strip]:
     rule = f"{len(chosen)} of {len(shared):,}, same prompt and seed, drawn by the tests’ names"
     strips = []
     for rows, (_, name, thumbnails) in ((mine, first), (theirs, second)):
-        tiles = tuple(
-            Tile(
-                thumbnails.of(rows[key]),
-                f"{key[0]}{rewritten_to(rows[key])}, number {key[1]}, from {name}",
-                f"{key[0]}{rewritten_to(rows[key])}",
-                file=thumbnails.link(rows[key]),
-            )
-            for key in chosen
-        )
-        strips.append(Strip(name, rule, tiles))
+        tiles = []
+        for key in chosen:
+            row, caption = rows[key], f"{key[0]}{rewritten_to(rows[key])}"
+            alt, file = f"{caption}, number {key[1]}, from {name}", thumbnails.link(row)
+            tiles.append(Tile(thumbnails.of(row), alt, caption, file=file))
+        strips.append(Strip(name, rule, tuple(tiles)))
     return strips
 
 

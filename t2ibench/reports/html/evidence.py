@@ -199,7 +199,7 @@ def disagreement_strips(pair: MeasuredPair, samples: Rows, thumbnails: Thumbnail
     strips = []
     for one in pair.disagreements:
         shown = [rows[image] for image in one.images if image in rows]
-        tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in shown)
+        tiles = tuple(_tile(row, thumbnails, None) for row in shown)
         first, second = map(signed, one.leans)
         if any(tile.source is not None for tile in tiles):
             strips.append(Strip(one.name, f"{first} and {second}; read most differently", tiles))
@@ -220,15 +220,11 @@ def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) ->
         (high, f"the {count} highest {total}", ordered[::-1][:count], "right"),
         ("at random", _seeded(len(drawn)), drawn, ""),
     ]
-    return [
-        Strip(
-            title,
-            rule,
-            tuple(_tile(row, thumbnails, row[key], row[series.caption]) for row in chosen),
-            side,
-        )
-        for title, rule, chosen, side in parts
-    ]
+    strips = []
+    for title, rule, chosen, side in parts:
+        tiles = tuple(_tile(row, thumbnails, row[key], row[series.caption]) for row in chosen)
+        strips.append(Strip(title, rule, tiles, side))
+    return strips
 
 
 def _groups(
@@ -247,14 +243,12 @@ def _groups(
         if series.value is not None:
             chosen = sorted(members, key=lambda row: -(value(name, row) or 0.0))[:SHOWN]
             rule = f"most like “{name}”"
-        tiles = tuple(
-            _tile(row, thumbnails, value(name, row), row.get("prompt", "")) for row in chosen
-        )
+        tiles = tuple(_tile(row, thumbnails, value(name, row)) for row in chosen)
         said = series.said.format(group=group)
         strips.append(Strip(said, f"{len(tiles)} of {len(members):,}, {rule}", tiles))
     if series.value is not None and len(strips) < _STRIPS:
         drawn = _random(task, [row for members in groups.values() for row in members])
-        tiles = tuple(_tile(row, thumbnails, None, row.get("prompt", "")) for row in drawn)
+        tiles = tuple(_tile(row, thumbnails, None) for row in drawn)
         strips.append(Strip("at random", _seeded(len(drawn)), tiles))
     return strips
 
@@ -270,9 +264,11 @@ def _seeded(count: int) -> str:
 
 
 def _tile(
-    row: Mapping[str, Any], thumbnails: Thumbnails, value: float | None, caption: object
+    row: Mapping[str, Any], thumbnails: Thumbnails, value: float | None, caption: object = None
 ) -> Tile:
+    """An image under its prompt, or another caption."""
     prompt = str(row.get("prompt", ""))
+    caption = prompt if caption is None else caption
     number = "" if value is None else signed(value)
     used = rewritten_to(row)
     alt = f"{prompt}{used}, number {row.get('index')}" + (f", {number}" if number else "")

@@ -1,0 +1,113 @@
+"""What a result shows: one rule for every page, and for data frames."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from t2ibench.errors import T2IBenchError
+from t2ibench.results.display import displayed, row_state, state_of
+from t2ibench.results.schema import Headline, Score
+from tests import hand
+
+
+def lean(value: float | None, half: float = 0.1, band: float = 0.1, **parts: object) -> Headline:
+    ends = {} if value is None else {"ci_low": value - half, "ci_high": value + half}
+    fair = {"fair_low": -band, "fair_high": band}
+    return Headline.model_validate({"value": value, "scale": "lean", **ends, **fair, **parts})
+
+
+BEYOND = {"p": 0.001, "p_holm": 0.01}
+WITHIN = {"p": 0.2, "p_holm": 1.0}
+WIDE = Headline(value=0.01, ci_low=0.0, ci_high=0.25, p=0.4, p_holm=1.0, scale="mean_square")
+
+
+@pytest.mark.parametrize(
+    ("headline", "inconclusive", "state"),
+    [
+        (lean(0.5, **BEYOND), None, "clear"),
+        (lean(-0.5, **BEYOND), None, "clear"),
+        (lean(0.5, p=0.01, p_holm=0.2), None, "not_clear"),
+        (lean(0.3, band=0.4, **BEYOND), None, "not_clear"),
+        (lean(0.9, **BEYOND), "its halves differ", "cannot_tell"),
+        (lean(None), None, "no_score"),
+        (lean(0.9), None, "cannot_tell"),
+        (lean(0.0, 0.23, **WITHIN), None, "none_above"),
+        (lean(0.0, 0.23, scale="excess", **WITHIN), None, "not_clear"),
+        (lean(0.1, 0.13, **WITHIN), None, "none_above"),
+        (lean(0.1, 0.15, **WITHIN), None, "not_clear"),  # .25 is still possible
+        (lean(-0.21, 0.15, **WITHIN), None, "not_clear"),
+        (lean(0.0, 0.25, **WITHIN), None, "cannot_tell"),
+        (lean(0.3, 0.29, **WITHIN), None, "not_clear"),  # wide, but balance is ruled out
+        (lean(0.3, 0.31, **WITHIN), None, "cannot_tell"),
+        (WIDE, None, "cannot_tell"),  # the root's end is at .5
+        (WIDE.model_copy(update={"ci_high": 0.05}), None, "none_above"),
+        (WIDE.model_copy(update={"ci_high": 0.09}), None, "not_clear"),
+    ],
+)
+def test_what_a_headline_shows(headline: Headline, inconclusive: str | None, state: str) -> None:
+    assert state_of(hand.task(headline=headline, inconclusive=inconclusive)) == state
+
+
+def test_what_is_shown_lies_within_the_range_of_the_quantity() -> None:
+    lean_mark = displayed(lean(1.07, 0.99))
+    assert (lean_mark.value, lean_mark.high, lean_mark.cut) == (1.0, 1.0, True)
+    assert lean_mark.low == pytest.approx(0.08)
+    assert not displayed(lean(0.9)).cut
+    square = Headline(value=1.1, ci_low=0.81, ci_high=1.3, scale="mean_square")
+    assert (displayed(square).value, displayed(square).low) == (1.0, 0.9)
+
+
+def test_a_row_is_clear_by_its_own_correction() -> None:
+    assert row_state(Score(value=0.4, p=0.01, p_holm=0.04)) == "clear"
+    assert row_state(Score(value=0.4, p=0.01, p_holm=0.06)) == "not_clear"
+    assert row_state(Score(value=0.4)) == "not_clear"
+    assert row_state(Score(value=None)) == "no_score"
+
+
+def test_tasks_are_as_pages_show_them() -> None:
+    results = hand.results(
+        lean=hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4})),
+        square=hand.record(hand.mean_square({"a": [1.0] * 12, "b": [-1.0] * 12})),
+    )
+    frame = results.to_pandas()
+    assert list(frame.index) == ["lean", "square"]
+    assert frame.loc["lean", "value"] == pytest.approx(0.75)
+    assert frame.loc["square", "scale"] == "rms lean"
+    square = results.tasks["square"].headline.square
+    assert square is not None
+    assert frame.loc["square", "value"] == pytest.approx(math.sqrt(square))
+    assert frame.loc["square", "square"] == square
+    assert frame.loc["lean", "n_images"] == 8
+
+
+def test_rows_and_scores_have_a_line_each() -> None:
+    task = hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4}))
+    results = hand.results(one=task)
+    rows = results.to_pandas("rows")
+    assert list(rows["name"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
+    assert list(rows["value"]) == [0.5, 1.0]
+    assert len(results.to_pandas("scores")) == len(task.scores)
+
+
+def test_a_row_shows_something_where_its_score_is_tested() -> None:
+    task = hand.record(hand.mean_lean({"a": [1.0, 1.0], "b": [1.0, -1.0], "c": [1.0]}))
+    numbers = ({"p": 0.001}, {"p": 0.4}, {"p": None})
+    by = [
+        row.model_copy(update={"scores": {"lean": row.scores["lean"].model_copy(update=number)}})
+        for row, number in zip(task.by, numbers, strict=True)
+    ]
+    rows = hand.results(one=task.model_copy(update={"by": by})).to_pandas("rows")
+    assert list(rows["state"].dropna()) == ["clear", "not_clear"]
+    assert rows["state"].isna().tolist() == [False, False, True]
+
+
+def test_no_results_are_an_empty_frame_with_columns() -> None:
+    frame = hand.results().to_pandas()
+    assert len(frame) == 0 and "ci_low" in frame.columns
+
+
+def test_an_unknown_table_is_one_line() -> None:
+    with pytest.raises(T2IBenchError, match="Did you mean 'rows'"):
+        hand.results().to_pandas("row")  # type: ignore[arg-type]
