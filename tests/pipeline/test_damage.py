@@ -22,8 +22,8 @@ from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
 from t2ibench.store.labels import Label, LabelStore
 from tests import hand
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASKS = "t2iat_flowers_insects,openbias_examples"
 SMALL: dict[str, Any] = {
     "limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,27 +19,12 @@ from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.worker import Observers
+from tests.conftest import Cli
 from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end
 from tests.pipeline.slow import Generator
 
-Cli = Callable[..., tuple[int, str, str]]
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 TASK = "t2iat_flowers_insects"
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    found = Runs(tmp_path / "several")
-    yield found
-    found.kill()
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """What one process gives."""
-    one = Runs(tmp_path_factory.mktemp("one"))
-    one.end(one.start())
-    return one
 
 
 def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:

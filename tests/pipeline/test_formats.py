@@ -17,8 +17,8 @@ from PIL import Image
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 COLOURS = ((200, 40, 40), (40, 180, 40), (50, 60, 200), (230, 220, 180))
 GREYS = tuple(round(0.299 * r + 0.587 * g + 0.114 * b) for r, g, b in COLOURS)
 WHITE = (255, 255, 255)

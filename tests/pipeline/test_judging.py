@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from t2ibench import evaluate
 from t2ibench.results.samples import read_samples
 from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
+from tests.conftest import Cli
 from tests.models.chat import posted_image, serving, without_waiting
 
-Cli = Callable[..., tuple[int, str, str]]
 QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
 TASK = """
 id: hand

@@ -20,8 +20,8 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASK = "t2iat_flowers_insects"
 SMALL = {"limit": 4, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 FLAGS = (

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,10 +29,10 @@ from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
 from tests.apps.leaderboard.forging import Rows, edit_attempts
+from tests.conftest import Cli
 from tests.models.chat import posted_text, serving, without_waiting
 from tests.pipeline.engines import environment
 
-Cli = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parents[2]
 BALANCED = ROOT / "examples" / "rewrites" / "balanced.jsonl"
 TASK = "t2iat_flowers_insects"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from tests import hand
+from tests.conftest import Cli
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
-Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
 TASK = "openbias_winobias"
 

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -32,10 +32,10 @@ from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 from t2ibench.toyland import draw
 from tests import hand
+from tests.conftest import Cli
 
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
 TASKS = "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
-Cli = Callable[..., tuple[int, str, str]]
 
 
 def small_flags(folder: Path) -> list[str]:

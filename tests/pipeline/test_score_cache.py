@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
-Cli = Callable[..., tuple[int, str, str]]
 TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
 
 

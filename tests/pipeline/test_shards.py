@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,9 +19,9 @@ from t2ibench.store.database import Database
 from t2ibench.store.labels import LabelStore
 from t2ibench.tasks import load_tasks
 from tests import hand
+from tests.conftest import Cli
 from tests.pipeline.engines import WAIT
 
-Cli = Callable[..., tuple[int, str, str]]
 FLAGS = (
     *("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "2"),
     *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from math import isnan
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.skin_tones import MEASURES, Reading, by_group, chosen, compare
 from t2ibench.toyland import draw
 from tests import hand
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASK = """
 id: hand
 version: 1

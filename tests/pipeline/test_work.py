@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,10 +31,10 @@ from t2ibench.results.samples import read_samples
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
+from tests.conftest import Cli
 from tests.hand import damage, edit, edit_record
 from tests.tasks.files import TEA
 
-Cli = Callable[..., tuple[int, str, str]]
 SMALL: dict[str, Any] = {
     "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
 }  # fmt: skip
