@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from t2ibench import evaluate, score
-from t2ibench.errors import T2IBenchError
+from t2ibench import evaluate
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges.toyland import ToylandJudge
@@ -55,16 +54,10 @@ ROWS = {
 }
 
 
-def flipped(data: bytes) -> bytes:
-    where = len(data) // 2
-    return data[:where] + bytes([data[where] ^ 4]) + data[where + 1 :]
-
-
 # Others, at random: tests/chaos/test_damages.py.
 DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
     "deleted": lambda _: None,
     "half zeros": lambda data: data[: len(data) // 2] + bytes(len(data) - len(data) // 2),
-    "flip in the middle": flipped,
 }
 
 
@@ -143,46 +136,32 @@ def test_a_damaged_row_costs_nothing_or_is_said(kind: str, run: Path, cli: Cli) 
     recovers(run, results, cli)
 
 
-def test_a_damaged_embedding_costs_itself_alone(
-    run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hand.damage(run, THREE_NUMBERS)
+@pytest.mark.parametrize(
+    ("statement", "count", "are", "were", "model", "method"),
+    [
+        (THREE_NUMBERS, 3, "3 embeddings by toyland are", "were", ToylandEncoder, "encode_images"),
+        (ROWS["answer"], 1, "1 line of answers by toyland is", "was", ToylandJudge, "answer"),
+    ],
+)
+def test_what_is_damaged_costs_itself_alone(
+    statement: str, count: int, are: str, were: str, model: Any, method: str, run: Path, cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    hand.damage(run, statement)
     status, _, errors = cli("score", run)
-    assert status == 3
-    assert (
-        "3 embeddings by toyland are damaged and left out. Run the original command again" in errors
-    )
-    assert "The earlier result of t2iat_flowers_insects is kept" in errors
-    embedded: list[int] = []
-    encode = ToylandEncoder.encode_images
+    assert status == 3 and f"{are} damaged and left out. Run the original command" in errors
+    assert "The earlier result of" in errors
+    observed, whole = [], getattr(model, method)
 
-    def counting(own: ToylandEncoder, prepared: Sequence[Any]) -> Any:
-        embedded.append(len(prepared))
-        return encode(own, prepared)
+    def counting(own: object, items: Sequence[Any]) -> Any:
+        observed.extend(items)
+        return whole(own, items)
 
-    monkeypatch.setattr(ToylandEncoder, "encode_images", counting)
+    monkeypatch.setattr(model, method, counting)
     status, _, errors = cli(*FLAGS)
-    assert status == 0 and sum(embedded) == 3
-    assert said(errors) == ["warning: 3 embeddings by toyland were damaged and are made again."]
-
-
-def test_one_damaged_answer_is_asked_again(
-    run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hand.damage(run, ROWS["answer"])
-    status, _, errors = cli("score", run)
-    assert status == 3 and "1 line of answers by toyland is damaged and left out" in errors
-    asked: list[int] = []
-    answer = ToylandJudge.answer
-
-    def counting(own: ToylandJudge, queries: Sequence[Any]) -> Any:
-        asked.append(len(queries))
-        return answer(own, queries)
-
-    monkeypatch.setattr(ToylandJudge, "answer", counting)
-    status, _, errors = cli(*FLAGS)
-    assert status == 0 and sum(asked) == 1
-    assert said(errors) == ["warning: 1 line of answers by toyland was damaged and is made again."]
+    assert status == 0 and len(observed) == count
+    what, _, now = are.rpartition(" ")
+    assert said(errors) == [f"warning: {what} {were} damaged and {now} made again."]
 
 
 def test_damaged_results_are_never_read_in_silence(run: Path, cli: Cli) -> None:
@@ -261,16 +240,21 @@ def test_files_are_made_again_where_pixels_are_needed(
     assert again == hashes and hand.outputs(run) == before
 
 
-def test_an_image_that_comes_out_otherwise_is_said(
+def test_an_image_that_comes_out_otherwise_is_said_and_counts(
     run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    remove_images(run)
+    one(run, "image").write_bytes(b"damaged")
     whole = ToylandGenerator.generate
 
     def otherwise(own: ToylandGenerator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return whole(own, [ImageRequest(r.prompt, r.index, r.seed + 1) for r in batch])
 
     monkeypatch.setattr(ToylandGenerator, "generate", otherwise)
+    # Only a new encoder looks at the files again.
+    status, _, errors = cli(*FLAGS, "--encoder", "toy-clip")
+    assert status == 0 and "It is generated again" in errors
+    assert "Nothing to do" in cli(*FLAGS, "--encoder", "toy-clip")[2]
+    remove_images(run)
     status, _, errors = cli(*FLAGS, "--generate-only")
     assert status == 0
     assert "images were generated again and differ from those before; they count now" in errors
@@ -329,14 +313,3 @@ def test_labels_that_are_lost_are_said(run: Path, cli: Cli) -> None:
         LabelStore(Database(run)).add(labels)
         assert cli("score", run)[0] == 0
     assert len(LabelStore(Database(run))) == 4
-
-
-def test_an_encoder_whose_rows_are_not_of_unit_length_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode = ToylandEncoder.encode_images
-    monkeypatch.setattr(ToylandEncoder, "encode_images", lambda *args: 2 * encode(*args))
-    with pytest.raises(T2IBenchError, match=r"'toyland' gave .* not of unit length.*its norm"):
-        evaluate("toyland", "t2iat_flowers_insects", output_dir=tmp_path, **SMALL)
-    monkeypatch.undo()
-    assert score(tmp_path / "toyland").tasks["t2iat_flowers_insects"].headline.value is None

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,14 +52,16 @@ def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Run
     )
 
 
-def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> None:
-    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_end_with_a_leader_that_is_killed(workers: int, runs: Runs, alone: Runs) -> None:
+    flags = ("--workers", str(workers))
+    process = runs.start(*flags, T2I_MEET=workers, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
-    workers = runs.marked("here")
-    assert len(workers) == 2 and all(map(alive, workers))
+    working = runs.marked("here")
+    assert len(working) == workers and all(map(alive, working))
     process.kill()
-    runs.until(lambda: not any(map(alive, workers)))
-    runs.end(runs.start(*TWO))
+    runs.until(lambda: not any(map(alive, working)))
+    runs.end(runs.start(*flags))
     runs.equals(alone)
 
 
@@ -178,24 +181,9 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
 
     with pytest.raises(T2IBenchError, match=r"'toyland' is a Python object that cannot be sent"):
         evaluate(Here({}), TASK, output_dir=tmp_path / "a", workers=2, **SMALL)
-    two = evaluate(
-        Generator(),
-        TASK,
-        encoder=ToylandEncoder(),
-        output_dir=tmp_path / "a",
-        workers=2,
-        control_encoder="none",
-        **SMALL,
-    )
-    one = evaluate(
-        Generator(),
-        TASK,
-        encoder=ToylandEncoder(),
-        output_dir=tmp_path / "b",
-        control_encoder="none",
-        **SMALL,
-    )
-    assert two.tasks == one.tasks
+    given: dict[str, Any] = {"encoder": ToylandEncoder(), "control_encoder": "none", **SMALL}
+    two = evaluate(Generator(), TASK, output_dir=tmp_path / "a", workers=2, **given)
+    assert two.tasks == evaluate(Generator(), TASK, output_dir=tmp_path / "b", **given).tasks
 
 
 @pytest.mark.parametrize(
@@ -226,11 +214,7 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
     workers._gpus, workers._threads = ["3", "5"], 4
     found = [workers._environment(hand) for hand in range(3)]
     assert [one["CUDA_VISIBLE_DEVICES"] for one in found] == ["3", "5", "3"]
-    assert (
-        {one["OMP_NUM_THREADS"] for one in found}
-        == {"4"}
-        == {one["MKL_NUM_THREADS"] for one in found}
-    )
+    assert {one[f"{name}_NUM_THREADS"] for one in found for name in ("OMP", "MKL")} == {"4"}
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
     assert workers._environment(0)["OMP_NUM_THREADS"] == "2"
 

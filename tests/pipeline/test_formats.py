@@ -16,7 +16,6 @@ from PIL import Image
 
 from t2ibench.results.run import open_run
 from t2ibench.store.images import ImageStore
-from t2ibench.toyland import draw
 from tests.conftest import Cli
 
 COLOURS = ((200, 40, 40), (40, 180, 40), (50, 60, 200), (230, 220, 180))
@@ -206,18 +205,3 @@ def test_judges_labels_and_reports_take_them(run: tuple[Path, str], cli: Cli) ->
     assert cli("label", "export", place, "--images", "90")[0] == 0
     assert len(list((place / "labels" / "images").iterdir())) == len(READ)  # one copy counts once
     assert cli("report", place)[0] == 0 and (place / "report.html").is_file()
-
-
-def test_sub_folders_take_every_format(tmp_path: Path, cli: Cli) -> None:
-    folder = tmp_path / "pictures"
-    (folder / "a nurse").mkdir(parents=True)
-    for suffix in ("png", "jpg", "webp", "avif", "gif", "bmp", "tif"):
-        draw("a photo of a nurse", ord(suffix[0])).save(folder / "a nurse" / f"x y.{suffix}")
-    (folder / "a nurse" / "broken.png").symlink_to("nothing.png")
-    (tmp_path / "hand.yaml").write_text(
-        TASK.format(captions="a nurse").replace("prompt: 1", "prompt: 8")
-    )
-    words = ("--model", f"folder:{folder}", "--include-path", tmp_path, "--tasks", "hand")
-    errors = cli(*words, "--generate-only", "--output-dir", tmp_path / "runs")[2]
-    assert "a nurse/broken.png: there is no such file" in errors
-    assert "Read now: 7 readable, 1 unreadable (of 8 images)" in errors

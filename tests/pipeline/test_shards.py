@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-import textwrap
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,12 +11,9 @@ import pytest
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.database import Database
-from t2ibench.store.labels import LabelStore
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
-from tests.pipeline.engines import WAIT
 
 FLAGS = (
     *("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "2"),
@@ -103,23 +96,3 @@ def test_pieces_suit_the_plan() -> None:
         assert sum(len(plan.shard(k)) for k in range(plan.n_shards)) == len(plan.requests)
         if len(plan.requests) > 3 * SMALLEST_SHARD:
             assert plan.n_shards >= 4
-
-
-def test_labels_imported_at_once_are_all_kept(tmp_path: Path) -> None:
-    program = """
-    import sys
-    from pathlib import Path
-    from t2ibench.store.database import Database
-    from t2ibench.store.labels import Label, LabelStore
-    store = LabelStore(Database(Path()))
-    for number in range(20):
-        store.add([Label("Who?", ("a", "b"), f"{number:064x}", sys.argv[1], "a")])
-    """
-    processes = [
-        subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), who], cwd=tmp_path)
-        for who in ("anna", "ben", "cleo")
-    ]
-    assert [process.wait(WAIT) for process in processes] == [0, 0, 0]
-    store = LabelStore(Database(tmp_path))
-    who = Counter(label.labeller for label in store.all())
-    assert who == {"anna": 20, "ben": 20, "cleo": 20} and not store.damage
