@@ -21,10 +21,9 @@ from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.worker import Observers
 from tests.conftest import Cli
-from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end
+from tests.pipeline.engines import FLAGS, SMALL, SMALL_FLAGS, TWO, Runs, alive, end
 from tests.pipeline.slow import Generator
 
-SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 TASK = "t2iat_flowers_insects"
 
 
@@ -232,8 +231,7 @@ def test_errors_of_any_kind_come_back() -> None:
 
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
-    words = ("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2")
-    words += ("--permutations", "200", "--bootstrap", "100", "--output-dir", str(tmp_path))
+    words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--output-dir", str(tmp_path))
     config = tmp_path / "run.yaml"
     config.write_text("engine: local\nworkers: 2\nengine_args: {threads: 1}\nno_score: true\n")
     status, _, said = cli(*words, "--config", config)

@@ -14,11 +14,9 @@ from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
+from tests.pipeline.engines import SMALL_FLAGS
 
-FLAGS = (
-    *("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "2"),
-    *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
-)
+FLAGS = ("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", *SMALL_FLAGS)
 
 
 @pytest.fixture

@@ -34,11 +34,9 @@ from t2ibench.store.images import ImageStore
 from t2ibench.toyland import draw
 from tests.conftest import Cli
 from tests.hand import damage, edit, edit_record
+from tests.pipeline.engines import SMALL, SMALL_FLAGS
 from tests.tasks.files import TEA
 
-SMALL: dict[str, Any] = {
-    "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
-}  # fmt: skip
 TASK = "t2iat_flowers_insects"
 
 
@@ -348,8 +346,7 @@ def test_a_method_that_fails_costs_its_own_task_alone(
     broken = replace(whole("occupations"), **{member: defect})
     monkeypatch.setattr(METHODS, "get", lambda n: broken if n == "occupations" else whole(n))
     status, out, errors = cli(
-        *("--model", "toyland", "--tasks", f"{TASK},occupations_t2iat", "--limit", "2"),
-        *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
+        *("--model", "toyland", "--tasks", f"{TASK},occupations_t2iat", *SMALL_FLAGS),
         *("--output-dir", tmp_path),
     )
     folder = tmp_path / "toyland"
