@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,7 +20,9 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import BrokenResultsError, read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.store.database import Database
+from t2ibench.store.images import LOOKS
 from t2ibench.store.labels import Label, LabelStore
+from t2ibench.store.schema import content_id
 from tests import hand
 from tests.conftest import Cli
 
@@ -51,6 +54,8 @@ ROWS = {
     "score": "UPDATE scores SET result = replace(result, '0.', '9.')",
     "influences": "UPDATE scores SET influences = zeroblob(length(influences))",
     "scores that are gone": "DELETE FROM scores",
+    "look": "UPDATE embeddings SET rows = zeroblob(length(rows)) "
+    f"WHERE model = {content_id('encoder', *LOOKS)}",
 }
 
 
@@ -199,10 +204,6 @@ def remove_images(run: Path) -> int:
     return len(paths)
 
 
-def never(*_: object) -> Any:
-    raise AssertionError("nothing was to be made")
-
-
 def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     before = hand.outputs(run)
     removed = remove_images(run)
@@ -210,7 +211,7 @@ def test_scores_need_no_image_files(run: Path, cli: Cli, monkeypatch: pytest.Mon
         status, _, errors = cli("score", path)
         assert (status, said(errors)) == (0, [])
         assert hand.outputs(run) == before
-    monkeypatch.setattr(ToylandGenerator, "generate", never)
+    monkeypatch.setattr(ToylandGenerator, "generate", Mock(side_effect=AssertionError))
     status, out, _ = cli(*FLAGS, "--dry-run")
     assert status == 0
     out = " ".join(out.split())
@@ -275,11 +276,8 @@ def test_a_worse_result_does_not_replace_a_better_one(
     (line,) = said(errors)
     assert "The earlier results of openbias_examples, t2iat_flowers_insects are kept" in line
     hand.damage(run, "DELETE FROM embeddings")
-
-    def fails(*_: object) -> Any:
-        raise RuntimeError("out of memory")
-
-    monkeypatch.setattr(ToylandEncoder, "encode_images", fails)
+    error = RuntimeError("out of memory")
+    monkeypatch.setattr(ToylandEncoder, "encode_images", Mock(side_effect=error))
     status, _, errors = cli(*FLAGS)
     assert status == 3 and hand.outputs(run) == before
     assert "The earlier result of t2iat_flowers_insects is kept" in errors

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
+from unittest.mock import Mock
 
 import pytest
 from PIL import Image
@@ -98,10 +99,7 @@ def test_an_image_that_several_tasks_need_is_drawn_once() -> None:
 def test_a_second_run_makes_nothing_again(
     reference: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(*_: object) -> list[GeneratedImage]:
-        raise AssertionError("nothing was to be drawn")
-
-    monkeypatch.setattr(ToylandGenerator, "generate", never)
+    monkeypatch.setattr(ToylandGenerator, "generate", Mock(side_effect=AssertionError))
     before = outputs(reference)
     status, out, err = cli("run", *small_flags(reference))
     assert status == 0
@@ -193,11 +191,8 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
 def test_score_repeats_the_results_without_a_model(
     reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(*_: object, **__: object) -> object:
-        raise AssertionError("no model is needed")
-
-    monkeypatch.setattr(pipeline_prepare, "create_generator", never)
-    monkeypatch.setattr(setup, "create_encoder", never)
+    monkeypatch.setattr(pipeline_prepare, "create_generator", None)
+    monkeypatch.setattr(setup, "create_encoder", None)
     before = outputs(reference)
     (reference / "toyland" / "results.json").unlink()
     score(reference / "toyland")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -150,44 +151,24 @@ def test_objects_of_another_kind_are_one_line(given: dict[str, Any], message: st
         evaluate(tasks=TASK, **given)
 
 
-class Unnamed(Grey):
-    name = ""
-
-
-class Raising(Grey):
-    def __init__(self) -> None:
-        raise RuntimeError("no GPU")
-
-
-class Unavailable(Grey):
-    def available(self) -> int | None:  # type: ignore[override]
-        return None
-
-
-class Odd(Grey):
-    name = "odd"
-
-    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9))) for _ in requests]  # type: ignore[arg-type]
+OKAY = [GeneratedImage("okay", Image.new("RGB", (8, 8), (9, 9, 9)))]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("member", "value", "message"),
     [
-        ("Raising", "cannot be made: RuntimeError: no GPU"),
-        ("Unnamed", "has the name ''; expected text"),
-        ("Unavailable", "failed in available(prompt) with TypeError"),
-        ("Odd", "the generator gave the status 'okay'"),
+        ("name", "", "has the name ''; expected text"),
+        ("available", lambda: None, "failed in available(prompt) with TypeError"),
+        ("generate", lambda requests: OKAY * len(requests), "generator gave the status 'okay'"),
     ],
 )
 def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
-    name: str, message: str, tmp_path: Path, cli: Cli
+    member: str, value: object, message: str, tmp_path: Path
 ) -> None:
-    status, _, errors = cli(
-        *("--model", f"{__name__}:{name}", "--tasks", TASK, "--encoder", "toyland"),
-        *("--output-dir", tmp_path, "--limit", "2"),
-    )
-    assert status == 1 and message in errors and "Traceback" not in errors
+    model = Grey()
+    setattr(model, member, value)
+    with pytest.raises(T2IBenchError, match=re.escape(message)):
+        evaluate(model, TASK, encoder="toyland", output_dir=tmp_path, **SMALL)
 
 
 def test_a_class_is_not_an_object(tmp_path: Path) -> None:
@@ -233,7 +214,7 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     flags += ("--images-per-prompt", "1", "--permutations", "200", "--bootstrap", "100")
     assert cli(*flags)[0] == 0
     run = tmp_path / "toyland"
-    whole = (run / "results.json").read_bytes()
+    before = read_results(run).tasks
     (run / "results.json").write_text("{")
     damage(run, "UPDATE run SET value = '{' WHERE key = 'generator'")
     status, _, errors = cli(*flags)
@@ -241,22 +222,13 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     assert errors.count("It is kept as results.json.broken") == 1
     assert errors.count("its record lacks generator, which is begun anew") == 1
     # What was effective when the images were generated is gone with the record, and only that.
-    again = json.loads((run / "results.json").read_text())
-    assert again["model"].pop("effective_settings") == {}
-    before = json.loads(whole)
-    assert before.pop("checksum") != again.pop("checksum")
-    assert before["model"].pop("effective_settings")
-    assert again["model"].pop("libraries") == {} and before["model"].pop("libraries")
-    assert again == before
+    again = read_results(run)
+    assert again.model.effective_settings == {} and again.tasks == before
     edit(run / "results.json", lambda data: data.update(schema=99))
-    newer = json.loads((run / "results.json").read_text())
+    newer = (run / "results.json").read_bytes()
     status, _, errors = cli(*flags)
     assert status == 1 and "is of schema 99" in errors
-    assert json.loads((run / "results.json").read_text()) == newer
-
-
-def images_of(folder: Path) -> list[Path]:
-    return sorted((folder / "images").rglob("*.png"))
+    assert (run / "results.json").read_bytes() == newer
 
 
 def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
@@ -265,21 +237,14 @@ def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "4")
     flags += ("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100")
     assert cli(*flags, "--generate-only")[0] == 0
-    for path in images_of(tmp_path / "toyland")[:9]:
+    for path in sorted((tmp_path / "toyland" / "images").rglob("*.png"))[:9]:
         path.write_bytes(b"damaged")
-
-    def fails(*_: object) -> list[GeneratedImage]:
-        raise RuntimeError("no memory")
-
-    def hopeless(*_: object) -> list[GeneratedImage]:
-        raise T2IBenchError("The weights are gone.")
-
-    for generate_again in (fails, hopeless):
-        monkeypatch.setattr(ToylandGenerator, "generate", generate_again)
+    for error in (RuntimeError("no memory"), T2IBenchError("The weights are gone.")):
+        monkeypatch.setattr(ToylandGenerator, "generate", Mock(side_effect=error))
         status, _, errors = cli(*flags)
         assert status == 3 and "Traceback" not in errors
-        task = json.loads((tmp_path / "toyland" / "results.json").read_text())["tasks"][TASK]
-        assert task["excluded"]["missing"] == 9 and task["headline"]["value"] is not None
+        task = read_results(tmp_path / "toyland").tasks[TASK]
+        assert task.excluded["missing"] == 9 and task.headline.value is not None
     monkeypatch.undo()
     assert cli(*flags)[0] == 0  # nothing was lost: they are made again when that is possible
 
@@ -353,10 +318,10 @@ def test_a_method_that_fails_costs_its_own_task_alone(
     page = (folder / "results.md").read_text() if member != "needs" else errors
     assert said in page and "Traceback" not in errors
     assert said in out + errors or member == "describe"
-    tasks = json.loads((tmp_path / "toyland" / "results.json").read_text())["tasks"]
-    assert tasks[TASK]["headline"]["value"] is not None
+    tasks = read_results(folder).tasks
+    assert tasks[TASK].headline.value is not None
     if member == "describe":
-        assert tasks["occupations_t2iat"]["headline"]["value"] is not None
+        assert tasks["occupations_t2iat"].headline.value is not None
     else:
         assert status == 3 and not read_samples(folder, "occupations_t2iat")
 
