@@ -201,16 +201,6 @@ def test_score_repeats_the_results_without_a_model(
         score(reference)
 
 
-def test_settings_never_share_a_folder(tmp_path: Path) -> None:
-    tasks = "occupations_t2iat"
-    evaluate("toyland", tasks, output_dir=tmp_path, **SMALL)
-    evaluate("toyland", tasks, model_args={"all.gender.female": 0.5}, output_dir=tmp_path, **SMALL)
-    evaluate("toyland", tasks, seed=1, output_dir=tmp_path, **SMALL)
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert len(names) == 3 and names[0] == "toyland"
-    assert all(name.startswith("toyland-") for name in names[1:])
-
-
 def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
     from tests.models.tiny import clip_model
 
@@ -235,13 +225,13 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     architecture, weights = open_clip_model(tmp_path / "open_clip")
     status, _, err = cli(
         *("--model", folder, "--encoder", f"open_clip:{architecture}/{weights}"),
-        *("--tasks", "t2iat", "--model_args", "steps=1,size=32", "--limit", "1"),
+        *("--tasks", "t2iat_science_arts", "--model_args", "steps=1,size=32", "--limit", "1"),
         *("--images_per_prompt", "1", "--output-dir", tmp_path / "runs"),
         *("--permutations", "200", "--bootstrap", "100"),
     )
     assert status == 0, err
     run = next((tmp_path / "runs").iterdir())
-    assert len(read_results(run).tasks) >= 8
+    assert read_results(run).tasks["t2iat_science_arts"].headline.value is not None
     generator = open_run(run).record.generator
     assert generator is not None and generator.settings["steps"] == 1
 
