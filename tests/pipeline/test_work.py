@@ -23,7 +23,6 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.executors import Cut, InProcess
-from t2ibench.pipeline.generation import generate_batch
 from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.pieces import Part
 from t2ibench.pipeline.work import ask, embed, generate_images
@@ -69,13 +68,14 @@ def stored(folder: Path, *prompts: str) -> ImageStore:
     return store
 
 
-def test_a_batch_of_another_length_is_a_failure_of_its_images() -> None:
+def test_a_batch_of_another_length_is_a_failure_of_its_images(tmp_path: Path) -> None:
     class Short(Grey):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             return super().generate(requests)[:1] if len(requests) > 1 else []
 
-    statuses = [outcome.status for outcome in generate_batch(Short(), requests("a", "b"))]
-    assert statuses == ["failed", "failed"]
+    store = ImageStore(Database(tmp_path), Grey.fingerprint)
+    attempts = generate_images(requests("a", "b"), Short(), store)
+    assert [one.status for one in attempts] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize("as_file", [False, True])
