@@ -10,7 +10,7 @@ from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
@@ -114,7 +114,7 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
         yield [future.result() for future in waiting.popleft()]
 
 
-def _in_parts(generator: GeneratesInParts, batch: Sequence[ImageRequest]) -> Iterator[_Part]:
+def _in_parts(generator: Any, batch: Sequence[ImageRequest]) -> Iterator[_Part]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
     try:

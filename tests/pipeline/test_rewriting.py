@@ -27,7 +27,6 @@ from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
-from tests.apps.leaderboard.forging import Rows, edit_attempts
 from tests.conftest import Cli
 from tests.models.chat import posted_text, serving
 from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs
@@ -297,35 +296,6 @@ def test_processes_that_start_together_rewrite_once(runs: Runs) -> None:
     texts = {row["prompt"]: row["rewritten"] for row in rows(folder)}
     assert len(posted) == len(rows(folder)) == len(texts)
     assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
-
-
-def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
-    flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
-    flags += ("--output-dir", tmp_path / "runs", "--rewriter", at_night(tmp_path))
-    assert cli(*flags)[0] == 0
-    (tmp_path / "words.csv").unlink()
-    (run_folder,) = (tmp_path / "runs").iterdir()
-    status, _, said = cli("leaderboard", "add", run_folder, "--to", tmp_path / "submissions")
-    assert status == 0, said
-    (folder,) = (tmp_path / "submissions").iterdir()
-    assert str(tmp_path) not in (folder / "results.json").read_text(encoding="utf-8")
-    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
-    assert status == 0, out_text + said
-    assert "6 images" in out_text + said
-    # Under whatever name it is submitted, its page says what it is.
-    site = tmp_path / "site"
-    assert cli("leaderboard", "build", "--submissions", folder.parent, "--output", site)[0] == 0
-    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
-    assert any("prompts rewritten by file:words.csv" in page for page in pages)
-
-    # Other rewritings than those of the images are found out.
-    def at_dawn(rows: Rows) -> None:
-        for row in rows:
-            row["revised_prompt"] = row["revised_prompt"].replace(" at night", " at dawn, joy")
-
-    edit_attempts(folder, at_dawn)
-    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
-    assert status != 0, out_text + said
 
 
 def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import errno
 import hashlib
 import inspect
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from t2ibench import evaluate, score
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline import preparation as pipeline_prepare
@@ -237,10 +238,6 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
 
 
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
-    import numpy as np
-
-    from t2ibench.methods import needs
-
     rng = np.random.default_rng(0)
     words = {w for task in load_tasks("weat") for w in needs(task.spec, Settings()).texts}
     words -= {"whip"}
@@ -250,12 +247,11 @@ def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:
         *("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "weat"),
         *("--output-dir", tmp_path / "runs", "--permutations", "500", "--bootstrap", "100"),
     )
-    assert status == 0, err
-    assert out.count("weat_") >= 10
-    results = json.loads(next((tmp_path / "runs").glob("*/results.json")).read_text())
-    assert results["model"]["name"] is None
-    missing = results["tasks"]["weat_2_instruments_weapons"]["details"]["missing_words"]
-    assert missing == {"Y": ["whip"]}
+    assert status == 0 and out.count("weat_") >= 10, err
+    results = read_results(next((tmp_path / "runs").iterdir()))
+    assert results.model.name is None
+    details = results.tasks["weat_2_instruments_weapons"].details
+    assert details["missing_words"] == {"Y": ["whip"]}
     status, _, err = cli("--encoder", f"vectors:{tmp_path / 'vectors.txt'}", "--tasks", "t2iat")
     assert status == 1 and "name a model with --model" in err
 

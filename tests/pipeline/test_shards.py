@@ -63,21 +63,6 @@ def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -
     assert status == 1 and "is one of the parts" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
-        (("--shard", "0/3"), "expected I/N, the I-th of N parts"),
-        (("--shard", "1/3", "--until-precise", ".1"), "leave --shard 1/3 out"),
-    ],
-)
-def test_wrong_parts_are_one_line(
-    words: tuple[str, ...], line: str, tmp_path: Path, cli: Cli
-) -> None:
-    status, _, said = cli(*FLAGS, "--output-dir", tmp_path, *words)
-    assert status == 1 and said.count("\n") == 1 and line in said
-
-
 def test_parts_cover_the_plan_and_share_no_prompt() -> None:
     plan = make_plan(load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=3))
     found = [part_of(plan, number, 4) for number in (1, 2, 3, 4)]
