@@ -10,7 +10,7 @@ from collections.abc import Generator as Yields
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
@@ -26,7 +26,6 @@ from t2ibench.redaction import redacted
 from t2ibench.store.pixels import UnreadableImageError, file_remarks, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
-_Part = list[tuple[ImageRequest, GeneratedImage]]
 _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
 
 
@@ -84,17 +83,16 @@ def generated(
                 size = max(1, batch_size or generator.batch_size)  # it may grow
                 batch = requests[start : start + size]
                 start += size
-                parts: Iterable[_Part]
+                parts: Iterable[list[tuple[ImageRequest, GeneratedImage]]]
                 if at_once:
-                    parts = _in_parts(generator, batch)
+                    parts = _parts(generator, batch, True)
                 else:
                     try:
                         parts = [_pairs(batch, generator.generate(batch))]
                     except T2IBenchError:
                         raise
                     except (Exception, SystemExit) as error:
-                        alone = (_alone(generator, request) for request in batch)
-                        parts = alone if len(batch) > 1 else [_failed(batch[0], error)]
+                        parts = _one_by_one(generator, batch, error)
                 for part in parts:
                     waiting.append([pool.submit(image_file, *pair) for pair in part])
                     # A generator may write its next images to the same paths.
@@ -114,37 +112,47 @@ def _rest(waiting: deque[list[Future[ImageFile]]]) -> Iterator[list[ImageFile]]:
         yield [future.result() for future in waiting.popleft()]
 
 
-def _in_parts(generator: Any, batch: Sequence[ImageRequest]) -> Iterator[_Part]:
+def generate_batch(generator: Generator, batch: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    """Generate a batch; if it fails as a whole, generate its images one by one."""
+    return [outcome for part in _parts(generator, batch, False) for _, outcome in part]
+
+
+def _parts(
+    generator: Generator, batch: Sequence[ImageRequest], in_parts: bool
+) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
     """A batch as its parts come; what a failure leaves is generated one by one."""
     waiting = dict(enumerate(batch))
     try:
+        if not (in_parts and isinstance(generator, GeneratesInParts)):
+            yield _pairs(batch, generator.generate(batch))
+            return
         for part in generator.generate_in_parts(batch):
             new = [(number, outcome) for number, outcome in part if number in waiting]
             yield [(waiting.pop(number), _checked(outcome)) for number, outcome in new]
     except T2IBenchError:
         raise
-    except (Exception, SystemExit):  # no failure of a model may lose the other images
-        pass
+    except (Exception, SystemExit) as error:  # no failure of a model may lose the other images
+        if not in_parts:
+            yield from _one_by_one(generator, batch, error)
+            return
     for request in waiting.values():
-        yield _alone(generator, request)
+        yield from _parts(generator, [request], False)
 
 
-def _alone(generator: Generator, request: ImageRequest) -> _Part:
-    """One image by itself."""
-    try:
-        return _pairs([request], generator.generate([request]))
-    except T2IBenchError:
-        raise
-    except (Exception, SystemExit) as error:
-        return _failed(request, error)
+def _one_by_one(
+    generator: Generator, batch: Sequence[ImageRequest], error: BaseException
+) -> Iterator[list[tuple[ImageRequest, GeneratedImage]]]:
+    if len(batch) == 1:
+        reason = f"{type(error).__name__}: {first_line(error)}"
+        yield [(batch[0], GeneratedImage("failed", reason=reason))]
+        return
+    for request in batch:
+        yield from _parts(generator, [request], False)
 
 
-def _failed(request: ImageRequest, error: BaseException) -> _Part:
-    reason = f"{type(error).__name__}: {first_line(error)}"
-    return [(request, GeneratedImage("failed", reason=reason))]
-
-
-def _pairs(batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]) -> _Part:
+def _pairs(
+    batch: Sequence[ImageRequest], outcomes: Sequence[GeneratedImage]
+) -> list[tuple[ImageRequest, GeneratedImage]]:
     if len(outcomes) != len(batch):
         raise ValueError(f"{len(outcomes)} images for {len(batch)} requests")
     return [(request, _checked(one)) for request, one in zip(batch, outcomes, strict=True)]
