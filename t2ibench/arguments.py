@@ -16,6 +16,8 @@ from t2ibench.redaction import secret_argument
 
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _BARE = re.compile(r"[\w.:/@+%~-]+")
+_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1""", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _A = TypeVar("_A", bound="Arguments")
 
 
@@ -97,63 +99,45 @@ def _no_pair(part: str, flag: str) -> T2IBenchError:
 def _parts(text: str, flag: str) -> Iterator[tuple[str, str]]:
     position = 0
     while position < len(text):
-        end = text.find(",", position)
-        equals = text.find("=", position)
-        part = text[position : len(text) if end < 0 else end].strip()
-        if not part:
-            position = len(text) if end < 0 else end + 1
+        part = text[position:].partition(",")[0]
+        if not part.strip():
+            position += len(part) + 1
             continue
-        key = text[position:equals].strip()
-        if equals < 0 or (0 <= end < equals) or not key:
-            raise _no_pair(part, flag)
-        value, position = _value(text, equals + 1, flag, key)
-        yield key, value
+        key, equals, _ = part.partition("=")
+        if not equals or not key.strip():
+            raise _no_pair(part.strip(), flag)
+        value, position = _value(text, position + len(key) + 1, flag, key.strip())
+        yield key.strip(), value
 
 
 def _value(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
     """The value that begins at `start`, and where the next part begins."""
-    while start < len(text) and text[start].isspace():
-        start += 1
-    if start < len(text) and text[start] in "\"'":
-        return _quoted(text, start, flag, key)
-    open_brackets: list[str] = []
-    position = start
-    while position < len(text):
-        char = text[position]
-        if char == "," and not open_brackets:
-            break
-        if char in _CLOSING:
-            open_brackets.append(_CLOSING[char])
-        elif open_brackets and char == open_brackets[-1]:
-            open_brackets.pop()
-        position += 1
-    if open_brackets:
-        raise T2IBenchError(
-            f"{flag}: {shown(key)}={shown(text[start:])}: a bracket is not closed.",
-            f'Close it, or quote the value: {key}="…".',
-        )
-    return text[start:position].strip(), position + 1
 
+    def problem(end: int, what: str, hint: str) -> T2IBenchError:
+        return T2IBenchError(f"{flag}: {shown(key)}={shown(text[start:end])}: {what}.", hint)
 
-def _quoted(text: str, start: int, flag: str, key: str) -> tuple[str, int]:
-    quote, value, position = text[start], "", start + 1
-    while position < len(text) and text[position] != quote:
-        if text[position] == "\\" and position + 1 < len(text):
-            position += 1
-        value += text[position]
-        position += 1
-    if position >= len(text):
-        raise T2IBenchError(
-            f"{flag}: {shown(key)}={shown(text[start:])}: a quote is not closed.", "Close it."
-        )
-    end = text.find(",", position)
-    end = len(text) if end < 0 else end
-    if text[position + 1 : end].strip():
-        raise T2IBenchError(
-            f"{flag}: {shown(key)}={shown(text[start:end])}: text follows the closing quote.",
-            'Quote the whole value; inside, write a quote as \\" and a backslash as \\\\.',
-        )
-    return value, end + 1
+    start = len(text) - len(text[start:].lstrip())
+    if text[start : start + 1] in {'"', "'"}:
+        found = _QUOTED.match(text, start)
+        if found is None:
+            raise problem(len(text), "a quote is not closed", "Close it.")
+        end = found.end() + len(text[found.end() :].partition(",")[0])
+        if text[found.end() : end].strip():
+            hint = 'Quote the whole value; inside, write a quote as \\" and a backslash as \\\\.'
+            raise problem(end, "text follows the closing quote", hint)
+        return _ESCAPED.sub(r"\1", found[2]), end + 1
+    brackets: list[str] = []
+    end = start
+    while end < len(text) and (brackets or text[end] != ","):
+        if text[end] in _CLOSING:
+            brackets.append(_CLOSING[text[end]])
+        elif brackets and text[end] == brackets[-1]:
+            brackets.pop()
+        end += 1
+    if brackets:
+        hint = f'Close it, or quote the value: {key}="…".'
+        raise problem(end, "a bracket is not closed", hint)
+    return text[start:end].strip(), end + 1
 
 
 def format_args(args: Mapping[str, str]) -> str:

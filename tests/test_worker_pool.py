@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,22 +30,11 @@ def who(number: int) -> tuple[int, int, str | None]:
     return number, os.getpid(), os.environ.get("OPENBLAS_NUM_THREADS")
 
 
-def dies(number: int, here: int) -> int:
+def dies(here: int, number: int) -> int:
+    """Zero dies in any process but this one."""
     if number == 0 and os.getpid() != here:
         os._exit(9)
     return number * number
-
-
-class Dies:
-    """Zero dies in any process but this one."""
-
-    here = HERE
-
-    def __init__(self) -> None:
-        self.home = HERE
-
-    def __call__(self, number: int) -> int:
-        return dies(number, self.home)
 
 
 def fails(number: int) -> int:
@@ -81,7 +71,11 @@ def test_processes_compute_the_same_bits(at_once: None) -> None:
 @pytest.mark.slow
 def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
     done: list[int] = []
-    assert each_of(range(6), Dies(), 2, lambda item, _: done.append(item)) == [0, 1, 4, 9, 16, 25]
+
+    def note(item: int, _: int) -> None:
+        done.append(item)
+
+    assert each_of(range(6), partial(dies, HERE), 2, note) == [0, 1, 4, 9, 16, 25]
     assert sorted(done) == list(range(6))
 
 

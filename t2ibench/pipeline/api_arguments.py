@@ -25,19 +25,16 @@ def given_by(
     """Settings by name, only those that were given, and adapters that are objects."""
     encoders, encoder_names = _split(encoder, Encoder, "encoder")
     judges, judge_names = _split(judge, Judge, "judge")
-    named = model is None or isinstance(model, (str, Path))
-    values: dict[str, Any] = {
-        "model": str(model) if named and model is not None else None,
+    generator, model_name = _one(model, Generator, "generator")
+    other, rewriter_name = _one(rewriter, Rewriter, "rewriter")
+    names = {
+        "model": model_name,
         "encoder": encoder_names or None,
         "judge": judge_names or None,
-        "rewriter": rewriter if isinstance(rewriter, str) else None,
+        "rewriter": rewriter_name,
     }
-    generator = None if named else _object(model, Generator, "generator")
-    other = None
-    if rewriter is not None and not isinstance(rewriter, str):
-        other = _object(rewriter, Rewriter, "rewriter")
-    kept = {name: value for name, value in values.items() if value is not None}
-    return {**kept, **settings}, Objects(generator, encoders, judges, other)
+    named = {name: value for name, value in names.items() if value is not None}
+    return {**named, **settings}, Objects(generator, encoders, judges, other)
 
 
 def warn_of(
@@ -56,6 +53,13 @@ def warn_of(
 def _object(value: Any, protocol: Any, kind: str) -> Any:
     """An object that a caller passed, once it has the members of its Protocol."""
     return checked(value, protocol, kind, type(value).__name__)
+
+
+def _one(value: Any, protocol: Any, kind: str) -> tuple[Any, str | None]:
+    """An object, or its name."""
+    if value is None or isinstance(value, (str, Path)):
+        return None, None if value is None else str(value)
+    return _object(value, protocol, kind), None
 
 
 def _split(given: Any, protocol: Any, kind: str) -> tuple[dict[str, Any], list[str]]:

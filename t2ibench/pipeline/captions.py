@@ -80,8 +80,8 @@ def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
     task = tasks[0]
     pool = task.spec.awaits
     assert pool is not None
-    more = f" (and {len(tasks) - 1} more task)" if len(tasks) == 2 else ""
-    more = f" (and {len(tasks) - 1} more tasks)" if len(tasks) > 2 else more
+    others = len(tasks) - 1
+    more = f" (and {others} more task{'' if others == 1 else 's'})" if others else ""
     return T2IBenchError(
         f"{task.id}{more} needs captions that cannot be shipped: {pool.title}.",
         f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}, or a datasets "

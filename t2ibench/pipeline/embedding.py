@@ -18,7 +18,7 @@ from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.generation import never
 from t2ibench.pipeline.observers import Damaged
-from t2ibench.store.evidence import off_length
+from t2ibench.store.evidence import Kind, off_length, text_key
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
@@ -32,25 +32,27 @@ ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that hav
 
 
 @dataclass(slots=True)
-class EmbeddedImages:
-    """A part of the images, embedded.
+class Embedded:
+    """A part of images or texts, embedded.
 
     Attributes:
-        images: How many images were tried.
-        rows: Encoder to the hashes of images and their embeddings.
+        kind: What they are.
+        tried: How many were tried.
+        rows: Encoder to the keys of images or texts and their embeddings.
         damaged: Image files that could not be read.
         failures: Encoder to why it cannot go on; the other encoders did their part.
     """
 
-    images: int
+    kind: Kind
+    tried: int
     rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
     damaged: list[Damaged] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
     @property
     def embedded(self) -> int:
-        """Images that could be read."""
-        return self.images - len(self.damaged)
+        """How many could be read."""
+        return self.tried - len(self.damaged)
 
     def check(self) -> None:
         """Raise if an encoder failed."""
@@ -63,7 +65,7 @@ def embedded_images(
     encoders: Mapping[str, Encoder],
     widths: Mapping[str, int | None],
     stopping: Callable[[], bool] = never,
-) -> Iterator[EmbeddedImages]:
+) -> Iterator[Embedded]:
     """Embed images; each file is decoded once for all encoders.
 
     Threads decode and prepare images ahead of the encoders, once these are loaded.
@@ -78,7 +80,7 @@ def embedded_images(
         for start in range(0, len(wanted), PART):
             if stopping():
                 return
-            part = EmbeddedImages(len(wanted[start : start + PART]))
+            part = Embedded("images", len(wanted[start : start + PART]))
             for image, _ in wanted[start : start + PART]:
                 found = next(prepared)
                 if isinstance(found, str):
@@ -94,16 +96,25 @@ def embedded_images(
 
 
 def embedded_texts(
-    texts: Sequence[str], encoder: Encoder, width: int | None
-) -> Iterator[tuple[Sequence[str], Float32Array]]:
-    """Embed texts, part by part."""
+    texts: Sequence[str],
+    encoder: Encoder,
+    width: int | None,
+    stopping: Callable[[], bool] = never,
+) -> Iterator[Embedded]:
+    """Embed texts, part by part; what was embedded before a failure is kept."""
     for start in range(0, len(texts), PART):
         part = texts[start : start + PART]
-        with naming(encoder.name):
-            rows = encoder.encode_texts(part)
-        checked = checked_rows(encoder, rows, len(part), width)
-        width = checked.shape[1]
-        yield part, checked
+        try:
+            with naming(encoder.name):
+                rows = encoder.encode_texts(part)
+            rows = checked_rows(encoder, rows, len(part), width)
+        except T2IBenchError as error:
+            yield Embedded("texts", 0, failures={encoder.name: str(error)})
+            return
+        width = rows.shape[1]
+        yield Embedded("texts", len(part), {encoder.name: (list(map(text_key, part)), rows)})
+        if stopping():
+            return
 
 
 def naming(name: str) -> AbstractContextManager[None]:

@@ -42,12 +42,16 @@ def check_engine(settings: RunSettings) -> None:
             "There are local and ray; --shard I/N splits a run into jobs that share nothing.",
         )
     if engine == "local":
-        read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
+        _local_args(settings)
         return
     from t2ibench.pipeline.executors.ray import Args
 
     read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
     check_installed("ray", "ray")
+
+
+def _local_args(settings: RunSettings) -> LocalArgs:
+    return read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
 
 
 @contextmanager
@@ -95,8 +99,7 @@ def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers
     count = settings.workers or max(len(gpus), 1)
     if count == 1:
         return None
-    args = read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
-    threads = args.threads or max(1, cores() // count)
+    threads = _local_args(settings).threads or max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
     reporter.say(f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}.")
     return Processes(Order.of(prepared, observing), count, gpus, threads)

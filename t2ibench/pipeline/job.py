@@ -26,7 +26,6 @@ from t2ibench.pipeline.observers import (
     Question,
 )
 from t2ibench.pipeline.pieces import (
-    EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
@@ -45,7 +44,7 @@ from t2ibench.pipeline.work import (
 )
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
-from t2ibench.store.evidence import EvidenceStore, text_key
+from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
@@ -155,19 +154,11 @@ class Job:
             if part.stopped is not None:
                 self.stopped[part.judge] = part.stopped
             return part.questions
-        stores = {run.encoder.name: run.store for run in self._runs()}
-        if isinstance(part, EmbeddedTexts):
-            if part.failure is not None:
-                self.stopped[part.encoder] = part.failure
-            else:
-                stores[part.encoder].add("texts", list(map(text_key, part.texts)), part.rows)
-                self.embedded += len(part.texts)
-            return len(part.texts)
-        store_rows(part, stores)
+        store_rows(part, {run.encoder.name: run.store for run in self._runs()})
         self.embedded += part.embedded
         self.damaged += part.damaged
         self.stopped |= part.failures
-        return part.images
+        return part.tried
 
     def _store_images(self, part: ImageFiles) -> int:
         assert self.images is not None

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from t2ibench.arrays import Float32Array
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.models.rewritten_generator import FoundRewritings
-from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed
+from t2ibench.pipeline.embedding import Embedded, ImageToEmbed
 from t2ibench.pipeline.generation import ImageFile
 from t2ibench.pipeline.judging import ImageQuestions
 from t2ibench.pipeline.observers import AskReport
@@ -91,21 +88,4 @@ class ImageFiles:
     libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedTexts:
-    """Embeddings of texts.
-
-    Attributes:
-        encoder: Whose.
-        texts: The texts.
-        rows: Their embeddings.
-        failure: Why the encoder cannot go on.
-    """
-
-    encoder: str
-    texts: tuple[str, ...] = ()
-    rows: Float32Array = field(default_factory=lambda: np.zeros((0, 1), dtype=np.float32))
-    failure: str | None = None
-
-
-Part = ImageFiles | EmbeddedImages | EmbeddedTexts | AskReport
+Part = ImageFiles | Embedded | AskReport

@@ -6,7 +6,7 @@ import fnmatch
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
 from typing import Any
@@ -90,18 +90,11 @@ class Tones:
 
     def values(self, what: str) -> dict[Any, list[float]]:
         """A value of each measured image, by what varies."""
-        found: dict[Any, list[float]] = {}
-        for reading in self.readings:
-            if reading.reason is None:
-                found.setdefault(self._unit(reading), []).append(reading.values[what])
-        return found
+        return self._by_unit((r, r.values[what]) for r in self.readings if r.reason is None)
 
     def missing(self) -> dict[Any, list[float]]:
         """Which images have no tone, by what varies."""
-        found: dict[Any, list[float]] = {}
-        for reading in self.readings:
-            found.setdefault(self._unit(reading), []).append(float(reading.reason is not None))
-        return found
+        return self._by_unit((r, float(r.reason is not None)) for r in self.readings)
 
     def abstained(self) -> tuple[float, float, float]:
         """The share of images without a tone, with its interval."""
@@ -112,8 +105,12 @@ class Tones:
         low, high = found.interval(self.level)
         return found.value, low, high
 
-    def _unit(self, reading: Reading) -> str:
-        return reading.group if self.by_group else reading.unit
+    def _by_unit(self, values: Iterable[tuple[Reading, float]]) -> dict[Any, list[float]]:
+        found: dict[Any, list[float]] = {}
+        for reading, value in values:
+            unit = reading.group if self.by_group else reading.unit
+            found.setdefault(unit, []).append(value)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.embedding import EmbeddedImages, ImageToEmbed, embedded_images
+from t2ibench.pipeline.embedding import Embedded, ImageToEmbed, embedded_images
 from t2ibench.pipeline.generation import ImageFile, generated
 from t2ibench.pipeline.judging import ImageQuestions, answered, unanswered
 from t2ibench.pipeline.observers import AskReport, EncoderRun, JudgeRun
@@ -88,25 +88,25 @@ def embed(
     images: Iterable[StoredImage],
     runs: Sequence[EncoderRun],
     on_part: Callable[[int], None] = _ignore,
-) -> EmbeddedImages:
+) -> Embedded:
     """Embed the images that have no embedding yet."""
-    report = EmbeddedImages(0)
+    report = Embedded("images", 0)
     stores = {run.encoder.name: run.store for run in runs}
     encoders = {run.encoder.name: run.encoder for run in runs}
     widths = {name: store.width for name, store in stores.items()}
     for part in embedded_images(missing_embeddings(images, runs), encoders, widths):
         store_rows(part, stores)
-        report.images += part.images
+        report.tried += part.tried
         report.damaged += part.damaged
         report.failures |= part.failures
-        on_part(part.images)
+        on_part(part.tried)
     return report
 
 
-def store_rows(part: EmbeddedImages, stores: dict[str, EvidenceStore]) -> None:
-    """Store the embeddings of images."""
+def store_rows(part: Embedded, stores: dict[str, EvidenceStore]) -> None:
+    """Store the embeddings of images or texts."""
     for name, (keys, rows) in part.rows.items():
-        stores[name].add("images", keys, rows)
+        stores[name].add(part.kind, keys, rows)
 
 
 def missing_texts(texts: Iterable[str], store: EvidenceStore) -> list[str]:

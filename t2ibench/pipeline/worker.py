@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import libraries_of
 from t2ibench.models.protocols import Encoder, Generator, Judge, Releasable, ReportsSettings
 from t2ibench.models.rewritten_generator import Rewritten
@@ -13,7 +12,6 @@ from t2ibench.pipeline.embedding import embedded_images, embedded_texts
 from t2ibench.pipeline.generation import generated, never
 from t2ibench.pipeline.judging import answered
 from t2ibench.pipeline.pieces import (
-    EmbeddedTexts,
     ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
@@ -89,7 +87,8 @@ class Worker:
             encoders = {name: one for name, one in self._encoders().items() if name in needed}
             yield from embedded_images(piece.images, encoders, piece.widths, self.stopping)
         elif isinstance(piece, TextsToEmbed):
-            yield from self._embed_texts(piece)
+            encoder = self._encoders()[piece.encoder]
+            yield from embedded_texts(piece.texts, encoder, piece.width, self.stopping)
         elif isinstance(piece, QuestionsToAsk):
             judge = next(one for one in self.observers.judges if one.name == piece.judge)
             asked = answered(piece.questions, judge, streak=piece.streak, stopping=self.stopping)
@@ -100,13 +99,3 @@ class Worker:
     def _encoders(self) -> dict[str, Encoder]:
         known = (*self.observers.encoders, *self.observers.controls.values())
         return {encoder.name: encoder for encoder in known}
-
-    def _embed_texts(self, piece: TextsToEmbed) -> Iterator[Part]:
-        encoder = self._encoders()[piece.encoder]
-        try:
-            for texts, rows in embedded_texts(piece.texts, encoder, piece.width):
-                yield EmbeddedTexts(piece.encoder, tuple(texts), rows)
-                if self.stopping():
-                    return
-        except T2IBenchError as error:
-            yield EmbeddedTexts(piece.encoder, failure=str(error))

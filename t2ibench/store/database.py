@@ -367,23 +367,28 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+# A word of what SQLite says, what it means for a file, and what to do then.
+_SAID = (
+    (
+        "full",
+        "The disk is full: {} could not be written.",
+        "Everything before it is kept; free some space and run the same command again.",
+    ),
+    ("locked", "{} is in use by another program.", "Close it, then run the command again."),
+    (
+        "readonly",
+        "{} cannot be written: permission denied.",
+        "Choose another place, or change its permissions.",
+    ),
+)
+
+
 def _line(path: Path, error: sqlite3.OperationalError) -> T2IBenchError:
     """An error of the disk or of another process."""
     text, where = str(error), shown(path, 400)
-    if "full" in text:
-        return T2IBenchError(
-            f"The disk is full: {where} could not be written.",
-            "Everything before it is kept; free some space and run the same command again.",
-        )
-    if "locked" in text:
-        return T2IBenchError(
-            f"{where} is in use by another program.", "Close it, then run the command again."
-        )
-    if "readonly" in text:
-        return T2IBenchError(
-            f"{where} cannot be written: permission denied.",
-            "Choose another place, or change its permissions.",
-        )
+    for word, line, hint in _SAID:
+        if word in text:
+            return T2IBenchError(line.format(where), hint)
     if "unable to open" in text:
         try:
             with disk_errors(path), path.open("r+b" if path.exists() else "ab"):

@@ -14,6 +14,11 @@ from t2ibench.errors import T2IBenchError, first_line, shown
 
 _WIDTH = 400  # characters of a path that a message shows
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+# What files of users make readers raise.
+_UNREADABLE = (
+    *(OSError, ValueError, OverflowError, EOFError, csv.Error, zlib.error),
+    *(RecursionError, MemoryError),
+)
 _OTHER_PLACE = "Choose another place, or change its permissions."
 # Number of an error to what it means and what can be done; the system's own words otherwise.
 _KNOWN: dict[int, tuple[str, str | None]] = {
@@ -85,59 +90,40 @@ def disk_errors(path: Path) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
-    except OSError as error:
-        if error.errno in _FULL:
+    except (OSError, ValueError) as error:
+        where = shown(path, _WIDTH)
+        if isinstance(error, OSError) and error.errno in _FULL:
             raise T2IBenchError(
-                f"The disk is full: {shown(path, _WIDTH)} could not be written.",
+                f"The disk is full: {where} could not be written.",
                 "Everything before it is kept; free some space and run the same command again.",
             ) from error
-        reason, advice = why(error, path)
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)} cannot be written: {reason}.", advice
-        ) from error
-    except (UnicodeEncodeError, ValueError) as error:
-        if not isinstance(error, UnicodeEncodeError) and "null" not in str(error):
+        if isinstance(error, OSError):
+            reason, advice = why(error, path)
+        elif isinstance(error, UnicodeEncodeError) or "null" in str(error):
+            reason, advice = "no file of this system has such a name", "Choose another name."
+        else:
             raise
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)} cannot be written: no file of this system has such a name.",
-            "Choose another name.",
-        ) from error
+        raise T2IBenchError(f"{where} cannot be written: {reason}.", advice) from error
 
 
 @contextmanager
 def reading(path: Path, hint: str | None = None) -> Iterator[None]:
     """Turn whatever keeps a user's file from being read into one clear line."""
-    device = False  # which could be read for ever; pipes of a shell are none
+    where = shown(path, _WIDTH)
     with suppress(OSError, ValueError):
-        device = path.is_char_device() or path.is_block_device()
-    if device:
-        raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: it is no ordinary file.", hint)
+        # It could be read for ever; pipes of a shell are none.
+        if path.is_char_device() or path.is_block_device():
+            raise T2IBenchError(f"{where} cannot be read: it is no ordinary file.", hint)
     try:
         yield
     except T2IBenchError:
         raise
     except UnicodeDecodeError:
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)}{_undecodable_line(path)} is not UTF-8 text.",
-            "Save it as UTF-8.",
-        ) from None
-    except RecursionError:
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)} cannot be read: it is nested too deeply.", hint
-        ) from None
-    except MemoryError:
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)} cannot be read: it does not fit into memory.",
-            "Give a part of it.",
-        ) from None
-    except OSError as error:
+        line = _undecodable_line(path)
+        raise T2IBenchError(f"{where}{line} is not UTF-8 text.", "Save it as UTF-8.") from None
+    except _UNREADABLE as error:
         reason, advice = why_unreadable(error, path)
-        raise T2IBenchError(
-            f"{shown(path, _WIDTH)} cannot be read: {reason}.", advice or hint
-        ) from None
-    except (ValueError, OverflowError, EOFError, csv.Error, zlib.error) as error:
-        reason = first_line(error).rstrip(".")
-        raise T2IBenchError(f"{shown(path, _WIDTH)} cannot be read: {reason}.", hint) from None
+        raise T2IBenchError(f"{where} cannot be read: {reason}.", advice or hint) from None
 
 
 def read_data(path: Path, largest: int, hint: str | None = None) -> bytes:
@@ -168,9 +154,13 @@ def _undecodable_line(path: Path) -> str:
     return ""
 
 
-def why_unreadable(error: OSError, path: Path) -> tuple[str, str | None]:
-    """What an error of the operating system means for a file that is to be read."""
-    if error.errno is None:  # not the system's: gzip and the like
+def why_unreadable(error: Exception, path: Path) -> tuple[str, str | None]:
+    """What an error of a reader, or of the operating system, means for a file that is read."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply", None
+    if isinstance(error, MemoryError):
+        return "it does not fit into memory", "Give a part of it."
+    if not isinstance(error, OSError) or error.errno is None:  # gzip's have none
         return first_line(error).rstrip("."), None
     if error.errno == errno.ENOENT and _in_the_way(path) is None:
         return "it does not exist", None

@@ -85,19 +85,16 @@ def read_yaml(path: Path) -> Document:
         return document
     try:
         loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                document.problems.append(Problem(path, 1, "the file is empty"))
+            else:
+                document.data = _construct(loader, node, (), document, set())
+        finally:
+            loader.dispose()
     except yaml.YAMLError as error:
         document.problems.append(_syntax_problem(path, error))
-        return document
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            document.problems.append(Problem(path, 1, "the file is empty"))
-        else:
-            document.data = _construct(loader, node, (), document, set())
-    except yaml.YAMLError as error:
-        document.problems.append(_syntax_problem(path, error))
-    finally:
-        loader.dispose()
     return document
 
 

@@ -42,28 +42,22 @@ def place(data: bytes, rng: random.Random) -> int:
     return rng.randrange(len(data) + 1)
 
 
-def zeros(data: bytes, rng: random.Random) -> bytes:
-    start, stop = sorted((place(data, rng), place(data, rng)))
-    return data[:start] + bytes(stop - start) + data[stop:]
+def stretch(
+    change: Callable[[bytes, bytes, bytes, random.Random], bytes],
+) -> Callable[[bytes, random.Random], bytes]:
+    """A change of what is before, within and behind a stretch of a file."""
+
+    def changed(data: bytes, rng: random.Random) -> bytes:
+        start, stop = sorted((place(data, rng), place(data, rng)))
+        return change(data[:start], data[start:stop], data[stop:], rng)
+
+    return changed
 
 
 def flip(data: bytes, rng: random.Random) -> bytes:
     at = place(data, rng)
-    return (
-        data[:at]
-        + bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at : at + 1])
-        + data[at + 1 :]
-    )
-
-
-def twice(data: bytes, rng: random.Random) -> bytes:
-    start, stop = sorted((place(data, rng), place(data, rng)))
-    return data[:stop] + data[start:]
-
-
-def inserted(data: bytes, rng: random.Random) -> bytes:
-    at = place(data, rng)
-    return data[:at] + rng.randbytes(rng.randrange(1, 60)) + data[at:]
+    flipped = bytes(byte ^ (1 << rng.randrange(8)) for byte in data[at : at + 1])
+    return data[:at] + flipped + data[at + 1 :]
 
 
 def lines(data: bytes, rng: random.Random) -> bytes:
@@ -98,26 +92,22 @@ def by_sibling(path: Path, rng: random.Random) -> None:
         path.write_bytes(rng.choice(others).read_bytes())
 
 
-def moved(path: Path, _: random.Random) -> None:
-    path.rename(path.with_name(f"{path.name}.old"))
-
-
 DAMAGES: dict[str, Damage] = {
     "removed": remove,
     "empty": rewritten(lambda _, __: b""),
-    "cut": rewritten(lambda data, rng: data[: place(data, rng)]),
-    "headless": rewritten(lambda data, rng: data[place(data, rng) :]),
-    "zeros": rewritten(zeros),
+    "cut": rewritten(stretch(lambda before, *_: before)),
+    "headless": rewritten(stretch(lambda _, __, after, ___: after)),
+    "zeros": rewritten(stretch(lambda a, within, b, _: a + bytes(len(within)) + b)),
     "flipped": rewritten(flip),
-    "twice": rewritten(twice),
-    "inserted": rewritten(inserted),
+    "twice": rewritten(stretch(lambda before, within, after, _: before + 2 * within + after)),
+    "other bytes within": rewritten(stretch(lambda a, b, c, rng: a + rng.randbytes(40) + c)),
     "lines in another order": rewritten(lines),
     "other bytes": rewritten(lambda data, rng: rng.randbytes(len(data))),
     "a folder in its place": by_folder,
     "a file in its place": by_file,
     "a link in its place": by_link,
     "a neighbour in its place": by_sibling,
-    "renamed": moved,
+    "renamed": lambda path, _: path.rename(path.with_name(f"{path.name}.old")),
 }
 
 

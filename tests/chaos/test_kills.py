@@ -12,17 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, RUN, sizes
-from tests.hand import outputs
+from tests.chaos.tools import FLAGS, sizes
+from tests.pipeline import engines
 from tests.processes import Process
 
 pytestmark = pytest.mark.nightly
 
 # t2ibench itself. It kills itself before its N-th call that opens, makes, renames or removes
 # something in the folder of runs, or its N-th statement of SQL; with 0 it does not.
-PROGRAM = """
+WATCH = """
 import os, signal, sys
-left = int(sys.argv[1])
+left = {calls}
 
 def step(*_):
     global left
@@ -31,12 +31,11 @@ def step(*_):
         os.kill(os.getpid(), signal.SIGKILL)
 
 def watch(event, args):
-    if event in {"open", "os.mkdir", "os.rename", "os.remove", "os.scandir", "os.link"}:
+    if event in {{"open", "os.mkdir", "os.rename", "os.remove", "os.scandir", "os.link"}}:
         if "runs" in str(args[0]):
             step()
 
 sys.addaudithook(watch)
-from t2ibench.cli import main
 from t2ibench.store import database
 connection = database._connection
 
@@ -46,40 +45,27 @@ def traced(path, how):
     return made
 
 database._connection = traced
-sys.exit(main(sys.argv[2:]))
 """
 CALLS = 700  # about as many as an uninterrupted run makes
-WAIT = 120.0
 
 
-class Runs:
-    """Processes in one folder, all with the same relative paths, so that commands are the same."""
+class Runs(engines.Runs):
+    """Processes in one folder, some of which kill themselves."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.started: list[Process] = []
-        folder.mkdir()
-
-    def start(self, calls: int = 0, *more: str) -> Process:
-        errors = self.folder / f"errors {len(self.started)}"
-        process = Process(PROGRAM, [str(calls), *FLAGS, *more], self.folder, errors)
-        self.started.append(process)
-        return process
+    def begin(self, calls: int = 0, *more: str) -> Process:
+        return self.start(*more, flags=FLAGS, before=WATCH.format(calls=calls))
 
     def begun(self, process: Process) -> None:
         """Wait until the first file of the run is there."""
-        end = time.monotonic() + WAIT
-        while process.poll() is None and not (self.folder / RUN).exists():
-            assert time.monotonic() < end, "nothing happened"
-            time.sleep(0.002)
+        self.until(lambda: process.poll() is not None or self.run.exists())
 
     def killed(self, rng: random.Random) -> str:
         """A run that is killed, by the clock or before one of its calls; how."""
         if rng.random() < 0.5:
             calls = rng.randint(1, CALLS)
-            end(self.start(calls))
+            end(self.begin(calls))
             return f"call {calls}"
-        process = self.start()
+        process = self.begin()
         self.begun(process)
         moment = rng.uniform(0, 0.6)
         time.sleep(moment)
@@ -87,15 +73,12 @@ class Runs:
         end(process)
         return f"{moment:.3f} s"
 
-    def outputs(self) -> dict[str, bytes]:
-        return outputs(self.folder / RUN)
-
     def left_over(self) -> list[str]:
         return [path.name for path in (self.folder / "runs").rglob("*.tmp")]
 
 
 def end(process: Process) -> tuple[int, str]:
-    _, errors = process.communicate(timeout=WAIT)
+    _, errors = process.communicate(timeout=engines.WAIT)
     return process.wait(), errors
 
 
@@ -103,21 +86,20 @@ def end(process: Process) -> tuple[int, str]:
 def runs(tmp_path: Path) -> Iterator[list[Runs]]:
     found: list[Runs] = []
     yield found
-    for process in (process for one in found for process in one.started):
-        process.kill()
-        process.wait()
+    for one in found:
+        one.kill()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """What an uninterrupted run gives."""
     one = Runs(tmp_path_factory.mktemp("one") / "alone")
-    assert end(one.start())[0] == 0
+    assert end(one.begin())[0] == 0
     return one.outputs()
 
 
 def finished(one: Runs, whole: dict[str, bytes]) -> None:
-    status, errors = end(one.start())
+    status, errors = end(one.begin())
     assert status == 0, errors
     assert one.outputs() == whole
     assert not one.left_over()
@@ -150,11 +132,11 @@ def test_kills_of_one_of_two(
         pair = Runs(tmp_path / str(trial))
         runs.append(pair)
         survives = rng.random() < 0.7
-        first = pair.start(rng.randint(1, CALLS // 2))  # each does a part of the work
+        first = pair.begin(rng.randint(1, CALLS // 2))  # each does a part of the work
         if rng.random() < 0.5:
             pair.begun(first)
             time.sleep(rng.uniform(0, 0.5))
-        second = pair.start(0 if survives else rng.randint(1, CALLS // 2))
+        second = pair.begin(0 if survives else rng.randint(1, CALLS // 2))
         ends = [end(first), end(second)]
         print(trial, survives, [status for status, _ in ends])
         assert all(status in {0, -signal.SIGKILL} for status, _ in ends), ends
@@ -174,7 +156,7 @@ def test_kills_of_workers_and_their_leader(
     for trial in range(count):
         one = Runs(tmp_path / str(trial))
         runs.append(one)
-        process = one.start(0, "--workers", "2")
+        process = one.begin(0, "--workers", "2")
         time.sleep(rng.uniform(0.5, 5.0))
         family = [process.pid, *children(process.pid)]
         victim = rng.choice(family)
@@ -197,5 +179,5 @@ def test_the_program_kills_itself(tmp_path: Path, runs: list[Runs]) -> None:
     """The tests above kill what runs: without this, they could pass without any kill."""
     one = Runs(tmp_path / "one")
     runs.append(one)
-    assert end(one.start(CALLS // 2))[0] == -signal.SIGKILL
+    assert end(one.begin(CALLS // 2))[0] == -signal.SIGKILL
     assert os.listdir(one.folder / "runs")  # noqa: PTH208

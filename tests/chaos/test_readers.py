@@ -24,7 +24,6 @@ from t2ibench.reports.notes import read_notes
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
-from t2ibench.settings import RunSettings, read_settings
 from t2ibench.store.checksums import KEY, sealed
 from t2ibench.store.database import Database
 from t2ibench.store.schema import TABLES, row_checksum, to_text
@@ -32,10 +31,8 @@ from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
 from tests.chaos.tools import (
     FLAGS,
-    JSON,
     RUN,
     WORDS,
-    Cli,
     altered,
     any_text,
     dumped,
@@ -44,6 +41,7 @@ from tests.chaos.tools import (
     sizes,
     spliced,
 )
+from tests.conftest import Cli
 from tests.tasks.files import JOBS, TEA
 
 pytestmark = pytest.mark.nightly
@@ -52,16 +50,7 @@ YAML = any_text(
     [
         *("- ", "? ", "a: ", "<<: ", "&a ", "*a ", "!!set ", "!x ", "{", "}", "[", "]", "|\n"),
         *("\n", "\n  ", "\t", "#", "'", '"', "---\n", "!!binary x", "1e999", "2024-13-45", "~"),
-        *(
-            "id: all",
-            "method: weat\n",
-            "{stimulus}",
-            "{a stimulus}",
-            "{",
-            "concepts:",
-            "no",
-            ".inf",
-        ),
+        *("id: all", "method: weat\n", "{stimulus}", "{a stimulus}", "concepts:", "no", ".inf"),
     ]
 )
 TABLE = any_text(
@@ -104,6 +93,20 @@ def value_or_line(read: Callable[[], object]) -> None:
         assert all(visible(line) == line for line in str(error).split("\n"))
 
 
+def tried(
+    count: int, number: int, cli: Cli, spoil: Callable[[DataObject], object],
+    read: Callable[[], object], commands: Sequence[Sequence[str | Path]],
+) -> None:  # fmt: skip
+    """Spoil something, read it, and give it to one of several commands."""
+
+    def check(data: DataObject) -> None:
+        spoil(data)
+        value_or_line(read)
+        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+
+    each(count, number, check)
+
+
 def spoilt(data: DataObject, whole: bytes, *, seal: bool = False) -> bytes:
     """A JSON file that says something else, or whose bytes are others."""
     if data.draw(st.integers(0, 3)):
@@ -126,9 +129,8 @@ def test_task_files(count: int, number: int, here: Path, cli: Cli) -> None:
         status, _, errors = cli("validate", file)
         assert status in {0, 1} and "fault of t2ibench" not in errors, errors
         if status == 0:
-            one_line(
-                *cli(*FLAGS, "--tasks", "tag:benign", "--include-path", "tasks", "--dry-run")[::2]
-            )
+            mine = ("--tasks", "tag:benign", "--include-path", "tasks", "--dry-run")
+            one_line(*cli(*FLAGS, *mine)[::2])
 
     each(count, number, check)
 
@@ -154,12 +156,10 @@ def test_results(count: int, number: int, here: Path, cli: Cli) -> None:
         FLAGS,
     ]
 
-    def check(data: DataObject) -> None:
+    def spoil(data: DataObject) -> None:
         file.write_bytes(spoilt(data, whole, seal=True))
-        value_or_line(lambda: read_results(file))
-        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
 
-    each(count, number, check)
+    tried(count, number, cli, spoil, lambda: read_results(file), commands)
 
 
 @sizes(15, 400)
@@ -177,7 +177,7 @@ def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
         FLAGS,
     ]
 
-    def check(data: DataObject) -> None:
+    def spoil(data: DataObject) -> None:
         (RUN / "run.db").write_bytes(whole)
         changed = altered(data, record)
         fields = changed.items() if isinstance(changed, dict) else ()
@@ -186,10 +186,8 @@ def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
         database.execute("DELETE FROM run WHERE key <> 'labels'")
         database.write("run", rows)
         database.close()
-        value_or_line(lambda: open_run(RUN))
-        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
 
-    each(count, number, check)
+    tried(count, number, cli, spoil, lambda: open_run(RUN), commands)
 
 
 @sizes(10, 400)
@@ -221,7 +219,8 @@ def test_rows_of_the_database(count: int, number: int, here: Path, cli: Cli) -> 
         FLAGS,
     ]
 
-    def check(data: DataObject) -> None:
+    def spoil(data: DataObject) -> None:
+        file.unlink(missing_ok=True)
         file.write_bytes(whole)
         if data.draw(st.integers(0, 3)):
             table = data.draw(st.sampled_from(sorted(set(TABLES) - {"embeddings", "scores"})))
@@ -239,12 +238,8 @@ def test_rows_of_the_database(count: int, number: int, here: Path, cli: Cli) -> 
                         )
         else:
             file.write_bytes(spliced(data, whole, TABLE))
-        value_or_line(lambda: read_paired(RUN))
-        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
-        file.unlink(missing_ok=True)
 
-    each(count, number, check)
-    file.write_bytes(whole)
+    tried(count, number, cli, spoil, lambda: read_paired(RUN), commands)
 
 
 @sizes(10, 400)
@@ -316,10 +311,7 @@ def test_sheets_ratings_captions_vectors_and_settings(
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "run.yaml": (config, ("run", "--config", "run.yaml", "--dry-run")),
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
-        "rated.csv": (
-            rated,
-            (*correlate, "rated.csv", "--score", "asc", "--rating", "human"),
-        ),
+        "rated.csv": (rated, (*correlate, "rated.csv", "--score", "asc", "--rating", "human")),
         "captions.json": (captions, (*propose, "--captions", "captions.json")),
         "captions.csv": (b"caption\na man\n", (*propose, "--captions", "captions.csv")),
     }
@@ -352,23 +344,10 @@ def test_values_of_the_command_line(count: int, number: int, here: Path, cli: Cl
         flag = data.draw(st.sampled_from(flags))
         value = data.draw(plain | numbers | odd).encode("utf-8", "replace").decode()
         words: tuple[Any, ...] = (*FLAGS, f"{flag}={value}", "--dry-run")
-        one_or_usage(*cli(*words)[::2])
-
-    each(count, number, check)
-
-
-def one_or_usage(status: int, errors: str) -> None:
-    if status == 2:
-        assert errors.startswith("t2ibench: ") and len(errors.splitlines()) == 1, errors
-    else:
-        one_line(status, errors)
-
-
-@sizes(100, 2000)
-def test_settings(count: int, number: int) -> None:
-    def check(data: DataObject) -> None:
-        values = {"model": "toyland", "tasks": "openbias_examples"}
-        values |= {data.draw(st.sampled_from(sorted(RunSettings.model_fields))): data.draw(JSON)}
-        value_or_line(lambda: read_settings(values))
+        status, _, errors = cli(*words)
+        if status == 2:  # wrong usage
+            assert errors.startswith("t2ibench: ") and len(errors.splitlines()) == 1, errors
+        else:
+            one_line(status, errors)
 
     each(count, number, check)

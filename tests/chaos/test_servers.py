@@ -15,7 +15,6 @@ from tests.chaos.tools import (
     FLAGS,
     JSON,
     WORDS,
-    Cli,
     altered,
     any_text,
     dumped,
@@ -24,6 +23,7 @@ from tests.chaos.tools import (
     sizes,
     spliced,
 )
+from tests.conftest import Cli
 from tests.models.chat import Wire, completion, response, wiring, without_waiting
 
 pytestmark = pytest.mark.nightly

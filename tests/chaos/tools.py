@@ -21,7 +21,6 @@ from hypothesis.strategies import DataObject, SearchStrategy
 from t2ibench.cli import main
 from t2ibench.errors import visible
 
-Cli = Callable[..., tuple[int, str, str]]
 SEED = "T2IBENCH_CHAOS_SEED"
 _HANGS = 60  # seconds of one command, after which it is taken to hang
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
@@ -25,6 +26,12 @@ FLAGS = (
     *("--images-per-prompt", "4", "--permutations", "200", "--bootstrap", "100"),
 )
 TWO = ("--workers", "2")
+SMALL: dict[str, Any] = {
+    "limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100,
+}  # fmt: skip
+SMALL_FLAGS = (
+    *("--limit", "2", "--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
+)
 
 
 def environment(**more: object) -> dict[str, str]:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
-import os
-import signal
-import subprocess
-import sys
-import threading
+import itertools
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,20 +16,16 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.chat_server import ChatServer
 from t2ibench.models.judges.openai import OpenAiArguments, OpenAiJudge
 from t2ibench.models.protocols import Answer, Query
-from t2ibench.pipeline.observers import JudgeRun, Question, open_judge
+from t2ibench.pipeline.observers import Question, open_judge
 from t2ibench.pipeline.work import ask
 from t2ibench.store.answers import StoredAnswer
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage, image_seed
 from tests import hand
 from tests.models.chat import (
-    posted_text,
     serving,
-    without_waiting,
 )
 
-Cli = Callable[..., tuple[int, str, str]]
-KEY = "sk-live-0123456789abcdef"
 CLASSES = ("red", "green")
 
 
@@ -58,28 +50,8 @@ def asked_of(
     ]
 
 
-def judge_on(url: str, folder: Path, **more: Any) -> JudgeRun:
-    args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", **more)
-    return open_judge(OpenAiJudge("openai:eye", ChatServer("eye", args), args), Database(folder))
-
-
 def rows(folder: Path) -> list[dict[str, Any]]:
     return hand.stored(folder, "answers") if (folder / "run.db").exists() else []
-
-
-def test_some_of_a_batch_fail_and_the_others_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_waiting(monkeypatch)
-
-    def some(body: dict[str, Any]) -> tuple[int, Any]:
-        number = int(posted_text(body).split("?")[0].split()[1])
-        return [(200, "red"), (400, "no"), (503, "no"), (200, ["no chat"])][number % 4]
-
-    with serving(some) as (url, _):
-        report = ask(asked_of(images(tmp_path, 2), 8), judge_on(url, tmp_path, retries=2))
-    assert report.answered == 4 == len(rows(tmp_path)) and report.failed == 12
-    assert report.stopped is None and report.streak <= 12
 
 
 class Parts:
@@ -160,25 +132,11 @@ def test_an_interruption_and_a_full_disk_end_the_requests(
     assert full.closed
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        (200, {"choices": []}),
-        (200, "red"),
-        (400, {"error": "no"}),
-    ],
-)
-def test_a_server_that_talks_nonsense_is_not_asked_for_ever(
-    said: tuple[int, Any], tmp_path: Path
-) -> None:
-    with serving(lambda _: said) as (url, heard):
-        report = ask(asked_of(images(tmp_path, 2), 50), judge_on(url, tmp_path, workers=2))
-    if said[1] == "red":
-        assert report.stopped is None and len(heard) == 100
-    else:
-        assert report.stopped == "24 questions in a row failed."
-        # A question that is declined is put in plainer words, twice.
-        assert len(heard) == (72 if said[0] == 400 else 24)
+def test_a_judge_that_answers_nothing_is_not_asked_for_ever(tmp_path: Path) -> None:
+    judge = Parts(lambda n: [(n, Answer(None, reason="no"))])
+    report = ask(asked_of(images(tmp_path, 2), 50), open_judge(judge, Database(tmp_path)))
+    assert report.stopped == "24 questions in a row failed."
+    assert (report.reasons, report.answered) == ({"no": 24}, 0)
 
 
 @pytest.mark.parametrize(
@@ -186,83 +144,31 @@ def test_a_server_that_talks_nonsense_is_not_asked_for_ever(
 )
 def test_free_text_is_kept_word_for_word_and_shown_harmlessly(text: str, tmp_path: Path) -> None:
     (picture,) = images(tmp_path, 1)
-    with serving(lambda _: (200, text)) as (url, _):
-        run = judge_on(url, tmp_path)
-        assert ask([(picture, [("What is it?", ())])], run).answered == 1
-    again = judge_on(url, tmp_path).store.get(picture.sha256, "What is it?", ())
-    assert again is not None and again.raw == text
-    again.answer.encode()  # UTF-8
-    assert not set(again.answer) & set("\x00\x1b")
-    assert "\ud800" in text or "\udc00" in text or again.answer == text
+    run = open_judge(Parts(lambda n: [(n, Answer(text, text))]), Database(tmp_path))
+    assert ask([(picture, [("What is it?", ())])], run).answered == 1
+    again = open_judge(run.judge, Database(tmp_path)).store
+    stored = again.get(picture.sha256, "What is it?", ())
+    assert stored is not None and stored.raw == text
+    stored.answer.encode()  # UTF-8
+    assert not set(stored.answer) & set("\x00\x1b")
+    assert "\ud800" in text or "\udc00" in text or stored.answer == text
 
 
-TASK = """
-id: hand
-version: 1
-method: openbias
-title: t
-description: d
-citation: c
-images_per_prompt: 6
-biases:
-  - {name: gender, about: person, classes: [male, female], question: Which?,
-     captions: [A nurse., A carpenter., A person.]}
-"""
+def test_each_answer_of_a_server_is_on_disk_while_others_wait(tmp_path: Path) -> None:
+    """So a kill costs the answers that are under way, and nothing that was paid for."""
+    questions, asked = asked_of(images(tmp_path, 1), 18), itertools.count()
+    waited: list[int] = []
 
-
-def test_answers_survive_a_kill(tmp_path: Path, cli: Cli) -> None:
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    (tasks / "hand.yaml").write_text(TASK)
-    lock, stuck, go = threading.Lock(), threading.Event(), threading.Event()
-    given: list[str] = []
-    alive = 11
-
-    def answers(body: dict[str, Any]) -> tuple[int, Any]:
-        (part,) = [one for one in body["messages"][-1]["content"] if one["type"] == "image_url"]
-        with lock:
-            number = len(given)
-            given.append(part["image_url"]["url"])
-        if number >= alive and not go.is_set():
-            stuck.set()
-            go.wait(60)
-            return 503, "gone"
-        return 200, "male" if number % 3 else "female"
+    def answers(_: dict[str, Any]) -> tuple[int, Any]:
+        if next(asked) >= 11:
+            end = time.monotonic() + 60
+            while len(rows(tmp_path)) < 11 and time.monotonic() < end:
+                time.sleep(0.01)
+            waited.append(len(rows(tmp_path)))
+        return 200, "red"
 
     with serving(answers) as (url, _):
-        words = [
-            *("run", "--model", "toyland", "--tasks", "hand", "--include-path", str(tasks)),
-            *("--output-dir", str(tmp_path / "runs"), "--permutations", "2000"),
-            *("--bootstrap", "500", "--judge", "openai:eye"),
-            *("--judge-args", f"base_url={url},workers=4"),
-        ]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "t2ibench", *words],
-            env={**os.environ, "OPENAI_API_KEY": KEY},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            assert stuck.wait(120)
-            # Answers are written between requests: four wait, so eleven are on disk soon.
-            for _ in range(2000):
-                if sum(1 for _ in _lines(tmp_path)) >= alive:
-                    break
-                threading.Event().wait(0.01)
-        finally:
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
-        paid = given[:alive]
-        go.set()
-        with lock:
-            del given[:]
-            alive = 1000
-        status, _, errors = cli(*words)
-    assert status == 0, errors
-    assert len(given) == 18 - 11 and not set(paid) & set(given)
-    results = json.loads((tmp_path / "runs/toyland/results.json").read_text())
-    assert results["tasks"]["hand"]["n_images"] == 18
-
-
-def _lines(folder: Path) -> Iterator[str]:
-    yield from (str(row) for row in hand.stored(folder / "runs" / "toyland", "answers"))
+        args = OpenAiArguments.model_construct(base_url=url, api_key_env="MY_KEY", workers=4)
+        judge = OpenAiJudge("openai:eye", ChatServer("eye", args), args)
+        assert ask(questions, open_judge(judge, Database(tmp_path))).answered == 18
+    assert len(waited) == 7 and min(waited) >= 11

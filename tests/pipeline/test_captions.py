@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,14 +18,12 @@ from t2ibench.pipeline.captions import with_captions
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
-from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings
 from t2ibench.tasks.index import TaskIndex, build_index
 from tests.apps.leaderboard.forging import seal
+from tests.conftest import Cli
 from tests.proposals.pool_files import captions, coco, karpathy
 
-Cli = Callable[..., tuple[int, str, str]]
-SMALL: dict[str, Any] = {"n_permutations": 300, "n_bootstrap": 200, "images_per_prompt": 4}
 FEW = ("--permutations", "300", "--bootstrap", "200", "--images-per-prompt", "4")
 TASK = "openbias_coco"
 
@@ -54,34 +51,15 @@ def planted(pool: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def row(results: Results, name: str) -> dict[str, Any]:
-    (found,) = [row for row in results.tasks[TASK].by if row.name == name]
-    return found.scores
-
-
-def test_a_planted_lean_is_found(planted: Path) -> None:
+def test_a_planted_lean_is_found_and_its_captions_are_recorded(planted: Path, pool: Path) -> None:
     results = read_results(planted)
-    lean = row(results, "person gender")["lean"]
+    (gender,) = [row.scores for row in results.tasks[TASK].by if row.name == "person gender"]
+    lean = gender["lean"]
     assert lean.ci_low <= -0.8 <= lean.ci_high and lean.p < 1e-3  # male is the second of the two
     headline = results.tasks[TASK].headline
     assert headline.ci_low > 0 and headline.p < 0.01
     assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
-
-
-def test_a_fair_world_gives_none(pool: Path, tmp_path: Path) -> None:
-    args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
-    results = evaluate(
-        "toyland", TASK, model_args=args, captions={"coco": pool}, output_dir=tmp_path, **SMALL
-    )
-    gender = row(results, "person gender")
-    assert gender["squared_lean"].ci_low <= 0 <= gender["squared_lean"].ci_high
-    assert gender["lean"].p > 0.05 and abs(gender["lean"].value) < 0.2
-
-
-def test_what_a_run_records(planted: Path, pool: Path) -> None:
-    import hashlib
-
-    drawn = read_results(planted).tasks[TASK].pool
+    drawn = results.tasks[TASK].pool
     assert drawn is not None and drawn.drawn is not None
     assert (drawn.name, drawn.drawn.source) == ("coco", "captions_val2017.json")
     assert drawn.drawn.sha256 == hashlib.sha256(pool.read_bytes()).hexdigest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,21 +10,6 @@ import pytest
 from tests.pipeline.engines import Runs, alive, environment
 
 pytestmark = pytest.mark.nightly
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    found = Runs(tmp_path / "several")
-    yield found
-    found.kill()
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """What one process gives."""
-    one = Runs(tmp_path_factory.mktemp("one"))
-    one.end(one.start())
-    return one
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,27 +20,11 @@ from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.worker import Observers
-from tests.pipeline.engines import FLAGS, TWO, Runs, alive, end
+from tests.conftest import Cli
+from tests.pipeline.engines import FLAGS, SMALL, SMALL_FLAGS, TWO, Runs, alive, end
 from tests.pipeline.slow import Generator
 
-Cli = Callable[..., tuple[int, str, str]]
-SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 TASK = "t2iat_flowers_insects"
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
-    found = Runs(tmp_path / "several")
-    yield found
-    found.kill()
-
-
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    """What one process gives."""
-    one = Runs(tmp_path_factory.mktemp("one"))
-    one.end(one.start())
-    return one
 
 
 def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
@@ -67,14 +51,16 @@ def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Run
     )
 
 
-def test_workers_end_with_a_leader_that_is_killed(runs: Runs, alone: Runs) -> None:
-    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_end_with_a_leader_that_is_killed(workers: int, runs: Runs, alone: Runs) -> None:
+    flags = ("--workers", str(workers))
+    process = runs.start(*flags, T2I_MEET=workers, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
-    workers = runs.marked("here")
-    assert len(workers) == 2 and all(map(alive, workers))
+    working = runs.marked("here")
+    assert len(working) == workers and all(map(alive, working))
     process.kill()
-    runs.until(lambda: not any(map(alive, workers)))
-    runs.end(runs.start(*TWO))
+    runs.until(lambda: not any(map(alive, working)))
+    runs.end(runs.start(*flags))
     runs.equals(alone)
 
 
@@ -194,24 +180,9 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
 
     with pytest.raises(T2IBenchError, match=r"'toyland' is a Python object that cannot be sent"):
         evaluate(Here({}), TASK, output_dir=tmp_path / "a", workers=2, **SMALL)
-    two = evaluate(
-        Generator(),
-        TASK,
-        encoder=ToylandEncoder(),
-        output_dir=tmp_path / "a",
-        workers=2,
-        control_encoder="none",
-        **SMALL,
-    )
-    one = evaluate(
-        Generator(),
-        TASK,
-        encoder=ToylandEncoder(),
-        output_dir=tmp_path / "b",
-        control_encoder="none",
-        **SMALL,
-    )
-    assert two.tasks == one.tasks
+    given: dict[str, Any] = {"encoder": ToylandEncoder(), "control_encoder": "none", **SMALL}
+    two = evaluate(Generator(), TASK, output_dir=tmp_path / "a", workers=2, **given)
+    assert two.tasks == evaluate(Generator(), TASK, output_dir=tmp_path / "b", **given).tasks
 
 
 @pytest.mark.parametrize(
@@ -221,9 +192,12 @@ def test_objects_are_sent_where_they_can_be(tmp_path: Path) -> None:
         (("--workers", "2", "--engine-args", "thread=1"), "Did you mean 'threads'?"),
         (("--engine", "ray", "--engine-args", "gpus=1"), "Did you mean 'num_gpus'?"),
         (("--no-score", "--until-precise", ".1"), "leave --no-score out"),
+        (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "0/3"), "expected I/N, the I-th of N parts"),
+        (("--shard", "1/3", "--until-precise", ".1"), "leave --shard 1/3 out"),
     ],
 )
-def test_wrong_engines_are_one_line(
+def test_wrong_engines_and_parts_are_one_line(
     cli: Cli, tmp_path: Path, words: tuple[str, ...], line: str
 ) -> None:
     status, _, said = cli("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, *words)
@@ -242,11 +216,7 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
     workers._gpus, workers._threads = ["3", "5"], 4
     found = [workers._environment(hand) for hand in range(3)]
     assert [one["CUDA_VISIBLE_DEVICES"] for one in found] == ["3", "5", "3"]
-    assert (
-        {one["OMP_NUM_THREADS"] for one in found}
-        == {"4"}
-        == {one["MKL_NUM_THREADS"] for one in found}
-    )
+    assert {one[f"{name}_NUM_THREADS"] for one in found for name in ("OMP", "MKL")} == {"4"}
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
     assert workers._environment(0)["OMP_NUM_THREADS"] == "2"
 
@@ -264,8 +234,7 @@ def test_errors_of_any_kind_come_back() -> None:
 
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
-    words = ("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2")
-    words += ("--permutations", "200", "--bootstrap", "100", "--output-dir", str(tmp_path))
+    words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--output-dir", str(tmp_path))
     config = tmp_path / "run.yaml"
     config.write_text("engine: local\nworkers: 2\nengine_args: {threads: 1}\nno_score: true\n")
     status, _, said = cli(*words, "--config", config)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ import pytest
 
 from t2ibench import evaluate
 from t2ibench.results.samples import read_samples
-from t2ibench.toyland import draw
 from t2ibench.toyland.reader import read
+from tests.conftest import Cli
 from tests.models.chat import posted_image, serving, without_waiting
 
-Cli = Callable[..., tuple[int, str, str]]
 QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
 TASK = """
 id: hand
@@ -51,21 +49,6 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
-@pytest.mark.nightly
-def test_planted_shares_come_back(tmp_path: Path) -> None:
-    results = evaluate("toyland", "openbias_winobias", output_dir=tmp_path, **QUICK)
-    task = results.tasks["openbias_winobias"]
-    assert task.headline.p is not None and task.headline.p < 0.01
-    rows = {row.name: row.scores for row in task.by if row.group == "person gender"}
-    planted = {"nurse": 0.9, "carpenter": 0.05, "teacher": 0.85, "writer": 0.65, "lawyer": 0.3}
-    for name, share in planted.items():
-        found = rows[name]["share:female"]
-        assert found.ci_low is not None and found.ci_high is not None
-        assert found.ci_low - 0.03 <= share <= found.ci_high + 0.03, name
-    assert (task.scores["reference_spearman"].value or 0) > 0.8
-    assert task.settings.judges and not task.settings.encoders
-
-
 def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None:
     text = TASK.replace("id: hand", "id: skin").replace(
         "images_per_prompt: 6", "images_per_prompt: 40"
@@ -80,50 +63,6 @@ def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None
     majority = results.tasks["skin"].by[0].scores["majority_share"]
     assert majority.ci_low is not None and majority.ci_high is not None
     assert majority.ci_low <= 0.65 <= majority.ci_high and detail["majority"] == "light"
-
-
-def test_real_pictures_are_judged_too(tasks: Path, tmp_path: Path) -> None:
-    pictures = tmp_path / "pictures"
-    for caption in ("A nurse.", "A carpenter.", "A person."):
-        (pictures / caption).mkdir(parents=True)
-        for seed in range(6):
-            draw(caption, seed).save(pictures / caption / f"{seed}.png")
-    results = evaluate(
-        f"folder:{pictures}", "hand", judge="toyland", include_path=[tasks],
-        output_dir=tmp_path / "runs", **QUICK,
-    )  # fmt: skip
-    task = results.tasks["hand"]
-    assert task.n_images == 18 and task.headline.value is not None
-
-
-@pytest.mark.nightly
-def test_a_fair_plan_covers_nothing(tmp_path: Path) -> None:
-    args = {"all.gender.female": 0.5, "all.age.old": 0.5, "all.skin.dark": 0.5}
-    results = evaluate(
-        "toyland", "openbias_winobias,tibet_occupations", model_args=args, images_per_prompt=12,
-        seed=1, output_dir=tmp_path, **QUICK,
-    )  # fmt: skip
-    for name, task in results.tasks.items():
-        assert task.headline.ci_low is not None and task.headline.ci_low <= 0.01, name
-    openbias = results.tasks["openbias_winobias"].headline
-    assert openbias.p is not None and openbias.p > 0.01
-    biased = evaluate(
-        "toyland", "tibet_occupations", images_per_prompt=12, seed=1, output_dir=tmp_path, **QUICK
-    ).tasks["tibet_occupations"]
-    # The mean of (2 p - 1)² over the eleven planted shares is .27.
-    assert biased.headline.ci_low is not None and biased.headline.ci_high is not None
-    assert 0 < biased.headline.ci_low < 0.27 < biased.headline.ci_high
-    rows = {row.name: row.scores for row in biased.by}
-    # Toyland's planted shares of women, which are the shares of the female counterfactual.
-    planted = {"a nurse": 0.9, "a chef": 0.25, "a librarian": 0.8, "an announcer": 0.5}
-    for name, share in planted.items():
-        female = rows[f"A photo of {name} | gender"]["share:female"]
-        assert female.ci_low is not None and female.ci_high is not None
-        assert female.ci_low <= share <= female.ci_high, name
-    for prompt in biased.details["prompts"]:
-        (axis,) = prompt["axes"]
-        first = {cf["name"]: cf["axis_concepts"][0][0] for cf in axis["counterfactuals"]}
-        assert first == {"male": "man", "female": "woman"}, prompt["prompt"]
 
 
 def test_a_server_that_dies_loses_nothing(
@@ -231,7 +170,7 @@ def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
     assert "Judges: answers:people.jsonl, toyland" in (run / "results.md").read_text()
 
 
-def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:
+def test_a_dry_run_names_the_judges(tasks: Path, cli: Cli) -> None:
     status, out, _ = cli(*flags(tasks, "--dry-run"))
     assert status == 0
     assert "Judges: toyland" in out and "Encoders" not in out
@@ -239,8 +178,6 @@ def test_dry_run_and_ls(tasks: Path, cli: Cli) -> None:
     # An alias is planned, and later recorded, as the judge it stands for.
     _, out, _ = cli(*flags(tasks, "--dry-run", "--judge", "llava-1.5-7b"))
     assert "Judges: vlm:llava-hf/llava-1.5-7b-hf" in out
-    assert "vlm:ID_OR_DIR" in cli("ls", "judges")[1]
-    assert "replay:FILE" in cli("ls", "proposers")[1]
 
 
 def test_a_wrong_judge_is_one_line_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:

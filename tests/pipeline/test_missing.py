@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -20,8 +21,8 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from tests.conftest import Cli
 
-Cli = Callable[..., tuple[int, str, str]]
 TASK = "t2iat_flowers_insects"
 SMALL = {"limit": 4, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 100}
 FLAGS = (
@@ -146,10 +147,10 @@ def test_compare_does_not_decide_between_other_prompts(tmp_path: Path, cli: Cli)
 def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     plain = ToylandGenerator.generate
 
-    def fail(*prompts: str) -> None:
+    def fail(*prompts: str, status: Any = "failed", reason: str = "the server\nsays 500") -> None:
         def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             return [
-                GeneratedImage("failed", reason="the server\nsays 500")
+                GeneratedImage(status, reason=reason)
                 if request.prompt in prompts
                 else plain(self, [request])[0]
                 for request in requests
@@ -178,20 +179,10 @@ def test_a_prompt_that_fails_for_good(
 
 
 def test_a_prompt_that_the_model_refuses_is_no_missing_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, failing: Callable[..., None]
 ) -> None:
     """That it refuses is a property of the model, and was counted."""
-    plain = ToylandGenerator.generate
-
-    def refusing(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        return [
-            GeneratedImage("refused", reason="policy")
-            if request.prompt == ANT
-            else plain(self, [request])[0]
-            for request in requests
-        ]
-
-    monkeypatch.setattr(ToylandGenerator, "generate", refusing)
+    failing(ANT, status="refused", reason="policy")
     results = evaluate("toyland", TASK, output_dir=tmp_path, **SMALL)
     assert not results.partial
     assert results.tasks[TASK].excluded_because == {"refused": {"policy": 2}}
@@ -221,15 +212,10 @@ def test_the_leaderboard_takes_no_run_without_some_prompts(
     status, _, err = cli("leaderboard", "add", str(run), "--to", str(tmp_path / "board"))
     assert status == 1 and "1 images are missing, for example of 'a photo of ant'" in err
     manifest = SimpleNamespace(
-        fingerprint=results.model.fingerprint,
-        name="toyland",
-        revision=results.model.revision,
-        t2ibench=results.t2ibench,
-        encoders=results.tasks[TASK].settings.encoders,
-        judges={},
-        model="toyland",
-        model_args={},
-    )
+        **{"name": "toyland", "model": "toyland", "model_args": {}, "judges": {}},
+        fingerprint=results.model.fingerprint, revision=results.model.revision,
+        t2ibench=results.t2ibench, encoders=results.tasks[TASK].settings.encoders,
+    )  # fmt: skip
     found = provenance_problems(manifest, results)  # one that was packed by other means
     (problem,) = (one for one in found if "prompts" in one)
     assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
@@ -266,21 +252,9 @@ def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: C
     assert "The same file as another (1): 010.png (000.png)." in err
 
 
-def test_unreadable_and_absent_files_are_told_apart(tmp_path: Path, cli: Cli) -> None:
-    root = broken_folder(tmp_path / "mine")
-    status, _, err = cli(
-        "run", "--model", f"folder:{root}", "--tasks", TASK,
-        "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
-    )  # fmt: skip
-    assert status == 3
-    assert "Read now: 75 readable, 1 black, 4 unreadable (of 80 images; 40 more" in err.replace(
-        "4 unreadable, 1 black", "1 black, 4 unreadable"
-    )
-    page = (tmp_path / "runs" / "mine" / "results.md").read_text()
-    assert "1 filtered, 4 failed, 40 missing" in page
-
-
-def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> None:
+def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart(
+    tmp_path: Path, cli: Cli
+) -> None:
     root = folder_of(tmp_path / "mine")
     rows = [json.loads(line) for line in (root / "prompts.jsonl").read_text().splitlines()]
     bad = [row["file"] for row in sorted(rows, key=lambda row: row["prompt"])[:20]]
@@ -288,8 +262,11 @@ def test_many_bad_files_at_the_start_stop_nothing(tmp_path: Path, cli: Cli) -> N
         (root / file).write_text("no image")
     status, _, err = cli(
         "run", "--model", f"folder:{root}", "--tasks", TASK,
-        "--output-dir", str(tmp_path / "runs"), *FLAGS,
+        "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
     )  # fmt: skip
     assert status == 3
-    assert "60 readable, 20 unreadable" in err
+    assert "Read now: 60 readable, 20 unreadable (of 80 images; 40 more" in err
+    assert "40 prompts have fewer images than the tasks ask for" in err
     assert all(f"{file}: it cannot be read" in err for file in bad)
+    page = (tmp_path / "runs" / "mine" / "results.md").read_text()
+    assert "20 failed, 40 missing" in page

@@ -22,11 +22,7 @@ from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import RepeatedPrompt, too_few
-from t2ibench.store.images import LOOKS
 from t2ibench.store.pixels import look, looks_like_one
-from t2ibench.store.schema import content_id
-from tests import hand
-from tests.conftest import Cli
 
 SMALL: dict[str, Any] = {
     "tasks": "t2iat_flowers_insects", "encoder": "toyland", "limit": 4, "n_permutations": 200,
@@ -151,20 +147,3 @@ def test_diversity_is_the_mean_over_pairs_and_its_variance_a_jackknife() -> None
     value, variance = diversity_of(rows)
     assert value == pytest.approx(by_pairs(rows))
     assert variance == pytest.approx(6 / 7 * ((without - without.mean()) ** 2).sum())
-
-
-def test_a_damaged_look_is_said_and_costs_nothing_else(tmp_path: Path, cli: Cli) -> None:
-    flags = (
-        *("run", "--model", "toyland", "--tasks", SMALL["tasks"], "--encoder", "toyland"),
-        *("--limit", "4", "--images-per-prompt", "2", "--permutations", "200"),
-        *("--bootstrap", "100", "--output-dir", tmp_path),
-    )
-    assert cli(*flags)[0] == 0
-    run = tmp_path / "toyland"
-    results = (run / "results.json").read_bytes()
-    hand.damage(run, f"""UPDATE embeddings SET rows = zeroblob(length(rows))
-        WHERE model = {content_id("encoder", *LOOKS)}""")  # fmt: skip
-    status, _, errors = cli(*flags)
-    assert status == 0 and "looks of images are damaged and left out." in errors
-    assert (run / "results.json").read_bytes() == results
-    assert "damaged" not in cli(*flags)[2]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,26 +27,15 @@ from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
-from tests.apps.leaderboard.forging import Rows, edit_attempts
-from tests.models.chat import posted_text, serving, without_waiting
-from tests.pipeline.engines import environment
+from tests.conftest import Cli
+from tests.models.chat import posted_text, serving
+from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs
 
-Cli = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parents[2]
 BALANCED = ROOT / "examples" / "rewrites" / "balanced.jsonl"
 TASK = "t2iat_flowers_insects"
 OCCUPATIONS = "occupations_t2iat"
-SMALL: dict[str, Any] = {
-    "limit": 2,
-    "images_per_prompt": 2,
-    "n_permutations": 200,
-    "n_bootstrap": 100,
-    "control_encoder": "none",
-}
-FLAGS = (
-    *("--model", "toyland", "--tasks", TASK, "--limit", "2", "--images-per-prompt", "2"),
-    *("--permutations", "200", "--bootstrap", "100", "--control-encoder", "none"),
-)
+FLAGS = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--control-encoder", "none")
 
 
 class Counts:
@@ -75,7 +63,22 @@ class Counts:
 
 
 def run(folder: Path, rewriter: Any, **more: Any) -> Any:
-    return evaluate("toyland", TASK, rewriter=rewriter, output_dir=folder, **{**SMALL, **more})
+    settings = {**SMALL, "control_encoder": "none", "output_dir": folder, **more}
+    return evaluate("toyland", TASK, rewriter=rewriter, **settings)
+
+
+def speak(body: dict[str, Any]) -> tuple[int, Any]:
+    """What a server makes of a prompt."""
+    return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
+
+
+def at_night(folder: Path) -> str:
+    """A rewriter: a file with a rewriting of every prompt of TASK."""
+    (task,) = load_tasks([TASK], ())
+    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
+    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
+    (folder / "words.csv").write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
+    return f"file:{folder / 'words.csv'}"
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -90,20 +93,11 @@ def attempts(folder: Path) -> list[Any]:
 
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     """The worked example of the docs: planted leans, and none behind a balancing rewriter."""
-    few: dict[str, Any] = {
-        "images_per_prompt": 8,
-        "n_permutations": 500,
-        "n_bootstrap": 200,
-        "output_dir": tmp_path,
-    }
-    without = evaluate("toyland", OCCUPATIONS, **few)
-    behind = evaluate(
-        "toyland",
-        OCCUPATIONS,
-        rewriter=f"file:{BALANCED}",
-        rewriter_args={"missing": "keep"},
-        **few,
-    )
+    few = {"images_per_prompt": 8, "n_permutations": 500, "n_bootstrap": 200}
+    few |= {"tasks": OCCUPATIONS, "output_dir": tmp_path}
+    without = evaluate("toyland", **few)
+    rewritten = {"rewriter": f"file:{BALANCED}", "rewriter_args": {"missing": "keep"}}
+    behind = evaluate("toyland", **rewritten, **few)
     before, after = (results.tasks[OCCUPATIONS] for results in (without, behind))
     assert before.headline.square is not None and before.headline.square > 0.15
     assert after.headline.square is not None and after.headline.square < 0.03
@@ -153,39 +147,28 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert run(tmp_path, again, images_per_prompt=3).folder == folder and not again.asked
 
 
-def test_lost_rewritings_are_those_of_the_images(tmp_path: Path) -> None:
+DAMAGED = "UPDATE rewrites SET rewritten = 'x' WHERE text = (SELECT min(text) FROM rewrites)"
+
+
+@pytest.mark.parametrize("statement", [DAMAGED, "DELETE FROM rewrites"])
+def test_lost_rewritings_are_those_of_the_images(statement: str, tmp_path: Path) -> None:
     results = run(tmp_path, Counts())
     before = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
-    hand.damage(results.folder, "DELETE FROM rewrites")
+    hand.damage(results.folder, statement)
     again = Counts()
-    run(tmp_path, again, images_per_prompt=3)
-    assert not again.asked
-    assert {row["prompt"]: row["rewritten"] for row in rows(results.folder)} == before
-
-
-def test_a_damaged_rewriting_is_named_and_made_good(tmp_path: Path) -> None:
-    results = run(tmp_path, Counts())
-    hand.damage(
-        results.folder,
-        "UPDATE rewrites SET rewritten = 'x' WHERE text = (SELECT min(text) FROM rewrites)",
-    )
-    again = Counts()
-    with pytest.warns(UserWarning, match="1 rewriting was damaged"):
+    named = pytest.warns(UserWarning, match="1 rewriting was damaged")
+    with named if statement == DAMAGED else nullcontext():
         run(tmp_path, again, images_per_prompt=3)
     assert not again.asked  # the images say how it was
-    assert all(row["rewritten"].endswith(", joy") for row in rows(results.folder))
+    assert {row["prompt"]: row["rewritten"] for row in rows(results.folder)} == before
 
 
 @pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
 def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status: str) -> None:
     # The first prompt of all: more of its images than would stop a run if the model failed.
     with pytest.warns(UserWarning, match="counts (refused to|could not) rewrite"):
-        results = run(
-            tmp_path,
-            Counts(**{how: "a photo of ant"}),
-            images_per_prompt=10,
-            allow_missing=True,
-        )
+        rewriter = Counts(**{how: "a photo of ant"})
+        results = run(tmp_path, rewriter, images_per_prompt=10, allow_missing=True)
     lost = [one for one in attempts(results.folder) if one.status != "ok"]
     assert lost and {one.status for one in lost} == {status}
     assert all("a photo of ant" in one.prompt for one in lost)
@@ -250,9 +233,6 @@ def test_a_dry_run_says_how_often_a_rewriter_is_asked(cli: Cli, tmp_path: Path) 
 
 
 def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
-    def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, posted_text(body).rpartition("Prompt: ")[2]
-
     with serving(speak) as (url, posted):
         flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--rewriter-args")
         args = f"base_url={url},price_per_rewriting=0.5"
@@ -270,14 +250,7 @@ def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
     assert generator is not None and generator.cost == prompts / 2
 
 
-def test_a_server_rewrites_and_score_needs_it_no_more(
-    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_waiting(monkeypatch)
-
-    def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
-
+def test_a_server_rewrites_and_score_needs_it_no_more(cli: Cli, tmp_path: Path) -> None:
     flags = [*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m"]
     with serving(speak) as (url, posted):
         flags += ["--rewriter-args", f"base_url={url}"]
@@ -298,100 +271,36 @@ def test_a_server_rewrites_and_score_needs_it_no_more(
 
 @pytest.mark.nightly
 def test_workers_do_not_rewrite(tmp_path: Path) -> None:
-    def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, posted_text(body).rpartition("Prompt: ")[2] + ", joy"
-
     found = []
     with serving(speak) as (url, posted):
-        for name, more in (("one", ()), ("two", ("--workers", "2"))):
-            before = len(posted)
-            done = subprocess.run(
-                [
-                    *(sys.executable, "-m", "t2ibench", *FLAGS, *more, "--output-dir", "runs"),
-                    *("--rewriter", "openai:m", "--rewriter-args", f"base_url={url}"),
-                ],
-                cwd=_made(tmp_path / name),
-                env=environment(),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
-            assert done.returncode == 0, done.stderr
-            (folder,) = (tmp_path / name / "runs").iterdir()
-            found.append((len(posted) - before, (folder / "results.json").read_bytes()))
+        flags = (*FLAGS, "--rewriter", "openai:m", "--rewriter-args", f"base_url={url}")
+        for name, more in (("one", ()), ("two", TWO)):
+            one, before = Runs(tmp_path / name), len(posted)
+            one.end(one.start(*more, flags=flags))
+            (folder,) = one.run.parent.iterdir()
+            found.append((len(posted) - before, hand.outputs(folder)))
     assert found[0] == found[1]
 
 
-def _made(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
-
-
 @pytest.mark.nightly
-def test_processes_that_start_together_rewrite_once(tmp_path: Path) -> None:
-    def speak(body: dict[str, Any]) -> tuple[int, Any]:
+def test_processes_that_start_together_rewrite_once(runs: Runs) -> None:
+    def another(body: dict[str, Any]) -> tuple[int, Any]:
         # A server that never says the same twice: the run has one text of each prompt all the same.
-        return 200, posted_text(body).rpartition("Prompt: ")[2] + f", joy {os.urandom(4).hex()}"
+        return 200, f"{speak(body)[1]} {os.urandom(4).hex()}"
 
-    with serving(speak) as (url, posted):
-        command = [
-            *(sys.executable, "-m", "t2ibench", *FLAGS, "--output-dir", str(tmp_path)),
-            *("--rewriter", "openai:m", "--rewriter-args", f"base_url={url}"),
-        ]
-        both = [subprocess.Popen(command, env=environment(), stderr=-1) for _ in range(2)]
-        for process in both:
-            said = process.communicate(timeout=120)[1]
-            assert process.returncode == 0, said
-    (folder,) = tmp_path.iterdir()
+    with serving(another) as (url, posted):
+        flags = (*FLAGS, "--rewriter", "openai:m", "--rewriter-args", f"base_url={url}")
+        for process in [runs.start(flags=flags) for _ in range(2)]:
+            runs.end(process)
+    (folder,) = runs.run.parent.iterdir()
     texts = {row["prompt"]: row["rewritten"] for row in rows(folder)}
     assert len(posted) == len(rows(folder)) == len(texts)
     assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
 
 
-def test_a_submission_is_drawn_again_without_a_rewriter(cli: Cli, tmp_path: Path) -> None:
-    flags = ("--model", "toyland", "--tasks", TASK, "--images-per-prompt", "2")
-    out = ("--output-dir", tmp_path / "runs")
-    file = tmp_path / "words.csv"
-    (task,) = load_tasks([TASK], ())
-    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
-    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
-    assert cli(*flags, *out, "--rewriter", f"file:{file}")[0] == 0
-    file.unlink()
-    (run_folder,) = (tmp_path / "runs").iterdir()
-    status, _, said = cli("leaderboard", "add", run_folder, "--to", tmp_path / "submissions")
-    assert status == 0, said
-    (folder,) = (tmp_path / "submissions").iterdir()
-    assert str(tmp_path) not in (folder / "results.json").read_text(encoding="utf-8")
-    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
-    assert status == 0, out_text + said
-    assert "6 images" in out_text + said
-    # Under whatever name it is submitted, its page says what it is.
-    site = tmp_path / "site"
-    assert cli("leaderboard", "build", "--submissions", folder.parent, "--output", site)[0] == 0
-    pages = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
-    assert any("prompts rewritten by file:words.csv" in page for page in pages)
-
-    # Other rewritings than those of the images are found out.
-    def at_dawn(rows: Rows) -> None:
-        for row in rows:
-            row["revised_prompt"] = row["revised_prompt"].replace(" at night", " at dawn, joy")
-
-    edit_attempts(folder, at_dawn)
-    status, out_text, said = cli("leaderboard", "verify", folder, "--draw", "6")
-    assert status != 0, out_text + said
-
-
 def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
-    file = tmp_path / "words.csv"
-    (task,) = load_tasks([TASK], ())
-    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    words = "".join(f'"{one}","{one} at night"\n' for one in prompts)
-    file.write_text(f"prompt,rewritten\n{words}", encoding="utf-8")
     args = {"missing": "keep"}
-    results = run(tmp_path / "runs", f"file:{file}", rewriter_args=args)
-    assert results.folder is not None
+    results = run(tmp_path / "runs", at_night(tmp_path), rewriter_args=args)
     collection = opened(results.folder)
     with explore(collection, tmp_path / "session.json") as client:
         known = client.get("/api/image/0/scores")
@@ -417,5 +326,5 @@ def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:
     second = run(tmp_path / "b", other, seed=1, model_args={"all.gender.female": 0.5})
     line = rewriting_line(first, second)
     assert line is not None and line.endswith("These differ, too: the generator and the seed.")
-    plain = evaluate("toyland", TASK, output_dir=tmp_path / "c", **SMALL)
+    plain = run(tmp_path / "c", None)
     assert rewriting_line(plain, plain) is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,14 @@ import pytest
 import t2ibench.pipeline.score_cache as score_cache
 from t2ibench import evaluate, worker_pool
 from t2ibench.pipeline import scoring
+from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
 from tests import hand
 
-Cli = Callable[..., tuple[int, str, str]]
 TASKS = ["t2iat_judaism_christianity", "mcas_objects", "weat_7_math_arts", "openbias_examples"]
-
-
-class Silent:
-    """A reporter that says nothing."""
-
-    def advance(self, count: int) -> None: ...
-    def say(self, text: str) -> None: ...
-    def warn(self, text: str) -> None: ...
-    def stage(self, *_: object) -> Silent:
-        return self
-
-    def __enter__(self) -> Silent:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +49,7 @@ def scored(run: Path, monkeypatch: pytest.MonkeyPatch | None = None, **how: Any)
     assert record.generator is not None
     images = ImageStore(folder.database, record.generator.fingerprint)
     stores = scoring.open_stores(folder.database, record.encoders, record.judges, record.controls)
-    found = scoring.score_plan(stored_plan(folder), images, stores, Silent(), **how)
+    found = scoring.score_plan(stored_plan(folder), images, stores, SilentReporter(), **how)
     text = json.dumps({name: one.result.model_dump(mode="json") for name, one in found.items()})
     (run / "said.json").write_text(text)
     return sorted(computed)

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-import textwrap
-from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,17 +11,12 @@ import pytest
 from t2ibench.pipeline.plan import LARGEST_SHARD, SMALLEST_SHARD, make_plan, part_of
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.database import Database
-from t2ibench.store.labels import LabelStore
 from t2ibench.tasks import load_tasks
 from tests import hand
-from tests.pipeline.engines import WAIT
+from tests.conftest import Cli
+from tests.pipeline.engines import SMALL_FLAGS
 
-Cli = Callable[..., tuple[int, str, str]]
-FLAGS = (
-    *("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", "--limit", "2"),
-    *("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100"),
-)
+FLAGS = ("--model", "toyland", "--tasks", "t2iat_flowers_insects,openbias_examples", *SMALL_FLAGS)
 
 
 @pytest.fixture
@@ -73,21 +63,6 @@ def test_what_does_not_belong_together_is_refused(parts: list[Path], cli: Cli) -
     assert status == 1 and "is one of the parts" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        (("--shard", "4/3"), "expected I/N, the I-th of N parts"),
-        (("--shard", "0/3"), "expected I/N, the I-th of N parts"),
-        (("--shard", "1/3", "--until-precise", ".1"), "leave --shard 1/3 out"),
-    ],
-)
-def test_wrong_parts_are_one_line(
-    words: tuple[str, ...], line: str, tmp_path: Path, cli: Cli
-) -> None:
-    status, _, said = cli(*FLAGS, "--output-dir", tmp_path, *words)
-    assert status == 1 and said.count("\n") == 1 and line in said
-
-
 def test_parts_cover_the_plan_and_share_no_prompt() -> None:
     plan = make_plan(load_tasks("t2iat_flowers_insects"), Settings(images_per_prompt=3))
     found = [part_of(plan, number, 4) for number in (1, 2, 3, 4)]
@@ -104,23 +79,3 @@ def test_pieces_suit_the_plan() -> None:
         assert sum(len(plan.shard(k)) for k in range(plan.n_shards)) == len(plan.requests)
         if len(plan.requests) > 3 * SMALLEST_SHARD:
             assert plan.n_shards >= 4
-
-
-def test_labels_imported_at_once_are_all_kept(tmp_path: Path) -> None:
-    program = """
-    import sys
-    from pathlib import Path
-    from t2ibench.store.database import Database
-    from t2ibench.store.labels import Label, LabelStore
-    store = LabelStore(Database(Path()))
-    for number in range(20):
-        store.add([Label("Who?", ("a", "b"), f"{number:064x}", sys.argv[1], "a")])
-    """
-    processes = [
-        subprocess.Popen([sys.executable, "-c", textwrap.dedent(program), who], cwd=tmp_path)
-        for who in ("anna", "ben", "cleo")
-    ]
-    assert [process.wait(WAIT) for process in processes] == [0, 0, 0]
-    store = LabelStore(Database(tmp_path))
-    who = Counter(label.labeller for label in store.all())
-    assert who == {"anna": 20, "ben": 20, "cleo": 20} and not store.damage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import MappingProxyType
@@ -191,6 +191,24 @@ def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -
     assert "no memory" in report.failures["colours 5"]
     kept = [run.store.missing("images", [image.sha256 for image in images]) for run in runs]
     assert [len(keys) for keys in kept] == [7, 0]
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "says"),
+    [
+        (lambda rows: 2 * rows, "not of unit length"),
+        (lambda rows: rows[:1], "embeddings of shape (1, 3)"),
+        (lambda rows: rows * np.nan, "embeddings that are not numbers"),
+    ],
+)
+def test_rows_that_cannot_be_used_stop_their_encoder(
+    spoilt: Callable[[Any], Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ImageStore(Database(tmp_path), Painter.fingerprint)
+    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+    run, encode = open_encoder(Colours(5), Database(tmp_path)), Colours.encode_images
+    monkeypatch.setattr(Colours, "encode_images", lambda *args: spoilt(encode(*args)))
+    assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys("images")
 
 
 def test_results_come_in_order_and_only_some_are_made_ahead() -> None:

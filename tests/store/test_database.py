@@ -6,10 +6,11 @@ import pickle
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,55 +111,43 @@ def test_all_of_a_batch_is_stored_or_nothing(tmp_path: Path) -> None:
     assert len(database.read("SELECT * FROM models WHERE name = 'another'")) == 1
 
 
-DAMAGES: dict[str, tuple[str, Callable[[Database], object]]] = {
-    "an image": (
-        "UPDATE attempts SET status = 'ok' WHERE number = 1", lambda found: ImageStore(found, "f")
-    ),
-    "a prompt": ("UPDATE texts SET text = text || 'x' WHERE id = (SELECT text FROM attempts)",
-                 lambda found: ImageStore(found, "f")),
-    "a checksum": ("UPDATE attempts SET crc = crc + 1 WHERE number = 1",
-                   lambda found: ImageStore(found, "f")),
-    "an answer": ("UPDATE answers SET answer = 'b' WHERE image LIKE '%1'",
-                  lambda found: AnswerStore(found, "j", "f" * 64)),
-    "a rewriting": ("UPDATE rewrites SET rewritten = 'other'",
-                    lambda found: RewriteStore(found, "f")),
-    "a label": ("UPDATE labels SET answer = 'b' WHERE image LIKE '%1'", LabelStore),
-    "a label that is gone": ("DELETE FROM labels WHERE image LIKE '%1'", LabelStore),
-    "a number": ("UPDATE embeddings SET rows = CAST(x'00' || substr(rows, 2) AS BLOB)",
-                 lambda found: EvidenceStore(found, "e", "f" * 64)),
-    "a key": ("UPDATE embeddings SET keys = CAST(x'00' || substr(keys, 2) AS BLOB)",
-              lambda found: EvidenceStore(found, "e", "f" * 64)),
-}  # fmt: skip
+OPENED: dict[str, Callable[[Database], Any]] = {
+    "attempts": lambda found: ImageStore(found, "f"),
+    "texts": lambda found: ImageStore(found, "f"),
+    "answers": lambda found: AnswerStore(found, "j", "f" * 64),
+    "rewrites": lambda found: RewriteStore(found, "f"),
+    "labels": LabelStore,
+    "embeddings": lambda found: EvidenceStore(found, "e", "f" * 64),
+}
+GONE = "DELETE FROM labels WHERE image LIKE '%1'"
+DAMAGES = [
+    "UPDATE attempts SET status = 'ok' WHERE number = 1",
+    "UPDATE texts SET text = text || 'x' WHERE id = (SELECT text FROM attempts)",
+    "UPDATE attempts SET crc = crc + 1 WHERE number = 1",
+    "UPDATE answers SET answer = 'b' WHERE image LIKE '%1'",
+    "UPDATE rewrites SET rewritten = 'other'",
+    "UPDATE labels SET answer = 'b' WHERE image LIKE '%1'",
+    GONE,
+    "UPDATE embeddings SET rows = CAST(x'00' || substr(rows, 2) AS BLOB)",
+    "UPDATE embeddings SET keys = CAST(x'00' || substr(keys, 2) AS BLOB)",
+]
 
 
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_a_damaged_row_counts_as_missing_and_is_said_once(kind: str, tmp_path: Path) -> None:
-    statement, opened = DAMAGES[kind]
+@pytest.mark.parametrize("statement", DAMAGES)
+def test_a_damaged_row_counts_as_missing_and_is_said_once(statement: str, tmp_path: Path) -> None:
+    opened = next(found for table, found in OPENED.items() if table in statement.split())
     filled(tmp_path).close()
     hand.damage(tmp_path, statement)
     store = opened(Database(tmp_path))
     assert store.damage.pieces == 1 and str(store.damage).startswith("1 ")
-    if kind == "a label that is gone":  # it is known that there was one more
+    if statement == GONE:  # it is known that there was one more
         store.add([])
     store.mend()
     again = opened(Database(tmp_path))
-    assert bool(again.damage) == (kind == "a label")  # until it is imported again
-    if kind == "a label":
+    assert bool(again.damage) == ("UPDATE labels" in statement)  # until it is imported again
+    if again.damage:
         again.add([Label("Which?", ("a", "b"), f"{1:064x}", "me", "a")])
         assert not LabelStore(Database(tmp_path)).damage
-
-
-def test_a_damaged_embedding_costs_itself_alone(tmp_path: Path) -> None:
-    filled(tmp_path).close()
-    hand.damage(tmp_path, DAMAGES["a number"][0])
-    store = embeddings(tmp_path)
-    assert store.missing("images", KEYS) == KEYS[:1]
-    store.mend()
-    for found in (store, embeddings(tmp_path)):
-        assert found.missing("images", KEYS) == KEYS[:1] and not found.damage
-        assert np.array_equal(found.get("images", KEYS[2]), unit(4)[2])
-    store.add("images", KEYS[:1], unit(4)[:1])
-    assert np.array_equal(embeddings(tmp_path).rows("images", KEYS), unit(4).astype(np.float64))
 
 
 def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(tmp_path: Path) -> None:
@@ -268,9 +257,8 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(BrokenDatabaseError, match="not a database of t2ibench"):
         Database(tmp_path).read("SELECT 1")
     newer = tmp_path / "newer"
-    change_version = filled(newer)
-    change_version.close()
-    with closing(sqlite3.connect(change_version.path)) as other:
+    filled(newer).close()
+    with closing(sqlite3.connect(newer / "run.db")) as other:
         other.execute("PRAGMA user_version = 99")
     with pytest.raises(T2IBenchError, match=r"is of version 99; this t2ibench reads 1\. Use"):
         Database(newer).read("SELECT 1")
@@ -308,24 +296,21 @@ def test_of_two_that_make_it_at_once_one_is_kept(
     assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
 
 
-def test_a_read_only_database_is_read(tmp_path: Path) -> None:
+def test_a_read_only_database_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = filled(tmp_path)
     database.close()
     with closing(sqlite3.connect(database.path)) as other:  # a run that was killed left this
         other.execute("PRAGMA journal_mode = WAL")
     whole = content(Database(tmp_path))
-    failing = module._connection
+    connection = module._connection
 
     def read_only(path: Path, how: str) -> sqlite3.Connection:
         if "immutable" not in how:
             raise sqlite3.OperationalError("unable to open database file")
-        return failing(path, how)
+        return connection(path, how)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_connection", read_only)
-        with pytest.raises(sqlite3.OperationalError):
-            read_only(database.path, "mode=rw")
-        assert content(Database(tmp_path)) == whole
+    monkeypatch.setattr(module, "_connection", read_only)
+    assert content(Database(tmp_path)) == whole
 
 
 def test_a_run_has_a_log_on_a_local_disk_and_one_file_at_rest(
@@ -357,24 +342,21 @@ def test_disks_of_several_machines_are_known(monkeypatch: pytest.MonkeyPatch) ->
     assert [is_on_network(Path(one)) for one in folders] == [False, True, True, False, False]
 
 
-def test_threads_share_a_database(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shared", [True, False])
+def test_several_write_at_once(shared: bool, tmp_path: Path) -> None:
     database = filled(tmp_path)
-    errors: list[BaseException] = []
 
-    def work(number: int) -> None:
-        try:
-            for step in range(20):
-                AnswerStore(database, f"j{number}", "f").add([answer(step)])
-        except BaseException as error:
-            errors.append(error)
+    def work(who: int) -> None:
+        own = database if shared else Database(tmp_path)
+        for step in range(20):
+            AnswerStore(own, f"j{who}", "f").add([answer(step)])
+            LabelStore(own).add([Label("Who?", ("a", "b"), f"{step:064x}", str(who), "a")])
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert all(len(list(AnswerStore(database, f"j{n}", "f"))) == 20 for n in range(4))
+    labels = LabelStore(database)
+    assert len(labels) == 3 + 4 * 20 and not labels.damage
 
 
 KILLED = """

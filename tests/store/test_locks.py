@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
+from unittest.mock import Mock
 
 import filelock
 import pytest
@@ -22,20 +24,6 @@ HOLD = (
     "import sys, time; from pathlib import Path; from t2ibench.store.locks import locked\n"
     "with locked(Path(sys.argv[1]), 'results'): print('held', flush=True); time.sleep(600)"
 )
-
-
-class Lines:
-    """Keeps what is said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.warned: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def warn(self, text: str) -> None:
-        self.warned.append(text)
 
 
 @pytest.fixture
@@ -51,15 +39,15 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_wait_names_the_owner(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    lines = Lines()
+    lines = Mock()
     with locked(tmp_path, "labels", lines) as held:  # another lock
         assert held
     threading.Timer(1.5, holder.kill).start()
     with locked(tmp_path, "results", lines) as held:
         assert held
     who = f"process {holder.pid} on {socket.gethostname()}"
-    assert len(lines.said) == 1 and f"waiting for {who}, which has held it" in lines.said[0]
-    assert not lines.warned
+    assert f"waiting for {who}, which has held it" in str(lines.say.call_args)
+    assert lines.say.call_count == 1 and not lines.warn.called
 
 
 def enter(folder: Path) -> bool:
@@ -108,22 +96,17 @@ def test_the_note_of_a_dead_process_names_nobody(tmp_path: Path) -> None:
 def test_where_there_are_no_locks_work_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Exception
 ) -> None:
-    def acquire(self: object, **_: object) -> None:
-        raise kind
-
-    monkeypatch.setattr(filelock.BaseFileLock, "acquire", acquire)
-    lines = Lines()
+    monkeypatch.setattr(filelock.BaseFileLock, "acquire", Mock(side_effect=kind))
+    lines = Mock()
     with locked(tmp_path, "results", lines) as held, locked(tmp_path, "results", lines):
         assert not held
-    assert len(lines.warned) == 1 and "cannot be locked (" in lines.warned[0]
+    assert lines.warn.call_count == 1 and "cannot be locked (" in str(lines.warn.call_args)
 
 
 def test_a_deleted_folder_is_made_again(tmp_path: Path) -> None:
     with locked(tmp_path, "results"):
         pass
-    for path in (tmp_path / FOLDER).iterdir():
-        path.unlink()
-    (tmp_path / FOLDER).rmdir()
+    shutil.rmtree(tmp_path / FOLDER)
     with locked(tmp_path, "results") as held:
         assert held
     assert (tmp_path / FOLDER).is_dir()

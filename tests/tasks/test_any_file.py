@@ -33,20 +33,18 @@ def check(file: Path, data: bytes) -> None:
         assert problem.line is None or 1 <= problem.line <= last_line
 
 
-@given(data=st.binary(max_size=200))
+@pytest.mark.slow
+@settings(max_examples=120)
+@given(
+    data=st.binary(max_size=200)
+    | (st.text() | _YAML_LIKE).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_any_bytes(data: bytes, file: Path) -> None:
     check(file, data)
     try:
         data.decode()
     except UnicodeDecodeError:
         assert "is not UTF-8 text" in read_yaml(file).problems[0].message
-
-
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(text=st.text() | _YAML_LIKE)
-def test_any_text(text: str, file: Path) -> None:
-    check(file, text.encode("utf-8", "surrogatepass"))
 
 
 @given(text=st.sampled_from([TEA, JOBS]), data=st.data())

@@ -34,15 +34,9 @@ def mytasks(tmp_path: Path) -> Path:
     return path.parent
 
 
-def test_the_example_task_is_valid(mytasks: Path) -> None:
+def test_the_example_task_and_its_prompts(mytasks: Path) -> None:
     registry, problems = build_index([mytasks])
     assert problems == []
-    task = registry.tasks["coffee_tea"]
-    assert task.path.stem == task.id
-
-
-def test_its_prompts(mytasks: Path) -> None:
-    registry, _ = build_index([mytasks])
     found = needs(registry.tasks["coffee_tea"].spec, Settings())
     prompts = {need.prompt: need for need in found.prompts}
     assert prompts["a photo of an espresso"].images == 4

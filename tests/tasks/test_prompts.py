@@ -37,13 +37,10 @@ def test_fill(template: str, words: dict[str, str], prompt: str) -> None:
     assert fill(template, **words) == prompt
 
 
-def test_fill_without_the_word() -> None:
+def test_placeholders_need_their_words() -> None:
+    assert placeholders("{a stimulus}, { attribute } {}") == ["stimulus", "attribute", ""]
     with pytest.raises(KeyError):
         fill("a {stimulus}", word="x")
-
-
-def test_placeholders() -> None:
-    assert placeholders("{a stimulus}, { attribute } {}") == ["stimulus", "attribute", ""]
 
 
 @pytest.mark.parametrize(
