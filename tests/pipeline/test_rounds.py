@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
 import t2ibench
+from t2ibench.methods import METHODS
+from t2ibench.methods.openbias.schema import OpenBiasTask
+from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from tests import hand
-from tests.conftest import Cli
+from tools.calibration.cells import SETTINGS
+from tools.calibration.worlds import Judging, Query
 
+Cli = Callable[..., tuple[int, str, str]]
 QUICK = ("--permutations", "200", "--bootstrap", "50", "--limit", "4", "--images-per-prompt", "5")
 TASK = "openbias_winobias"
 
@@ -94,3 +103,45 @@ def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:
     assert set(images_of(tmp_path / "toyland").values()) == {5}
     assert cli(*words, "--until-precise", ".1", "--generate-only")[0] == 1
     assert cli(*words, "--until-precise", "3")[0] == 2
+
+
+@pytest.mark.nightly
+def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100 simulated runs, through the same rule: coverage and rejections as at a fixed size."""
+    from t2ibench.power.forecasters import forecaster, least
+
+    assert (rounds._MARGIN, rounds._LEAST_GROWTH) == (0.95, 1.25)
+    captions, width, most = [f"caption {k}" for k in range(8)], 0.5, 8
+    task = OpenBiasTask.model_validate(
+        {
+            "id": "x", "version": 1, "method": "openbias", "title": "-", "description": "-",
+            "citation": "-", "images_per_prompt": 8,
+            "biases": [{"name": "b", "classes": ["p", "q"], "question": "?", "captions": captions}],
+        }
+    )  # fmt: skip
+    method, lean = METHODS.get("openbias"), 0.4
+    covered, sizes = [], []
+    for seed in range(100):
+        queries = [
+            Query(caption, 8 * most, "?", ("p", "q"), ((1 + lean) / 2, (1 - lean) / 2))
+            for caption in captions
+        ]
+        evidence = Judging().evidence(np.random.default_rng(seed), queries)
+        times = 1.0
+        while True:
+            settings = SETTINGS.model_copy(update={"times": times, "seed": seed})
+            headline = method.score(task, evidence, settings).headline
+            found = headline.inference["fixed_prompts"]
+            shown = np.sqrt(max(found.ci_high, 0)) - np.sqrt(max(found.ci_low, 0))
+            if shown <= width or times >= most:
+                break
+            known = forecaster(headline, "fixed_prompts", captions, 0.95)
+            effect = np.sqrt(max(headline.value, 0.0))
+            grown = least(
+                lambda t, known=known, effect=effect: known.width(effect, t, 1.0) <= 0.95 * width
+            )
+            times = min(float(most), times * max(1.25, grown or most))
+        covered.append(found.ci_low <= lean**2 <= found.ci_high)
+        sizes.append(times)
+    assert np.mean(covered) >= 0.89  # .95 less 2.7 Monte Carlo errors
+    assert 1.0 < np.mean(sizes) < most

@@ -18,11 +18,20 @@ from t2ibench.store.jsonl import append_rows, read_rows, read_rows_strictly
 # What is said of each, beside the path.
 WRITING = {
     errno.ENOSPC: "disk is full",
+    errno.EDQUOT: "disk is full",
     errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EROFS: "read-only",
+    errno.ENAMETOOLONG: "too long",
+    errno.EISDIR: "is a folder",
     errno.ELOOP: "circle",
+    errno.ENOENT: "does not exist",
+    errno.EIO: "disk reports an error",
     errno.ESTALE: "network folder",
     errno.EMFILE: "ulimit -n",
+    errno.EFBIG: "larger than is allowed",
     errno.ETXTBSY: os.strerror(errno.ETXTBSY),
+    errno.ENOTSUP: os.strerror(errno.ENOTSUP),
 }
 
 
