@@ -41,6 +41,24 @@ def method_of(task: BaseTask) -> Method[Any]:
     return METHODS.get(task.method)
 
 
+def method_named(name: str) -> Method[Any]:
+    """The method of a result, which is shown wherever it was scored.
+
+    Args:
+        name: Its name.
+
+    Returns:
+        The method; of a package that is not installed here, one that has a name alone.
+    """
+    unknown = METHODS.unknown(name)
+
+    def refused(*_: object) -> Any:
+        raise unknown
+
+    known = name in METHODS
+    return METHODS.get(name) if known else Method(BaseTask, refused, refused, refused, name)
+
+
 def needs(task: BaseTask, settings: Settings) -> Needs:
     """The evidence that a task needs.
 

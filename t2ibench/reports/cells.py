@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.results.display import displayed
 from t2ibench.results.schema import Headline, Results, TaskResult
 
@@ -83,7 +83,7 @@ def task_cells(task: TaskResult) -> list[str]:
 
 def main_score(task: TaskResult) -> str:
     """The method's best-known score, with its name."""
-    main = METHODS.get(task.method).main_score
+    main = method_named(task.method).main_score
     score = None if main is None else task.scores.get(main.name)
     if main is None or score is None or score.value is None:
         return "–"

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from t2ibench.errors import visible_lines
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.core.wording_report import WordingReport
@@ -255,9 +255,9 @@ def _mixed(results: Results) -> Iterator[str]:
 
 def _rows_table(task: TaskResult) -> str | None:
     """The rows of a task whose items may lean either way, which its headline does not tell."""
-    if task.headline.scale != "mean_square" or task.method not in METHODS:
+    if task.headline.scale != "mean_square":
         return None
-    wanted = METHODS.get(task.method).row_scores
+    wanted = method_named(task.method).row_scores
     counted = {one.counted.attribute for one in shown_rows(task)}
     by = [row for row in task.by if row.group not in counted]
     found = [name for row in by for name in row.scores if name.partition(":")[0] in wanted]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
-from t2ibench.methods import METHODS
+from t2ibench.methods import METHODS, method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute
 from t2ibench.methods.core.presentation import Axis, Presentation, RowSeries
 from t2ibench.methods.core.schema import BaseTask
@@ -209,11 +209,12 @@ def run_view(results: Results, specs: Mapping[str, BaseTask] | None = None) -> R
     of_texts = [view for view in views if text_only(view.result)]
     names = {view.id for view in of_texts}
     on_images = [view for view in views if view.id not in names]
-    order = [name for name in METHODS.names() if any(v.result.method == name for v in on_images)]
+    ran = {view.result.method for view in on_images}
+    order = [*(name for name in METHODS.names() if name in ran), *sorted(ran.difference(METHODS))]
     families = tuple(
         FamilyView(
             name,
-            METHODS.get(name).title,
+            method_named(name).title,
             sorted_tasks(view for view in on_images if view.result.method == name),
         )
         for name in order

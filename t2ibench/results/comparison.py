@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.special import fdtrc, stdtrit
 
 from t2ibench.arrays import Float64Array
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.methods.core.describe import listed
 from t2ibench.methods.core.headline import Part
 from t2ibench.methods.core.influence import FLOOR, Influence, Spread, spread_of
@@ -434,7 +434,7 @@ class _Pair:
     def rows(self) -> Iterator[Difference]:
         """The differences of the rows' scores."""
         mine, theirs = _unique(self.first.by), _unique(self.second.by)
-        for score in METHODS.get(self.first.method).row_scores:
+        for score in method_named(self.first.method).row_scores:
             for (name, group), row in mine.items():
                 other = theirs.get((name, group))
                 if other is not None and score in row.scores and score in other.scores:

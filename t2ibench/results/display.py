@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
 from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
@@ -123,7 +123,7 @@ def text_only(task: TaskResult) -> bool:
     """Whether a result describes an encoder's texts alone: no generator has a part in it."""
     if task.n_images or any(task.excluded.values()):
         return False
-    return bool(task.n_prompts) or not issubclass(METHODS.get(task.method).Task, ImageTask)
+    return bool(task.n_prompts) or not issubclass(method_named(task.method).Task, ImageTask)
 
 
 def in_two(results: Results) -> tuple[Results, Results]:

@@ -11,7 +11,7 @@ from typing import Any
 from t2ibench.apps.explorer.pairing import seed_of
 from t2ibench.apps.explorer.source import Collection, Gallery, Picture, Source
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
@@ -175,7 +175,7 @@ def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]
     return {
         "task": task.id,
         "name": task.name,
-        "family": METHODS.get(task.result.method).title,
+        "family": method_named(task.result.method).title,
         "item": row.name,
         "row": row.name if row.name in _rows(task) else None,
         "noun": series.series.noun,

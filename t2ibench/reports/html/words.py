@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from markupsafe import Markup, escape
 
-from t2ibench.methods import METHODS
+from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import class_colours, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
 from t2ibench.methods.registry import needs
@@ -73,7 +73,7 @@ def one_sided(task: TaskView) -> bool:
 
 def estimand(task: TaskView) -> str:
     """What the headline estimates."""
-    return METHODS.get(task.result.method).estimand
+    return method_named(task.result.method).estimand
 
 
 def prompts_said(task: TaskView) -> str:
