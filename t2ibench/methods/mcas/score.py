@@ -13,11 +13,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.association import (
-    adherence,
-    left_out_warnings,
-    standardised,
-)
+from t2ibench.methods.core.association import adherence, left_out_warnings, standardised
 from t2ibench.methods.core.averages import average, average_results
 from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
