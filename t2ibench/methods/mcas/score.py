@@ -1,6 +1,6 @@
 """Leans and association scores of MCAS targets.
 
-Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composites`.
+Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composite`.
 """
 
 from __future__ import annotations
@@ -540,8 +540,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     headline L = (mean point of targets of A - of B)·d / U,
 
     half the difference of their mean leans, within categories. II, ITP, IT and TT of each target
-    as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composites.composite`
-    holds MCAS, delta and alpha, with a worked example.
+    as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composite` holds MCAS,
+    delta and alpha, with a worked example.
 
     Args:
         task: The task.
