@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import helmert
 from scipy.optimize import linear_sum_assignment
 
 from t2ibench.arrays import Float64Array, IntArray
@@ -191,7 +190,12 @@ def contrast_basis(k: int) -> Float64Array:
         >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
         [[1.0], [-1.0]]
     """
-    return np.ascontiguousarray(helmert(k).T)
+    basis: Float64Array = np.zeros((k, k - 1))
+    for column in range(k - 1):
+        size = column + 1
+        basis[:size, column] = 1.0 / np.sqrt(size * (size + 1))
+        basis[size, column] = -np.sqrt(size / (size + 1))
+    return basis
 
 
 def _gram(changed: Sequence[Float64Array], means: Float64Array) -> Float64Array:
@@ -236,10 +240,15 @@ def _ratio(
 def _products(start: Float64Array, changed: Sequence[Float64Array]) -> Float64Array:
     """Covariance of r - G 1/K that comes from products of the errors of two means, (k, k)."""
     k = len(changed)
-    first, *others = (rows - rows.mean(axis=0) for rows in (start, *changed))
-    between = np.array([[0.0 if a is b else _trace(a, b) for b in others] for a in others]) / k**2
-    own = [_trace(first, rows) + _own_trace(rows) / k**2 for rows in others]
-    found: Float64Array = between + np.diag(own + between.sum(axis=1))
+    sets = [rows - rows.mean(axis=0) for rows in (start, *changed)]
+    found: Float64Array = np.zeros((k, k))
+    for a in range(k):
+        found[a, a] += _trace(sets[0], sets[a + 1]) + _own_trace(sets[a + 1]) / k**2
+        for b in range(k):
+            if a != b:
+                trace = _trace(sets[a + 1], sets[b + 1]) / k**2
+                found[a, a] += trace
+                found[a, b] += trace
     return found
 
 
