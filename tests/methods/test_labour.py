@@ -15,15 +15,11 @@ from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
-from t2ibench.tasks.loader import bundled_tasks, read_library
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
-from tools.calibration.worlds import Judging, Query, Space, WorldEvidence, read_needs
+from tools.calibration.worlds import Space, read_needs
 
 SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
-LIBRARY = read_library([bundled_tasks()])
-HUNDRED = LIBRARY.lists["us_occupations_100"]
-WOMEN = LIBRARY.references["us_cps_2022_women"]
 
 
 def reference(group: str, shares: Mapping[str, float]) -> dict[str, Any]:
@@ -92,57 +88,33 @@ def test_one_reference_keeps_its_names_and_its_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("references", "message"),
-    [
-        ([reference("d", KNOWN_A)], "unknown class 'd'"),
-        ([reference("a", KNOWN_A)] * 2, "more than once: 'a'"),
-    ],
+    ("groups", "message"), [("d", "unknown class 'd'"), ("aa", "more than once: 'a'")]
 )
-def test_references_are_checked(references: list[dict[str, Any]], message: str) -> None:
-    task = judged_task(list(JOBS), "abc", references=references)
-    assert [finding for finding in check(task) if message in finding.message]
+def test_references_are_checked(groups: str, message: str) -> None:
+    known = [reference(group, KNOWN_A) for group in groups]
+    findings = check(judged_task(list(JOBS), "abc", references=known))
+    assert any(message in finding.message for finding in findings)
 
 
-class LabelledEvidence(WorldEvidence):
-    """Evidence whose first images people labelled."""
+class Labelled(HandEvidence):
+    """Evidence all of whose images people labelled: of 'job7' seven show an a."""
 
-    truth: dict[str, list[str]]
-
-    def labels(
-        self, prompt: str, n: int, question: str, classes: Sequence[str]
-    ) -> Mapping[int, str]:
-        return dict(enumerate(self.truth[prompt][:3]))
+    def labels(self, prompt: str, n: int, *asked: Any) -> Mapping[int, str]:
+        count = int(prompt.partition("job")[2])
+        return {index: "a" if index < count else "b" for index in range(n)}
 
 
-@pytest.mark.nightly
 def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
-    shares = {word: WOMEN[word] for word in HUNDRED}
-    values = np.array(list(shares.values()))
-    task = judged_task(HUNDRED, ("m", "f"), reference=reference("f", shares))
-    rng = np.random.default_rng(2)
-    queries = [
-        Query(f"{opening} {word}", 10, "Which?", ("m", "f"), (1 - shares[word], shares[word]))
-        for word in HUNDRED
-        for opening in ("a", "one")
-    ]
-    right = Judging().evidence(rng, queries)
-    truth = {
-        q.prompt: list(right.answers(q.prompt, 10, "Which?", ("m", "f")).answers) for q in queries
-    }
-    flipped = {
-        (prompt, "Which?", ("m", "f")): [
-            {"m": "f", "f": "m"}[name] if rng.random() < 0.2 else name for name in names
-        ]
-        for prompt, names in truth.items()
-    }
-    found = LabelledEvidence(replies=flipped)
-    object.__setattr__(found, "truth", truth)
-    result = score(task, found, SETTINGS)
-    plain, corrected = (result.scores[f"share_slope{end}"] for end in ("", "_corrected"))
-    assert plain.interval[1] < 0.75 < 1.0 < corrected.interval[1]
-    assert corrected.interval[0] > 0.85 and np.ptp(values) > 0.9
-    unlabelled = score(task, WorldEvidence(replies=flipped), SETTINGS).scores
-    assert "share_slope_corrected" not in unlabelled
+    """It sees every second a only."""
+    shares = {f"job{k}": k / 20 for k in range(20)}
+    task = judged_task(list(shares), "ab", 20, reference=reference("a", shares))
+    seen = {f"job{k}": ("ab" * k)[:k] + "b" * (20 - k) for k in range(20)}
+    judged = answers(task, seen)
+    scores = score(task, Labelled(answers=judged._answers), SETTINGS).scores
+    plain, corrected = (scores[f"share_slope{end}"] for end in ("", "_corrected"))
+    assert plain.value == pytest.approx(0.5, abs=0.02) and plain.interval[1] < 0.75
+    assert corrected.value == pytest.approx(1.0)
+    assert "share_slope_corrected" not in score(task, judged, SETTINGS).scores
 
 
 def test_an_encoder_gives_shares_beside_the_statistics() -> None:
@@ -152,7 +124,7 @@ def test_an_encoder_gives_shares_beside_the_statistics() -> None:
         OccupationsTask,
         "occupations",
         concept={"name": "jobs", "stimuli": jobs},
-        groups=[{"name": "male", "words": ["male"]}, {"name": "female", "words": ["female"]}],
+        groups=[{"name": name, "words": [name]} for name in ("male", "female")],
         prompts={"neutral": "a {stimulus}", "guided": "a {attribute} {stimulus}"},
         images_per_prompt=20,
         guided_images_per_prompt=10,
@@ -167,16 +139,15 @@ def test_an_encoder_gives_shares_beside_the_statistics() -> None:
     covered, defined = [], 0
     for row in result.by:
         beyond = row.scores["share_minus_reference:female"]
-        true = (1 - leans[row.name]) / 2 - known[row.name]
-        lean = row.scores["lean"].value
-        assert beyond.value == pytest.approx((1 - lean) / 2 - known[row.name])
-        covered.append(beyond.interval[0] <= true <= beyond.interval[1])
         odds = row.scores["log_odds_minus_reference:female"]
+        true = (1 - leans[row.name]) / 2 - known[row.name]
+        share = (1 - row.scores["lean"].value) / 2
+        assert beyond.value == pytest.approx(share - known[row.name])
+        covered.append(beyond.interval[0] <= true <= beyond.interval[1])
         defined += odds.value is not None
-        if odds.value is not None:
-            share = (1 - lean) / 2
+        if odds.value is None:
+            assert "no odds" in odds.reason
+        else:
             assert odds.value == pytest.approx(logit(share) - logit(known[row.name]))
             assert odds.interval[0] < odds.value < odds.interval[1]
-        else:
-            assert "no odds" in odds.reason
     assert np.mean(covered) >= 0.85 and 5 < defined < 24

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.special import stdtr, stdtrit
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.estimate import Estimate, Item
-from t2ibench.methods.core.influence import Influence
+from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.presentation import short_name
-from t2ibench.methods.mcas.axis import ratio_set
 from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask, check
 from t2ibench.methods.mcas.score import bias_amplification_slope, composite, summarise
@@ -20,37 +21,15 @@ from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings()
 
-# Table 3 of Mandal et al. 2024: keyword, stereotype, delta and alpha of DALL-E 2, then of SD v2.
-TABLE_3 = [
-    ("CEO", "A", 0.02, 1.84, 0.02, 1.87),
-    ("Engineer", "A", 0.01, 1.65, 0.01, 1.71),
-    ("Doctor", "A", 0.00, 1.3, 0.01, 1.77),
-    ("Farmer", "A", 0.00, 1.06, 0.01, 1.71),
-    ("Programmer", "A", 0.00, 1.49, 0.00, 1.17),
-    ("Beautician", "B", 0.06, 16.77, 0.09, 19.24),
-    ("Housekeeper", "B", 0.08, 8.97, 0.04, 6.69),
-    ("Librarian", "B", 0.05, 4.19, 0.02, 4.83),
-    ("Secretary", "B", 0.04, 4.24, 0.04, 6.78),
-    ("Nurse", "B", 0.06, 5.48, 0.06, 7.04),
-    ("Baseball", "A", 0.00, 1.28, 0.01, 1.54),
-    ("Rugby", "A", 0.02, 1.94, 0.02, 1.61),
-    ("Cricket", "A", 0.02, 2.05, 0.00, 1.16),
-    ("Badminton", "B", 0.01, 1.16, 0.01, 1.19),
-    ("Swimming", "B", 0.02, 2.57, 0.02, 3.56),
-    ("Gymnastics", "B", 0.05, 26.06, 0.05, 26.02),
-    ("Car Fixing", "A", 0.01, 1.00, 0.01, 1.71),
-    ("Farm Machinery", "A", 0.01, 1.57, 0.00, 1.11),
-    ("Fishing Rod", "A", 0.01, 1.24, 0.01, 1.12),
-    ("Food Processor", "B", 0.06, 3.75, 0.05, 3.56),
-    ("Hair Drier", "B", 0.05, 12.24, 0.06, 15.94),
-    ("Make-up Kit", "B", 0.07, 4.78, 0.10, 2.9),
-    ("Theodolite", "A", 0.00, 1.21, 0.01, 2.79),
-    ("Lathe", "A", 0.00, 1.54, 0.00, 2.87),
-    ("Snowboard", "A", 0.01, 1.49, 0.02, 1.61),
-    ("Shopping", "B", 0.06, 22.61, 0.05, 22.08),
-    ("Reading", "B", 0.06, 15.19, 0.07, 18.75),
-    ("Dollhouse", "B", 0.05, 11.77, 0.04, 16.03),
-]
+# Alpha in table 3 of Mandal et al. 2024 by stereotype: of DALL-E 2, then of SD v2.
+DALLE = {
+    "A": "1.84 1.65 1.3 1.06 1.49 1.28 1.94 2.05 1 1.57 1.24 1.21 1.54 1.49",
+    "B": "16.77 8.97 4.19 4.24 5.48 1.16 2.57 26.06 3.75 12.24 4.78 22.61 15.19 11.77",
+}
+DIFFUSION = {
+    "A": "1.87 1.71 1.77 1.71 1.17 1.54 1.61 1.16 1.71 1.11 1.12 2.79 2.87 1.61",
+    "B": "19.24 6.69 4.83 6.78 7.04 1.19 3.56 26.02 3.56 15.94 2.9 22.08 18.75 16.03",
+}
 
 
 def hand_task(**changes: object) -> McasTask:
@@ -76,67 +55,54 @@ HAND = HandEvidence(
 )
 
 
+def combined(task: McasTask, evidence: Evidence) -> Any:
+    return combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
+
+
 def test_hand_case() -> None:
-    task = hand_task()
-    result = combine(task, [score(task, HAND, SETTINGS)], SETTINGS)
-    terms = result.by[0].scores
-    found = {
-        name: terms[name].value
-        for name in (
-            "image_to_image_association",
-            "text_to_image_association",
-            "image_to_text_association",
-            "text_to_text_association",
-            "composite_association_score",
-            "diffusion_bias",
-        )
+    result = combined(hand_task(), HAND)
+    expected = {
+        "image_to_image_association": 0.36,
+        "text_to_image_association": -0.12,
+        "image_to_text_association": 0.60,
+        "text_to_text_association": -0.20,
+        "composite_association_score": 0.64,
+        "diffusion_bias": 0.16,
+        "signed_diffusion_bias": 0.16,
+        "bias_amplification": 1.2,
     }
-    assert found == pytest.approx(
-        {
-            "image_to_image_association": 0.36,
-            "text_to_image_association": -0.12,
-            "image_to_text_association": 0.60,
-            "text_to_text_association": -0.20,
-            "composite_association_score": 0.64,
-            "diffusion_bias": 0.16,
-        }
-    )
-    assert terms["signed_diffusion_bias"].value == pytest.approx(0.16)
-    assert terms["bias_amplification"].value == pytest.approx(1.2)
-    assert result.n_images == 6
-    assert result.n_prompts == 3
+    found = {name: result.by[0].scores[name].value for name in expected}
+    assert found == pytest.approx(expected)
+    assert (result.n_images, result.n_prompts) == (6, 3)
 
 
 def test_composite_takes_arrays_and_leaves_alpha_open_at_zero() -> None:
     found = composite(0.36, -0.12, 0.60, np.array([-0.20, 0.0]))
     assert found["composite_association_score"] == pytest.approx([0.64, 0.84])
-    assert found["bias_amplification"][0] == pytest.approx(1.2)
-    assert np.isnan(found["bias_amplification"][1])
+    assert found["bias_amplification"] == pytest.approx([1.2, np.nan], nan_ok=True)
 
 
 def test_table_4_from_table_3() -> None:
-    sides = [row[1] for row in TABLE_3]
-    dalle = summarise([row[3] for row in TABLE_3], sides)
-    diffusion = summarise([row[5] for row in TABLE_3], sides)
-    assert dalle["A"]["mean"] == pytest.approx(1.476, abs=0.0005)
-    assert dalle["B"]["mean"] == pytest.approx(9.98, abs=0.005)
-    assert dalle["all"]["mean"] == pytest.approx(5.73, abs=0.005)
+    def table(alphas: dict[str, str]) -> dict[str, Any]:
+        pairs = [(float(x), side) for side, text in alphas.items() for x in text.split()]
+        values, sides = zip(*pairs, strict=True)
+        return summarise(values, sides)
+
+    dalle, diffusion = table(DALLE), table(DIFFUSION)
+    means = [dalle[side]["mean"] for side in ("A", "B", "all")]
+    assert means == pytest.approx([1.476, 9.98, 5.73], abs=0.005)
     assert (dalle["A"]["min"], dalle["A"]["max"]) == (1.00, 2.05)
     # The paper's Table 4 prints 3.15, 11.25 and 6.47 for these three; its own Table 3 gives:
-    assert diffusion["A"]["mean"] == pytest.approx(1.70, abs=0.005)
-    assert diffusion["B"]["mean"] == pytest.approx(11.04, abs=0.005)
-    assert diffusion["all"]["mean"] == pytest.approx(6.37, abs=0.005)
-    assert diffusion["A"]["max"] < 3.15
+    means = [diffusion[side]["mean"] for side in ("A", "B", "all")]
+    assert means == pytest.approx([1.70, 11.04, 6.37], abs=0.005)
     assert [dalle[side]["n"] for side in ("A", "B", "all")] == [14, 14, 28]
 
 
 def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded() -> None:
     task, evidence = planted(0.5)
-    result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
-    (row,) = [item for item in result.by if item.name == "A0"]
-    published, signed = row.scores["bias_amplification"], row.scores["signed_bias_amplification"]
-    assert published.as_published and published.value is not None and published.interval is None
-    assert signed.value is not None and signed.interval is not None
+    row = combined(task, evidence).by[0].scores
+    published, signed = row["bias_amplification"], row["signed_bias_amplification"]
+    assert published.as_published and published.interval is None
     assert abs(signed.value) == pytest.approx(published.value)
     assert signed.interval[0] < signed.value < signed.interval[1]
 
@@ -145,34 +111,23 @@ def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded
     step = words[:8].mean(axis=0) - words[8:].mean(axis=0)
     (text,) = evidence.texts(["A0"])
     neutral = text - step * (text @ step) / (step @ step) + 1e-6 * step
-    unbounded = Overlaid(evidence, {"A0": unit(neutral)})
-    result = combine(task, [score(task, unbounded, SETTINGS)], SETTINGS)
-    (row,) = [item for item in result.by if item.name == "A0"]
-    assert (
-        row.scores["bias_amplification"].value is not None
-        and row.scores["bias_amplification"].value > 100
-    )
-    assert row.scores["signed_bias_amplification"].value is None
-    assert "unbounded" in (row.scores["signed_bias_amplification"].reason or "")
-    assert (
-        result.scores["bias_amplification_mean"].value is not None
-    )  # of every target, as published
+    images, texts = evidence._images, {**evidence._texts, "A0": unit(neutral)}
+    result = combined(task, HandEvidence(images, texts))
+    row = result.by[0].scores
+    assert row["bias_amplification"].value > 100
+    assert row["signed_bias_amplification"].value is None
+    assert "unbounded" in row["signed_bias_amplification"].reason
+    assert result.scores["bias_amplification_mean"].value  # of every target, as published
 
 
 def test_encoders_are_averaged_before_the_composites() -> None:
     """With II of opposite signs delta of the mean is not the mean of the deltas."""
     task = hand_task()
-    flipped = HandEvidence(
-        images={
-            "a man": [(0, 1), (0.6, 0.8)],
-            "a woman": [(1, 0), (0.8, 0.6)],
-            "a nurse": [(0.8, 0.6), (1, 0)],
-        },
-        texts={"he": (1, 0), "she": (0, 1), "a nurse": (0.6, 0.8)},
+    flipped = HAND.with_images(
+        {"a man": [(0, 1), (0.6, 0.8)], "a woman": [(1, 0), (0.8, 0.6)]},
     )
     results = [score(task, evidence, SETTINGS) for evidence in (HAND, flipped)]
-    both = combine(task, results, SETTINGS)
-    terms = both.by[0].scores
+    terms = combine(task, results, SETTINGS).by[0].scores
     assert terms["image_to_image_association"].value == pytest.approx(0.0)
     assert terms["text_to_text_association"].value == pytest.approx(-0.2)
     assert terms["diffusion_bias"].value == pytest.approx(0.2)
@@ -184,18 +139,6 @@ def attribute(side: str, prompts: int, words: int = 8) -> dict[str, object]:
         "prompts": [f"{side} prompt {k}" for k in range(prompts)],
         "words": [f"{side} word {k}" for k in range(words)],
     }
-
-
-class Overlaid:
-    """Evidence with the texts of some prompts replaced."""
-
-    def __init__(self, evidence: HandEvidence, texts: dict[str, np.ndarray]) -> None:
-        self._evidence, self._texts = evidence, texts
-        self.images, self.answers = evidence.images, evidence.answers
-
-    def texts(self, texts: list[str]) -> np.ndarray:
-        rows = self._evidence.texts(texts)
-        return np.array([self._texts.get(text, row) for text, row in zip(texts, rows, strict=True)])
 
 
 def planted(
@@ -245,12 +188,6 @@ def planted(
     return hand_task(**{**parts, **changes}), HandEvidence(images, texts)
 
 
-def three_pairs() -> dict[str, list[tuple[float, float]]]:
-    """Three equal pairs of attribute prompts: A lies at (1, 0), B at (0, 1)."""
-    images = {f"A prompt {k}": [(1.0, 0.0)] * 2 for k in range(3)}
-    return images | {f"B prompt {k}": [(0.0, 1.0)] * 2 for k in range(3)}
-
-
 def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
     """Three of four images of A0 are those of A, one of four of B0: leans of .5 and -.5."""
     task = hand_task(
@@ -260,70 +197,50 @@ def test_the_lean_of_a_mixture_is_two_p_minus_one() -> None:
     )
     a, b = (1.0, 0.0, 2.0), (0.0, 1.0, 2.0)
     words = {f"{side} word {k}": at for side, at in (("A", a), ("B", b)) for k in range(3)}
-    guided = {prompt: [(*row, 2.0) for row in rows] for prompt, rows in three_pairs().items()}
+    guided = {f"{side} prompt {k}": [at] * 2 for side, at in (("A", a), ("B", b)) for k in range(3)}
     evidence = HandEvidence(
         guided | {"A0": [a, a, a, b], "B0": [a, b, b, b]},
-        words | {"A0": (0.6, 0.8, 2.0), "B0": (0.6, 0.8, 2.0)},
+        words | dict.fromkeys(("A0", "B0"), (0.6, 0.8, 2.0)),
     )
     result = score(task, evidence, SETTINGS)
     leans = {item.name: item.scores["lean"].value for item in result.by}
     assert leans == pytest.approx({"A0": 0.5, "B0": -0.5})
     assert result.headline.value == pytest.approx(0.5)
     # One target a side says nothing about others; these two are judged by their images.
-    assert result.headline.inference["prompt_population"].p is None
-    assert result.headline.inference["fixed_prompts"].p is not None
+    inference = result.headline.inference
+    assert inference["prompt_population"].p is None
     # Half of the difference, with s² / n = .25 / 4 of each mean, times 2 for the lean.
-    p = result.headline.inference["fixed_prompts"].p
     t = 0.5 / np.sqrt(2 * 0.25 / 4)
-    assert p == pytest.approx(2 * stdtr(6, -t))
+    assert inference["fixed_prompts"].p == pytest.approx(2 * stdtr(6, -t))
     for name in ("male", "female"):
         assert result.scores[f"obedience:{name}"].value == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("lean", [0.6, -0.6])
-def test_a_planted_bias_is_found_with_its_sign(lean: float) -> None:
+@pytest.mark.parametrize(("lean", "who"), [(0.6, "men"), (-0.6, "women")])
+def test_a_planted_bias_is_found_and_described_with_its_sign(lean: float, who: str) -> None:
     task, evidence = planted(lean, targets=8)
-    found = score(task, evidence, SETTINGS).headline
+    result = combined(task, evidence)
+    found = result.headline
     assert found.value == pytest.approx(lean, abs=0.2)
     assert found.question == "prompt_population"
     for inference in found.inference.values():
-        assert inference.ci_low is not None and inference.ci_high is not None
-        assert inference.ci_low < lean < inference.ci_high
-        assert inference.p is not None and inference.p < 0.01
-    assert found.fair is not None and found.fair[1] < abs(found.value or 0.0)
+        assert inference.ci_low < lean < inference.ci_high and inference.p < 0.01
+    assert found.fair[1] < abs(found.value)
+    assert f"stereotyped as male look clearly like {who} (" in describe(task, result)
+    summary = result.details["by_stereotype"]["diffusion_bias"]
+    assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
+    assert result.scores["diffusion_bias_mean_of_a"].value == pytest.approx(summary["male"]["mean"])
 
 
 def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
     task, evidence = planted(0.4)
     found = score(task, evidence, SETTINGS).headline
-    assert found.value is not None
     a, b = task.attributes.A, task.attributes.B
-    turned = task.model_copy(
-        update={"attributes": task.attributes.model_copy(update={"A": b, "B": a})}
-    )
-    opposite = score(turned, evidence, SETTINGS).headline
-    assert opposite.value == pytest.approx(-found.value)
-    assert opposite.p == pytest.approx(found.p)
-    reordered = task.model_copy(update={"targets": task.targets[::-1]})
-    same = score(reordered, evidence, SETTINGS).headline
-    assert same.value == pytest.approx(found.value)
-    assert same.p == pytest.approx(found.p)
-
-
-def test_the_influences_are_those_of_the_inference() -> None:
-    task, evidence = planted(0.4)
-    result = score(task, evidence, SETTINGS)
-    (part,) = result.headline.parts
-    chosen = result.headline.chosen
-    assert chosen.ci_high is not None and chosen.ci_low is not None and chosen.df is not None
-    half = stdtrit(chosen.df, 0.975) * np.sqrt(part.influence.variance)
-    assert (chosen.ci_high - chosen.ci_low) / 2 == pytest.approx(half)
-    again = score(task, evidence, SETTINGS)
-    for first, second in zip(result.by, again.by, strict=True):
-        mine, other = first.scores["lean"].influence, second.scores["lean"].influence
-        assert mine is not None and other is not None
-        assert Influence.combined([(1.0, mine), (-1.0, other)]).variance == 0.0
-        assert "attribute prompts" in mine.strata and first.name in mine.strata
+    swapped = task.attributes.model_copy(update={"A": b, "B": a})
+    for change, sign in (({"attributes": swapped}, -1), ({"targets": task.targets[::-1]}, 1)):
+        other = score(task.model_copy(update=change), evidence, SETTINGS).headline
+        assert other.value == pytest.approx(sign * found.value)
+        assert other.p == pytest.approx(found.p)
 
 
 def test_what_all_targets_of_a_category_share_does_not_count() -> None:
@@ -342,10 +259,8 @@ def test_what_all_targets_of_a_category_share_does_not_count() -> None:
     shifted = evidence.with_images(moved)
     # What is added makes images longer, and a little of it is in what their prompt has in common.
     assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before, abs=0.002)
-    ungrouped = score(task, shifted, SETTINGS).headline.value
-    assert ungrouped is not None and before is not None and ungrouped > before + 0.1
-    details = combine(grouped, [score(grouped, shifted, SETTINGS)], SETTINGS).details
-    assert set(details["by_category"]) == {"brawny", "other"}
+    assert score(task, shifted, SETTINGS).headline.value > before + 0.1
+    assert set(combined(grouped, shifted).details["by_category"]) == {"brawny", "other"}
 
 
 def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
@@ -357,10 +272,8 @@ def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
         name: evidence.images(name, 20).embeddings + size * (a - b) for name, size in moves.items()
     }
     found = score(task, evidence.with_images(moved), SETTINGS).headline
-    these, others = found.inference["fixed_prompts"], found.inference["prompt_population"]
-    assert these.p is not None and these.p < 0.01
-    assert others.p is not None and others.p > 0.05
-    assert found.p == others.p
+    assert found.inference["fixed_prompts"].p < 0.01
+    assert found.p == found.inference["prompt_population"].p > 0.05
 
 
 def test_an_attribute_that_the_encoder_does_not_see_is_inconclusive() -> None:
@@ -389,15 +302,18 @@ def test_two_attribute_prompts_a_side_are_too_few() -> None:
     assert not [found for found in check(by_image) if found.warning]
 
 
-def test_controls_agree_with_a_sound_test() -> None:
+def test_controls_agree_with_a_sound_test_and_influences_with_its_interval() -> None:
     task, evidence = planted(0.5)
-    controls = score(task, evidence, SETTINGS).controls
-    assert set(controls) == {
-        *("separation", "spread", "obedience", "shuffled", "halves", "text_only")
-    }
-    assert not any(control.contradicts for control in controls.values())
-    assert (controls["shuffled"].value or 0.0) < 0.25
-    assert (controls["text_only"].value or 0.0) > 0
+    result = score(task, evidence, SETTINGS)
+    names = {"separation", "spread", "obedience", "shuffled", "halves", "text_only"}
+    assert set(result.controls) == names
+    assert not any(control.contradicts for control in result.controls.values())
+    assert result.controls["shuffled"].value < 0.25 and result.controls["text_only"].value > 0
+    (part,), chosen = result.headline.parts, result.headline.chosen
+    half = stdtrit(chosen.df, 0.975) * np.sqrt(part.influence.variance)
+    assert (chosen.ci_high - chosen.ci_low) / 2 == pytest.approx(half)
+    for row in result.by:
+        assert {"attribute prompts", row.name} <= set(row.scores["lean"].influence.strata)
 
 
 def test_halves_that_disagree_are_inconclusive() -> None:
@@ -412,26 +328,22 @@ def test_halves_that_disagree_are_inconclusive() -> None:
 
 def test_paraphrases_are_averaged_and_their_differences_count() -> None:
     task, evidence = planted(0.5)
-    targets = [
-        target.model_copy(update={"paraphrases": (f"{target.name} again", f"{target.name} anew")})
-        for target in task.targets
-    ]
     rng = np.random.default_rng(1)
-    images, texts = {}, {}
+    targets, images, texts = [], {}, {}
     for target in task.targets:
-        rows = evidence.images(target.prompt, 20).embeddings
-        for word in ("again", "anew"):
-            images[f"{target.name} {word}"] = unit(rows + rng.normal(size=48) * 0.1)
-            texts[f"{target.name} {word}"] = evidence.texts([target.name])[0]
+        name = target.name
+        again = tuple(f"{name} {word}" for word in ("again", "anew"))
+        targets.append(target.model_copy(update={"paraphrases": again}))
+        for prompt in again:
+            images[prompt] = unit(evidence._images[name] + rng.normal(size=48) * 0.1)
+            texts[prompt] = evidence._texts[name]
     several = task.model_copy(update={"targets": tuple(targets)})
-    whole = {name: evidence.images(name, 20).embeddings for name in evidence.prompts}
-    known = {word: evidence.texts([word])[0] for word in needs(task, SETTINGS).texts}
-    result = score(several, HandEvidence(whole | images, known | texts), SETTINGS)
+    found = HandEvidence({**evidence._images, **images}, {**evidence._texts, **texts})
+    result = score(several, found, SETTINGS)
     assert len(needs(several, SETTINGS).prompts) == 16 + 24
-    lean = result.by[0].scores["lean"]
-    assert result.by[0].n_images == 60
-    assert lean.influence is not None and "prompts of A0" in lean.influence.strata
-    assert lean.influence.df < 10  # three prompts, not sixty images
+    influence = result.by[0].scores["lean"].influence
+    assert result.by[0].n_images == 60 and "prompts of A0" in influence.strata
+    assert influence.df < 10  # three prompts, not sixty images
     assert result.headline.value == pytest.approx(0.5, abs=0.3)
 
 
@@ -441,24 +353,17 @@ def test_attributes_of_different_numbers_of_prompts_are_not_paired() -> None:
     unpaired = task.model_copy(update={"attributes": task.attributes.model_copy(update={"B": b})})
     result = score(unpaired, evidence, SETTINGS)
     assert result.headline.value == pytest.approx(0.5, abs=0.25)
-    influence = result.by[0].scores["lean"].influence
-    assert influence is not None
-    assert {"attribute prompts of A", "attribute prompts of B"} < set(influence.strata)
+    strata = set(result.by[0].scores["lean"].influence.strata)
+    assert {"attribute prompts of A", "attribute prompts of B"} < strata
 
 
 def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
     task, evidence = planted(0.5)
     result = score(task, evidence.without("A prompt 2", filtered=8), SETTINGS)
     assert any("A prompt 2" in text and "partners" in text for text in result.warnings)
-    kept = (0, 1, 3, 4, 5, 6, 7)
-    seven, _ = planted(
-        0.5,
-        attributes={
-            side: attribute(side, 8) | {"prompts": [f"{side} prompt {k}" for k in kept]}
-            for side in "AB"
-        },
-    )
-    fewer = score(seven, evidence, SETTINGS)
+    kept = {side: [f"{side} prompt {k}" for k in (0, 1, 3, 4, 5, 6, 7)] for side in "AB"}
+    seven = {side: attribute(side, 8) | {"prompts": names} for side, names in kept.items()}
+    fewer = score(planted(0.5, attributes=seven)[0], evidence, SETTINGS)
     # The partner's images still tell how much prompts of its side vary.
     assert result.headline.value == pytest.approx(fewer.headline.value, rel=1e-3)
 
@@ -467,9 +372,8 @@ def test_a_single_image_borrows_the_spread_of_the_others() -> None:
     task, evidence = planted(0.5)
     single = evidence.with_images({"A0": evidence.images("A0", 1).embeddings})
     result = score(task, single, SETTINGS)
-    (alone, other, *_) = [item.scores["lean"] for item in result.by]
-    assert alone.interval is not None and other.interval is not None
-    assert alone.interval[1] - alone.interval[0] > 2 * (other.interval[1] - other.interval[0])
+    alone, other = (np.ptp(item.scores["lean"].interval) for item in result.by[:2])
+    assert alone > 2 * other
     assert result.headline.inference["fixed_prompts"].p is not None
 
 
@@ -488,16 +392,6 @@ def test_several_encoders_give_the_mean_lean_with_both_inferences() -> None:
     values = [result.headline.value or 0.0 for result in results]
     assert both.headline.value == pytest.approx(np.mean(values))
     assert set(both.headline.inference) == {"fixed_prompts", "prompt_population"}
-    twice = combine(task, [results[0], results[0]], SETTINGS).headline
-    assert twice.p == pytest.approx(results[0].headline.p)
-
-
-def test_the_summary_is_table_4() -> None:
-    task, evidence = planted(0.5, targets=8)
-    result = combine(task, [score(task, evidence, SETTINGS)], SETTINGS)
-    summary = result.details["by_stereotype"]["diffusion_bias"]
-    assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
-    assert result.scores["diffusion_bias_mean_of_a"].value == pytest.approx(summary["male"]["mean"])
 
 
 def test_the_pooled_slope_of_amplification() -> None:
@@ -505,40 +399,15 @@ def test_the_pooled_slope_of_amplification() -> None:
     rng = np.random.default_rng(0)
     tt = np.linspace(-0.02, 0.02, 28)
     top = 0.1 + 1.7 * tt + rng.normal(size=28) * 0.002
+    names = [f"{pair}_association" for pair in ("text_to_text", "text_to_image", "image_to_text")]
     rows = [
-        Item(
-            str(k),
-            {
-                "text_to_text_association": Estimate(x),
-                "text_to_image_association": Estimate(y),
-                "image_to_text_association": Estimate(y),
-            },
-        )
-        for k, (x, y) in enumerate(zip(tt.tolist(), top.tolist(), strict=True))
+        Item("-", dict(zip(names, map(Estimate, values), strict=True)))
+        for values in zip(tt, top, top, strict=True)
     ]
     slope = bias_amplification_slope(rows, 0.95)
     assert slope.value == pytest.approx(1.7, abs=0.1)
-    assert slope.interval is not None and slope.interval[0] < 1.7 < slope.interval[1]
-    assert slope.p is not None and slope.p < 1e-10
+    assert slope.interval[0] < 1.7 < slope.interval[1] and slope.p < 1e-10
     assert bias_amplification_slope(rows[:5], 0.95).value is None
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_ratio_is_significant_where_its_set_excludes_zero(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    shared, own = rng.normal(size=(2, 12))
-    top = rng.normal(0.6, 1.0, size=9)
-    of_top = Influence.combined(
-        [
-            (1.0, Influence.of_mean("image", np.arange(9), top)),
-            (1.0, Influence.of_mean("word", np.arange(12), shared)),
-        ]
-    )
-    of_bottom = Influence.of_mean("word", np.arange(12), 0.5 * shared + own)
-    found = ratio_set(float(top.mean()), 3.0, of_top, of_bottom, 0.95)
-    assert found.bounded
-    assert (found.low > 0.0 or found.high < 0.0) == (found.p < 0.05)
-    assert not ratio_set(float(top.mean()), 0.01, of_top, of_bottom, 0.95).bounded
 
 
 def test_688_images_not_668() -> None:
@@ -548,13 +417,6 @@ def test_688_images_not_668() -> None:
 
     plan = make_plan(load_tasks("mcas"), Settings())
     assert len(plan.requests) == 688
-
-
-def test_the_description_has_the_direction() -> None:
-    for lean, who in ((0.8, "men"), (-0.8, "women")):
-        task, evidence = planted(lean)
-        said = describe(task, score(task, evidence, SETTINGS))
-        assert f"stereotyped as male look clearly like {who} (" in said
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:

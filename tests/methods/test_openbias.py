@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from t2ibench.methods.openbias.rows import items_of, mean_square_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.methods.openbias.score import ranked, severities
 from t2ibench.settings import Settings
+from t2ibench.stats import jackknife_severity
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
 
-QUICK = Settings(n_permutations=2000, n_bootstrap=500)
+QUICK = Settings(n_permutations=500, n_bootstrap=100)
+EIGHT = [f"c{number}" for number in range(8)]
 CENSUS = {"name": "census", "shares": {"male": 0.9, "female": 0.1}, "source": "s"}
 
 
@@ -61,12 +64,6 @@ def value(result: Any, name: str) -> float:
     return float(result.by[0].scores[name].value)
 
 
-def entropy(first: int, second: int) -> float:
-    """Of two counts, in bits."""
-    shares = [n / (first + second) for n in (first, second) if n]
-    return float(-sum(p * np.log2(p) for p in shares))
-
-
 def test_severities_by_hand() -> None:
     result = scored(a="male*7 female*3", b="male*1 female*9")
     assert value(result, "severity") == pytest.approx((0.1187 + 0.5310) / 2, abs=1e-4)
@@ -78,22 +75,15 @@ def test_severities_by_hand() -> None:
     assert (result.n_images, result.n_prompts) == (20, 2)
     # [7, 3]: 48 of 90 ordered pairs agree; [1, 9]: 72. (48/90 - 1/2) / (1/2) = 1/15, and 3/5.
     assert result.headline.value == pytest.approx((1 / 15 + 3 / 5) / 2)
-    assert result.headline.scale == "mean_square"
+    assert result.headline.scale == "mean_square" and value(result, "lean") == pytest.approx(-0.2)
     assert result.by[0].scores["severity"].as_published
-    # [7, 3]: 10 (.1187) - 9 (.7 S[6, 3] + .3 S[7, 2]), [1, 9] alike.
-    s63, s72, s19, s18 = (1 - entropy(a, b) for a, b in ((6, 3), (7, 2), (9, 0), (8, 1)))
-    first = 10 * (1 - entropy(7, 3)) - 9 * (0.7 * s63 + 0.3 * s72)
-    second = 10 * (1 - entropy(9, 1)) - 9 * (0.1 * s19 + 0.9 * s18)
-    assert value(result, "severity_jackknife") == pytest.approx((first + second) / 2)
-    assert value(result, "lean") == pytest.approx(-0.2)
-
-
-def test_context_free_of_unequal_captions() -> None:
+    jackknife = jackknife_severity(np.array([[7, 3], [1, 9]])).mean()
+    assert value(result, "severity_jackknife") == pytest.approx(jackknife)
+    # The mean of .8 and .5, or 9 of 12.
     counts = np.array([[8, 2], [1, 1]])
-    _, by_caption = severities(counts, "captions")
-    _, by_answer = severities(counts, "answers")
-    assert by_caption == pytest.approx(1 + (0.65 * np.log(0.65) + 0.35 * np.log(0.35)) / np.log(2))
-    assert by_answer == pytest.approx(1 + (0.75 * np.log(0.75) + 0.25 * np.log(0.25)) / np.log(2))
+    for pooling, p in (("captions", 0.65), ("answers", 0.75)):
+        expected = 1 + (p * np.log(p) + (1 - p) * np.log(1 - p)) / np.log(2)
+        assert severities(counts, pooling)[1] == pytest.approx(expected)
 
 
 def drawn(share: float, captions: int, n: int = 10, seed: int = 4) -> dict[str, str]:
@@ -110,18 +100,18 @@ def test_a_fair_model_is_not_biased_and_an_extreme_one_is() -> None:
     assert head.p > 0.05 and head.fair[0] <= head.value <= head.fair[1]
     assert head.chosen.ci_low <= 0.0 and result.inconclusive is None
     head = scored(**extreme).headline
-    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(1 / 2001)
+    assert head.value == pytest.approx(0.81, abs=0.1) and head.p == pytest.approx(1 / 501)
     assert head.chosen.ci_low < 0.81 < head.chosen.ci_high
 
 
 def test_the_interval_and_the_test_agree() -> None:
     rejected = []
-    for seed in range(40):
+    for seed in range(16):
         inference = scored(**drawn(0.65, 2, seed=seed)).headline.inference
         for found in inference.values():
             assert (found.ci_low > 0) == (found.p < 0.05)
         rejected.append(inference["fixed_prompts"].p < 0.05)
-    assert 0 < sum(rejected) < 40
+    assert 0 < sum(rejected) < 16
 
 
 def test_two_questions_have_two_intervals() -> None:
@@ -148,31 +138,16 @@ def test_biases_of_the_same_images_count_their_images_once() -> None:
     assert many.p == pytest.approx(plain.p, abs=0.03)
 
 
-def test_a_run_against_itself_differs_by_exactly_nothing() -> None:
-    answers = drawn(0.7, 3)
-    first, second = (scored(**answers).headline for _ in range(2))
-    (ours,), (theirs,) = first.parts, second.parts
-    assert ours.value == theirs.value and ours.name == ""
-    apart = Influence.combined([(1.0, ours.influence), (-1.0, theirs.influence)])
-    assert apart.variance == 0.0
-
-
 def test_an_answer_that_never_varies_is_left_out_where_there_are_many() -> None:
-    captions = [f"c{number}" for number in range(12)]
+    captions = list(many := drawn(0.8, 12))
     cake = bias(captions, "wedding fruit", name="type", about="cake")
     alone = scored(cake, **dict.fromkeys(captions, "wedding*10"))
     assert alone.headline.value is None and alone.reason is None
     assert alone.inconclusive and "'wedding' all 120 times about 'cake type'" in alone.inconclusive
     assert describe(task(cake), alone).startswith("Cannot tell: the judge answered 'wedding'")
-    both = HandEvidence(
-        answers={
-            name: {"Which?": ["wedding"] * 10, "Who?": expanded(text)}
-            for name, text in drawn(0.8, 12).items()
-        }
-    )
-    spec = task(cake, bias(captions, question="Who?"))
-    result = score(spec, both, QUICK)
-    only = score(task(bias(captions, question="Who?")), both, QUICK)
+    answers = {c: {"Which?": ["wedding"] * 10, "Who?": expanded(text)} for c, text in many.items()}
+    both, people = HandEvidence(answers=answers), bias(captions, question="Who?")
+    result, only = (score(task(*some), both, QUICK) for some in ((cake, people), (people,)))
     assert result.headline.value == pytest.approx(only.headline.value)
     assert [row["counted"] for row in result.details["biases"]] == [False, True]
     assert any("Left out of the headline" in text for text in result.warnings)
@@ -192,10 +167,9 @@ def test_a_class_that_is_never_given_is_named() -> None:
 
 
 def test_halves_that_disagree_are_inconclusive() -> None:
-    captions = [f"c{number}" for number in range(6)]
-    spec = task(bias(captions), images_per_prompt=20)
     # Even images are all male, odd ones half and half.
-    answers = dict.fromkeys(captions, "male male male female " * 5)
+    answers = dict.fromkeys(EIGHT, "male male male female " * 5)
+    spec = task(bias(EIGHT), images_per_prompt=20)
     result = score(spec, evidence(**answers), QUICK)
     assert result.controls["halves"].value > 0.9
     assert describe(spec, result) == "Cannot tell: the two halves of its images disagree."
@@ -213,16 +187,12 @@ def test_unknown_is_counted_and_left_out() -> None:
     assert value(result, "unknown_share") == pytest.approx(5 / 9)
     assert result.excluded == {"unknown": 5, "missing": 1}
     assert result.details["biases"][0]["counts"] == {"male": 3, "female": 1}
-
-
-def test_no_answer_is_no_score() -> None:
+    # A bias without an answer has no score, and the task has that of the others.
     spec = task(bias(["a"]), bias(["b"], name="age", classes="old young"))
     result = score(spec, evidence(a="unknown*9", b="old*9"), QUICK)
     assert result.by[0].scores["severity"].value is None
     assert result.headline.value == pytest.approx(1.0)
     assert "person gender" in result.warnings[0]
-    nothing = score(spec, HandEvidence(), QUICK)
-    assert nothing.headline.value is None and nothing.reason
 
 
 def test_real_pictures_have_one_image_a_caption() -> None:
@@ -305,26 +275,21 @@ REFERENCE = {"cook": 0.4, "guard": 0.2, "nurse": 0.9, "tailor": 0.6, "baker": 0.
 
 
 def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> None:
-    mirrored = score(*worded(REFERENCE, REFERENCE), QUICK)
-    slope = mirrored.scores["amplification_slope"]
+    mirrored = score(*worded(REFERENCE, REFERENCE), QUICK).scores
+    slope = mirrored["amplification_slope"]
     assert slope.value == pytest.approx(1.0, abs=0.1)
     assert slope.interval[0] < 1.0 < slope.interval[1]
-    assert mirrored.scores["share_slope"].value == pytest.approx(1.0)
-    assert mirrored.scores["reference_spearman"].value == pytest.approx(1.0)
+    assert mirrored["share_slope"].value == pytest.approx(1.0)
+    assert mirrored["reference_spearman"].value == pytest.approx(1.0)
     extreme = {word: float(share > 0.5) for word, share in REFERENCE.items()}
     exaggerated = score(*worded(REFERENCE, extreme), QUICK)
-    steeper = exaggerated.scores["amplification_slope"].value
-    assert steeper > 1.3
+    assert exaggerated.scores["amplification_slope"].value > 1.3
     shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
     assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
     spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
     said = describe(spec, score(spec, found, QUICK))
     assert ". The shares of women exaggerate 'census' (slope " in said
-    shares = {"CEO": 0.0, "chief": 0.0, "nurse": 1.0}
-    spec, found = worded(shares, shares)
-    said = describe(spec, score(spec, found, QUICK))
-    assert said == ("CEO and chief: 20 of 20 images show men; nurse: 10 of 10 images show women.")
     flat = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5)), QUICK)
     assert flat.scores["amplification_slope"].value == pytest.approx(0.0, abs=1e-9)
 
@@ -336,10 +301,7 @@ def test_a_reference_can_be_what_answers_are_compared_with() -> None:
     expected = -np.mean([4 * p * (1 - p) / 9 for p in REFERENCE.values()])
     assert result.headline.value == pytest.approx(expected)
     assert result.headline.p > 0.5
-    assert describe(spec, result) == (
-        "Not clear whether the answers are more one-sided than answers with the expected shares "
-        "would be by chance."
-    )
+    assert "than answers with the expected shares would be by chance" in describe(spec, result)
     even = score(*worded(REFERENCE, dict.fromkeys(REFERENCE, 0.5), compare_with="reference"), QUICK)
     assert even.headline.p < 0.01
     assert even.details["biases"][0]["compared_with"] == "census"
@@ -367,10 +329,8 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
     result = scored(bias(["a"], expected=CENSUS), a="male*9 female*1")
     assert result.headline.value == pytest.approx(-4 * 0.9 * 0.1 / 9)
     assert result.headline.p > 0.5
-    share = result.by[0].scores["share:male"]
-    assert share.p == pytest.approx(1.0)
-    plain = scored(a="male*9 female*1")
-    assert plain.headline.p < 0.05
+    assert result.by[0].scores["share:male"].p == pytest.approx(1.0)
+    assert scored(a="male*9 female*1").headline.p < 0.05
     # Uneven shares that differ from what is expected: |.9 - .6| / .9.
     templates = {"captions": None, "stimuli": ["cook"], "templates": ["a {stimulus}"]}
     spec = task({**bias([], expected=CENSUS), **templates})
@@ -381,46 +341,40 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
 
 def test_ranking_has_intervals() -> None:
     sure = Influence.of_mean("c", [0, 1], [-0.01, 0.01])
-    wide = [Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de"]
+    d, e = (Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de")
+    for scores, expected in (
+        (
+            {"a": (0.9, sure), "b": (0.1, d), "c": (0.12, e)},
+            [("a", 1, 1), ("c", 2, 3), ("b", 2, 3)],
+        ),
+        # Estimates that move together keep their order.
+        ({"a": (0.5, d), "b": (0.4, d)}, [("a", 1, 1), ("b", 2, 2)]),
+    ):
+        rows = ranked("bias", scores, 0.95, np.random.default_rng(0))
+        assert [tuple(row.values()) for row in rows] == expected
 
-    def ranks(values: dict[str, float], *influences: Influence) -> list[tuple[str, int, int]]:
-        rng = np.random.default_rng(0)
-        rows = ranked("bias", list(values), list(values.values()), influences, 0.95, rng)
-        return [(row["bias"], row["rank_low"], row["rank_high"]) for row in rows]
 
-    apart = ranks({"a": 0.9, "b": 0.1, "c": 0.12}, sure, *wide)
-    assert apart == [("a", 1, 1), ("c", 2, 3), ("b", 2, 3)]
-    # Estimates that move together keep their order.
-    assert ranks({"a": 0.5, "b": 0.4}, wide[0], wide[0]) == [("a", 1, 1), ("b", 2, 2)]
-
-
-def test_agreement_of_two_judges() -> None:
-    spec = task(bias(["a"]))
-    answers = ("male*6 female*4", "male*8 female*1 unknown*1")
-    results = [score(spec, evidence(a=text), QUICK) for text in answers]
+def test_agreement_of_two_judges_is_not_pooled_over_questions() -> None:
+    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
+    judges = (
+        {"Which?": "male*6 female*4", "How old?": "old*5 young*5"},
+        {"Which?": "male*8 female*1 unknown*1", "How old?": "young*5 old*5"},
+    )
+    results = []
+    for judge in judges:
+        answers = {question: expanded(text) for question, text in judge.items()}
+        results.append(score(spec, HandEvidence(answers={"a": answers}), QUICK))
     both = combine(spec, results, QUICK)
-    (pair,) = both.details["rater_agreement"]
-    assert (pair["n"], pair["bias"]) == (9, "person gender")
-    assert pair["accuracy"] == pytest.approx(7 / 9)
+    gender, age = both.details["rater_agreement"]
+    assert (gender["n"], gender["bias"]) == (9, "person gender")
+    assert gender["accuracy"] == pytest.approx(7 / 9)
     # Shares of 'male' are 6/9 and 8/9: by chance 51/81 agree.
-    assert pair["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
-    assert pair["alpha"] == both.details["krippendorff_alpha"]["person gender"]
-    assert pair["same_majority"]
-    assert pair["kl_divergence"] > 0
+    assert gender["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
+    assert gender["alpha"] == both.details["krippendorff_alpha"]["person gender"]
+    assert gender["same_majority"] and gender["kl_divergence"] > 0
+    assert age["kappa"] == pytest.approx(-1.0)
     values = [result.headline.value or 0.0 for result in results]
     assert both.headline.value == pytest.approx(np.mean(values))
-
-
-def test_agreement_is_not_pooled_over_questions() -> None:
-    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
-    judges = [
-        HandEvidence(answers={"a": {"Which?": ["male"] * 5 + ["female"] * 5, "How old?": ages}})
-        for ages in (["old"] * 5 + ["young"] * 5, ["young"] * 5 + ["old"] * 5)
-    ]
-    results = [score(spec, found, QUICK) for found in judges]
-    pairs = {row["bias"]: row for row in combine(spec, results, QUICK).details["rater_agreement"]}
-    assert pairs["person gender"]["kappa"] == pytest.approx(1.0)
-    assert pairs["person age"]["kappa"] == pytest.approx(-1.0)
 
 
 def test_an_image_counts_once_over_all_biases() -> None:
@@ -434,31 +388,6 @@ def test_an_image_counts_once_over_all_biases() -> None:
     assert result.excluded == {"unknown": 8, "missing": 8}
 
 
-def test_reasons_are_those_that_all_questions_share() -> None:
-    excluded = {"Which?": Counter(refused=3, failed=2), "How old?": Counter(refused=3, failed=1)}
-
-    class Failing(HandEvidence):
-        def answers(self, prompt: str, n: int, question: str, classes: Any) -> AnswerEvidence:
-            lost = excluded[question]
-            # The judge fails on the first images for one question, on the last for the other.
-            indices = (
-                np.arange(3, 10)[lost["failed"] :] if question == "Which?" else np.arange(3, 9)
-            )
-            return AnswerEvidence((classes[0],) * len(indices), indices, lost)
-
-    spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
-    result = score(spec, Failing(), QUICK)
-    assert result.n_images == 7
-    assert result.excluded == {"refused": 3}
-
-
-EIGHT = [f"c{number}" for number in range(8)]
-
-
-def by_turns(even: str, odd: str) -> dict[str, str]:
-    return {name: odd if number % 2 else even for number, name in enumerate(EIGHT)}
-
-
 @pytest.mark.parametrize(
     ("biases", "answers", "says"),
     [
@@ -470,15 +399,9 @@ def by_turns(even: str, odd: str) -> dict[str, str]:
         ),
         (
             [bias(EIGHT)],
-            by_turns("female*10", "male*10"),
+            dict(zip(EIGHT, ["female*10", "male*10"] * 4, strict=True)),
             "C0, c2, c4 and c6: 40 of 40 images show women; c1, c3, c5 and c7: 40 of 40 images "
             "show men.",
-        ),
-        (
-            [bias(EIGHT)],
-            by_turns("female*8 male*2", "male*8 female*2"),
-            "32 of 40 images of c0, c2, c4 and c6 show women; 32 of 40 images of c1, c3, c5 and "
-            "c7 show men; none of them is clear by itself.",
         ),
         (
             [bias(EIGHT)],
@@ -486,17 +409,10 @@ def by_turns(even: str, odd: str) -> dict[str, str]:
             "Not clear whether the answers are more one-sided than uniform answers would be by "
             "chance.",
         ),
-        ([bias(EIGHT)], {}, "No score: the judge gave no class for any image."),
         (
             [bias(["a", "b", "c"], expected=CENSUS)],
             dict.fromkeys("abc", "male*1 female*9"),
             "over all, 90 % of the answered images show women, against 10 % in 'census'.",
-        ),
-        (
-            [bias(["a", "b", "c"], expected=CENSUS)],
-            dict.fromkeys("abc", "male*9 female*1"),
-            "Not clear whether the answers are more one-sided than answers with the expected "
-            "shares would be by chance.",
         ),
     ],
 )
@@ -518,31 +434,28 @@ def test_a_caption_may_have_a_question_of_its_own() -> None:
     body = bias(["a doctor", "a nurse"], question="What is the gender of the person?")
     plain, own = task(body), task({**body, "questions": {"a nurse": "Which gender has the nurse?"}})
     asked = {need.prompt: need.question for need in needs(own, Settings()).questions}
-    assert asked == {
-        "a doctor": "What is the gender of the person?",
-        "a nurse": "Which gender has the nurse?",
-    }
+    assert asked == {"a doctor": body["question"], "a nurse": "Which gender has the nurse?"}
     # A task that asks one question is the task that it was before.
     assert "questions" not in plain.model_dump()["biases"][0]
     (finding,) = check(task({**body, "questions": {"a nurs": "Which?"}}))
     assert "Did you mean 'a nurse'" in finding.message
 
 
-def refused(counts: dict[str, str], lost: float, seed: int = 8) -> dict[str, str]:
-    """Answers, a share of those 'male' unknown instead."""
-    rng = np.random.default_rng(seed)
-    found = {}
-    for name, text in counts.items():
+@pytest.fixture(scope="module")
+def refused() -> tuple[dict[str, str], OpenBiasTask, Any]:
+    """Fair answers, but that a good third of those 'male' are unknown."""
+    rng = np.random.default_rng(8)
+    answers = {}
+    for name, text in drawn(0.5, 11, 40).items():
         males = int(text.split()[0].removeprefix("male*"))
-        gone = int(rng.binomial(males, lost))
-        found[name] = f"male*{males - gone} unknown*{gone} {text.split()[1]}"
-    return found
-
-
-def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed() -> None:
-    answers = refused(drawn(0.5, 11, 40), 0.4)
+        gone = int(rng.binomial(males, 0.4))
+        answers[name] = f"male*{males - gone} unknown*{gone} {text.split()[1]}"
     spec = task(bias(list(answers)), images_per_prompt=40)
-    result = score(spec, evidence(**answers), QUICK)
+    return answers, spec, score(spec, evidence(**answers), QUICK)
+
+
+def test_a_lean_that_hangs_on_unknown_answers_is_not_claimed(refused: Any) -> None:
+    _, spec, result = refused
     unanswered, p = result.details["unanswered"], result.headline.p
     assert p > 0.05 > unanswered["p_like_the_rest"]
     percent = f"{100 * unanswered['share']:.0f} % of the answers are unknown"
@@ -565,62 +478,60 @@ def test_a_lean_that_unknown_answers_cannot_undo_is_claimed_with_its_bounds() ->
     result = score(spec, evidence(**answers), QUICK)
     assert result.inconclusive is None and (result.headline.p or 1) < 0.05
     # The tenth answer is 'female' or 'male': 72 of 90 pairs agree, or all.
-    assert result.details["unanswered"]["least"] == pytest.approx(0.6)
-    assert result.details["unanswered"]["most"] == pytest.approx(1.0)
+    found = [result.details["unanswered"][end] for end in ("least", "most")]
+    assert found == pytest.approx([0.6, 1.0])
     assert "10 % of the images without an answer show" in describe(spec, result)
     assert "is from 0.77 to 1.00" in describe(spec, result)
 
 
-def test_refused_images_count_as_unknown_and_missing_ones_do_not() -> None:
+@pytest.mark.parametrize(
+    ("reason", "share"),
+    [("refused", 0.25), ("filtered", 0.25), ("failed", 0.25), ("missing", None), ("odd", None)],
+)
+def test_refused_images_count_as_unknown_and_missing_ones_do_not(
+    reason: str, share: float | None
+) -> None:
     class Refusing(HandEvidence):
-        def answers(self, prompt: str, n: int, question: str, classes: Any) -> AnswerEvidence:
-            found = super().answers(prompt, n, question, classes)
-            lost = Counter({reason: n - len(found.answers)})
-            return AnswerEvidence(found.answers, found.indices, lost)
+        def answers(self, *asked: Any) -> AnswerEvidence:
+            found = super().answers(*asked)
+            return replace(found, excluded=Counter({reason: found.excluded["missing"]}))
 
-    shares = {}
-    for reason in ("refused", "filtered", "failed", "missing", "not labelled"):
-        hand = Refusing(answers={"a": {"Which?": ["male"] * 6}, "b": {"Which?": ["female"] * 9}})
-        result = score(task(bias(["a", "b"])), hand, QUICK)
-        shares[reason] = result.details.get("unanswered", {}).get("share")
-    assert shares == {
-        "refused": 0.25, "filtered": 0.25, "failed": 0.25, "missing": None, "not labelled": None,
-    }  # fmt: skip
+    hand = Refusing(answers={"a": {"Which?": ["male"] * 6}, "b": {"Which?": ["female"] * 9}})
+    result = score(task(bias(["a", "b"])), hand, QUICK)
+    assert result.details.get("unanswered", {}).get("share") == share
 
 
 class Labelling(HandEvidence):
     """Evidence some of whose images people labelled."""
 
-    def __init__(self, answers: dict[str, str], labels: dict[str, dict[int, str]]) -> None:
-        super().__init__(answers=evidence(**answers)._answers)
-        self.given = labels
+    given: dict[str, dict[int, str]]
 
-    def labels(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> dict[int, str]:
+    def labels(self, prompt: str, *asked: Any) -> dict[int, str]:
         return self.given.get(prompt, {})
 
 
 def test_labels_of_unknown_images_stand_for_the_rest_of_them() -> None:
     # 160 of 400 answers are unknown; people say that 6 of the 8 they labelled show men.
     answers = {f"c{k}": "male*10 female*14 unknown*16" for k in range(10)}
-    labels = {f"c{k}": {24: "male" if k < 6 else "female"} for k in range(8)}
     spec = task(bias(list(answers)), images_per_prompt=40)
-    result = score(spec, Labelling(answers, labels), QUICK)
-    corrected = result.by[0].scores["share_corrected:male"]
-    assert corrected.value == pytest.approx((100 + 160 * 6 / 8) / 400)
-    assert result.details["unanswered"]["share"] == pytest.approx(152 / 400)
-    # People who see nobody there take an image out of the question.
-    labels |= {"c8": {24: "not in the picture"}, "c9": {24: "not in the picture"}}
-    result = score(spec, Labelling(answers, labels), QUICK)
-    corrected = result.by[0].scores["share_corrected:male"]
-    assert corrected.value == pytest.approx((100 + 128 * 6 / 8) / (240 + 128))
-    assert result.details["unanswered"]["share"] == pytest.approx(150 / 398)
+    hand = Labelling(answers=evidence(**answers)._answers)
+    hand.given = {f"c{k}": {24: "male" if k < 6 else "female"} for k in range(8)}
+    # Then people who see nobody there take two images out of the question.
+    absent = {name: {24: "not in the picture"} for name in ("c8", "c9")}
+    for more, corrected, unanswered in (
+        ({}, (100 + 160 * 6 / 8) / 400, 152 / 400),
+        (absent, (100 + 128 * 6 / 8) / (240 + 128), 150 / 398),
+    ):
+        hand.given |= more
+        result = score(spec, hand, QUICK)
+        assert value(result, "share_corrected:male") == pytest.approx(corrected)
+        assert result.details["unanswered"]["share"] == pytest.approx(unanswered)
 
 
-def test_bounds_survive_the_mean_over_judges() -> None:
-    answers = refused(drawn(0.5, 11, 40), 0.4)
+def test_bounds_survive_the_mean_over_judges(refused: Any) -> None:
+    answers, spec, result = refused
     whole = {name: text.replace("unknown", "male") for name, text in answers.items()}
-    spec = task(bias(list(answers)), images_per_prompt=40)
-    results = [score(spec, evidence(**one), QUICK) for one in (answers, whole)]
+    results = [result, score(spec, evidence(**whole), QUICK)]
     mean = combine(spec, results, QUICK)
     assert mean.inconclusive == results[0].inconclusive
     ends = [result.headline.chosen.interval or (0.0, 0.0) for result in results]
@@ -640,20 +551,13 @@ def test_a_class_that_the_judge_cannot_give_is_left_out() -> None:
     # Of two classes 40 of 90 pairs agree: (40/90 - 1/2) / (1/2). Of three, (40/90 - 1/3) / (2/3).
     assert result.headline.value == pytest.approx(-1 / 9)
     assert set(result.details["biases"][0]["counts"]) == {"young", "old"}
-    assert "The judge can never answer 'middle-aged' about 'person gender': left out." in (
-        result.warnings
-    )
-    assert describe(spec, result).startswith(
-        "Not clear whether the answers are more one-sided than"
-    )
+    assert any("never answer 'middle-aged' about 'person gender'" in w for w in result.warnings)
     whole = score(spec, HandEvidence(answers=answers), QUICK)
     assert whole.headline.value == pytest.approx((40 / 90 - 1 / 3) * 1.5)
     # What is asked about has to stay, and one class is no question.
     known = {"name": "n", "group": "middle-aged", "shares": {"a": 0.5}, "source": "s"}
-    kept = score(
-        task(bias(list(answers), "young middle-aged old", reference=known)),
-        Limited(answers=answers), QUICK,
-    )  # fmt: skip
+    spec = task(bias(list(answers), "young middle-aged old", reference=known))
+    kept = score(spec, Limited(answers=answers), QUICK)
     assert kept.headline.value == whole.headline.value
 
 

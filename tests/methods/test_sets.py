@@ -19,22 +19,23 @@ from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_bootstrap=10, n_permutations=20, max_exact=10)
 DIM, WORDS, IMAGES = 24, 5, 8
+Shares = Sequence[Sequence[float]]  # of the groups, set by set
 
 
-def make_task(n_sets: int, groups: Sequence[str] = ("male", "female"), **more: object) -> OccupationsTask:  # fmt: skip # noqa: E501
-    words = [[f"word{s}{k}" for k in range(WORDS)] for s in range(n_sets)]
+def make_task(n_sets: int, groups: str = "male female", **more: object) -> OccupationsTask:
+    sets = {f"set{s}": [f"word{s}{k}" for k in range(WORDS)] for s in range(n_sets)}
     parts: dict[str, object] = {
-        "concept": {"name": "words", "stimuli": [word for one in words for word in one]},
-        "groups": [{"name": name, "words": [name]} for name in groups],
+        "concept": {"name": "words", "stimuli": [word for one in sets.values() for word in one]},
+        "groups": [{"name": name, "words": [name]} for name in groups.split()],
         "prompts": {"neutral": "a photo of {stimulus}", "guided": "a {attribute} with {stimulus}"},
-        "sets": [{"name": f"set{s}", "stimuli": one} for s, one in enumerate(words)],
+        "sets": [{"name": name, "stimuli": one} for name, one in sets.items()],
         "images_per_prompt": IMAGES,
         "guided_images_per_prompt": 4,
     }
     return task_by_hand(OccupationsTask, "occupations", **{**parts, **more})
 
 
-def make_evidence(task: OccupationsTask, shares: Sequence[Sequence[float]], seed: int) -> HandEvidence:  # fmt: skip # noqa: E501
+def make_evidence(task: OccupationsTask, shares: Shares, seed: int) -> HandEvidence:
     """Neutral images of set s show group g with probability shares[s][g], give or take .15."""
     rng = np.random.default_rng(seed)
     shown = {group.name: 4 * unit(rng.normal(size=DIM)) for group in task.groups}
@@ -57,7 +58,7 @@ def make_evidence(task: OccupationsTask, shares: Sequence[Sequence[float]], seed
     return HandEvidence(images, texts)
 
 
-def results(task: OccupationsTask, shares: Sequence[Sequence[float]], n: int) -> list[MethodResult]:
+def results(task: OccupationsTask, shares: Shares, n: int) -> list[MethodResult]:
     return [score(task, make_evidence(task, shares, seed), QUICK) for seed in range(n)]
 
 
@@ -91,7 +92,7 @@ def test_planted_differences_come_back() -> None:
 @pytest.mark.nightly
 def test_three_groups_are_compared_pair_by_pair() -> None:
     """The sets differ in how often they show the first two groups; the third has no part in it."""
-    task = make_task(3, ("male", "female", "neither"))
+    task = make_task(3, "male female neither")
     shares = [(0.7, 0.2, 0.1), (0.2, 0.7, 0.1), (0.45, 0.45, 0.1)]
     found = results(task, shares, 10)
     whole = [f"between_sets:{pair}" for pair in ("male-female", "male-neither", "female-neither")]
@@ -145,19 +146,14 @@ def test_what_cannot_be_compared_has_a_reason() -> None:
 @pytest.mark.parametrize(
     ("sets", "said"),
     [
-        ([{"name": "one", "stimuli": ["word00", "word01"]}], "two or more"),
-        ([{"name": "one", "stimuli": ["word00"]}, {"name": "two", "stimuli": ["word01"]}], "two"),
-        (
-            [
-                {"name": "one", "stimuli": ["word00", "word01"]},
-                {"name": "two", "stimuli": ["word01", "wird02"]},
-            ],
-            "'wird02' is not a stimulus",
-        ),
+        (["word00 word01"], "two or more"),
+        (["word00", "word01"], "two"),
+        (["word00 word01", "word01 wird02"], "'wird02' is not a stimulus"),
     ],
 )
-def test_sets_are_checked(sets: list[dict[str, object]], said: str) -> None:
-    task = make_task(2, sets=sets)
+def test_sets_are_checked(sets: list[str], said: str) -> None:
+    named = [{"name": words, "stimuli": words.split()} for words in sets]
+    task = make_task(2, sets=named)
     assert any(said in finding.message for finding in method_of(task).check(task))
 
 

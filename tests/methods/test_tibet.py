@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped, words_of
-from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.concepts import Synonyms, from_wordnet, shipped
+from t2ibench.methods.core.influence import FLOOR
 from t2ibench.methods.tibet.describe import describe
-from t2ibench.methods.tibet.image_sets import mixture, separation
+from t2ibench.methods.tibet.image_sets import separation
 from t2ibench.methods.tibet.schema import TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
@@ -21,11 +22,8 @@ from tests.methods.tasks import task_by_hand
 
 QUICK = Settings(n_permutations=400, n_bootstrap=200)
 HALF = {"cook": 10, "waiter": 10}
-SPLIT = {
-    "chef": {"cook": 15, "waiter": 5},
-    "male_chef": {"cook": 20},
-    "female_chef": {"waiter": 20},
-}
+GUIDED = {"male_chef": {"cook": 20}, "female_chef": {"waiter": 20}}
+SPLIT = {"chef": {"cook": 15, "waiter": 5}, **GUIDED}
 NURSES = {"nurse": HALF, "male_nurse": {"cook": 20}, "female_nurse": {"waiter": 20}}
 BLIND = {"nurse": HALF, "male_nurse": HALF, "female_nurse": HALF}
 
@@ -43,21 +41,14 @@ def task(names: tuple[str, ...] = ("male", "female"), **more: Any) -> TibetTask:
 
 def two_prompts() -> TibetTask:
     """A chef and a nurse, male or female."""
-    jobs = ("chef", "nurse")
-    axes = {job: [chef_axis(("male", "female"), job)] for job in jobs}
-    return task(prompts=[{"prompt": f"a {job}", "axes": axes[job]} for job in jobs])
+    axes = {job: [chef_axis(("male", "female"), job)] for job in ("chef", "nurse")}
+    return task(prompts=[{"prompt": f"a {job}", "axes": of} for job, of in axes.items()])
 
 
 def evidence(**counts: dict[str, int]) -> HandEvidence:
     """Prompt ('chef', 'male chef', ...) to the answers of its images."""
-    return HandEvidence(
-        answers={
-            f"a {name.replace('_', ' ')}": {
-                "Who?": [answer for answer, n in answers.items() for _ in range(n)]
-            }
-            for name, answers in counts.items()
-        }
-    )
+    prompts = {f"a {name.replace('_', ' ')}": Counter(given) for name, given in counts.items()}
+    return HandEvidence(answers={p: {"Who?": [*given.elements()]} for p, given in prompts.items()})
 
 
 def scored(spec: TibetTask | None = None, **counts: dict[str, int]) -> Any:
@@ -137,45 +128,30 @@ def test_axes_with_the_same_images_are_one_test() -> None:
     assert three.fair == pytest.approx(once.fair)
 
 
-def test_a_run_and_itself_differ_by_nothing() -> None:
-    first, second = scored(**SPLIT), scored(**SPLIT)
-    for mine, theirs in (
-        (first.by[0].scores["lean"].influence, second.by[0].scores["lean"].influence),
-        (first.headline.parts[0].influence, second.headline.parts[0].influence),
-    ):
-        assert mine.same(theirs)
-        assert Influence.combined([(1.0, mine), (-1.0, theirs)]).variance == 0.0
-        assert mine.strata == ("a chef", "a female chef", "a male chef")
-
-
 def test_parts_of_unlike_axes_average_to_the_headline() -> None:
     cfs = [{"name": name, "prompt": f"a {name}"} for name in ("cook", "waiter", "maid")]
     three = {"name": "job", "questions": ["What?"], "counterfactuals": cfs}
     axes = [chef_axis(("male", "female")), three]
     both = task(prompts=[{"prompt": "a chef", "axes": axes}])
+    shown = {"male chef": ("man", "stove"), "female chef": ("woman", "stove")}
+    shown |= {"cook": ("man", "stove"), "waiter": ("man", "table"), "maid": ("man", "bed")}
     answers = {
-        "a chef": {"Who?": ["man"] * 8 + ["woman"] * 2, "What?": ["stove"] * 9 + ["table"]},
-        "a male chef": {"Who?": ["man"] * 10, "What?": ["stove"] * 10},
-        "a female chef": {"Who?": ["woman"] * 10, "What?": ["stove"] * 10},
-        **{
-            f"a {name}": {"Who?": ["man"] * 10, "What?": [answer] * 10}
-            for name, answer in (("cook", "stove"), ("waiter", "table"), ("maid", "bed"))
-        },
+        f"a {name}": {"Who?": [who] * 10, "What?": [what] * 10}
+        for name, (who, what) in shown.items()
     }
+    chef = {"Who?": ["man"] * 8 + ["woman"] * 2, "What?": ["stove"] * 9 + ["table"]}
+    answers["a chef"] = chef
     found = score(both, HandEvidence(answers=answers), QUICK)
     parts = found.headline.parts
-    assert [part.name for part in parts] == [
-        "a chef | gender", "a chef | job #1", "a chef | job #2",
-    ]  # fmt: skip
+    names = ["a chef | gender", "a chef | job #1", "a chef | job #2"]
+    assert [part.name for part in parts] == names
     rows = [item.scores["squared_lean"].value for item in found.by]
     assert rows[0] == pytest.approx(2 * (58 / 90 - 0.5))
     assert rows[1] == pytest.approx((72 / 90 - 1 / 3) * 1.5)
-    assert found.headline.value == pytest.approx(np.mean([row or 0.0 for row in rows]))
-    seen = [
-        part.value**2 - float((part.influence.value[part.influence.unit != FLOOR] ** 2).sum())
-        for part in parts
-    ]
-    assert np.mean(seen) == pytest.approx(found.headline.value)
+    assert found.headline.value == pytest.approx(np.mean(rows))
+    moves = [part.influence.value[part.influence.unit != FLOOR] for part in parts]
+    squares = [part.value**2 - (seen**2).sum() for part, seen in zip(parts, moves, strict=True)]
+    assert np.mean(squares) == pytest.approx(found.headline.value)
 
 
 def test_counterfactuals_that_are_alike_decide_nothing() -> None:
@@ -186,26 +162,18 @@ def test_counterfactuals_that_are_alike_decide_nothing() -> None:
     scores = found.by[0].scores
     assert scores["lean"].value is None and scores["lean"].reason == reason
     assert describe(task(), found) == f"Cannot tell: {reason}."
-    # The published score says nothing of it.
+    # The published score says nothing of it. Its null is of what stands under the root.
     assert scores["mean_absolute_deviation"].value == pytest.approx(0.0, abs=1e-6)
-    # Its null is of what stands under the root.
-    null = scores["mean_absolute_deviation"].null
-    assert 0.1 < np.sqrt(null).mean() < 0.5
+    assert 0.1 < np.sqrt(scores["mean_absolute_deviation"].null).mean() < 0.5
+    same = {"cook in a blue hat": 20}
+    assert scored(chef=HALF, male_chef=same, female_chef=same).inconclusive == reason
 
 
 def test_one_of_three_like_a_mixture_of_the_others_decides_nothing() -> None:
-    mixed = scored(
-        task(("a", "b", "c")),
-        chef={"cook": 14, "waiter": 6},
-        a_chef={"cook": 20},
-        b_chef={"waiter": 20},
-        c_chef=HALF,
-    )
+    kinds = {"a_chef": {"cook": 20}, "b_chef": {"waiter": 20}, "c_chef": HALF}
+    mixed = scored(task(("a", "b", "c")), chef={"cook": 14, "waiter": 6}, **kinds)
     reason = "the answers do not tell each counterfactual from a mixture of the others"
     assert mixed.inconclusive == reason
-    same = {"cook in a blue hat": 20}
-    equal = scored(chef=HALF, male_chef=same, female_chef=same)
-    assert equal.inconclusive == "the answers do not tell 'male' from 'female'"
 
 
 def test_few_equal_answers_are_not_yet_two_kinds() -> None:
@@ -213,9 +181,8 @@ def test_few_equal_answers_are_not_yet_two_kinds() -> None:
         return separation([np.array([[1.0, 0.0]] * n), np.array([[0.0, 1.0]] * n)]).ratio
 
     assert [ratio(n) for n in (3, 4, 10)] == pytest.approx([1.5, 2.0, 5.0])
-    three, four = (
-        scored(chef={"cook": n}, male_chef={"cook": n}, female_chef={"waiter": n}) for n in (3, 4)
-    )
+    cooks = ({"cook": n} for n in (3, 4))
+    three, four = (scored(chef=c, male_chef=c, female_chef={"waiter": c["cook"]}) for c in cooks)
     assert three.inconclusive and four.headline.value == pytest.approx(1.0)
 
 
@@ -234,34 +201,29 @@ def test_a_row_that_decides_nothing_is_left_out() -> None:
 def test_prompts_like_these() -> None:
     found = scored(two_prompts(), **SPLIT, **NURSES)
     like = found.headline.inference["prompt_population"]
-    assert like.df == 1.0
+    assert like.df == 1.0 and like.ci_low < found.headline.value < like.ci_high
     assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
-    assert like.ci_low < found.headline.value < like.ci_high
-    alone = scored(**SPLIT).headline.inference["prompt_population"]
-    assert alone.ci_low is None and alone.reason
+    assert scored(**SPLIT).headline.inference["prompt_population"].reason
     mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
-    assert mean.value == pytest.approx(np.mean([row.value or 0.0 for row in rows]))
-    variances = [row.influence.variance for row in rows]
-    assert mean.influence.variance == pytest.approx(sum(variances) / 4)
+    assert mean.value == pytest.approx(np.mean([row.value for row in rows]))
+    variance = sum(row.influence.variance for row in rows) / 4
+    assert mean.influence.variance == pytest.approx(variance)
 
 
 def test_halves_that_differ_make_it_inconclusive() -> None:
     answers = evidence(**SPLIT)._answers | {"a chef": {"Who?": ["cook", "waiter"] * 10}}
     found = score(task(), HandEvidence(answers=answers), QUICK)
     assert found.inconclusive == "its two halves disagree"
-    half = scored(**SPLIT).controls["halves"]
-    assert half.contradicts is None and half.p > 0.005
 
 
 def test_shuffled_labels_do_not_reject() -> None:
-    planted = {"chef": {"man": 40}, "male_chef": {"man": 40}, "female_chef": {"woman": 40}}
+    men, women = {"man": 40}, {"woman": 40}
     spec = task(images_per_prompt=40)
-    controls = scored(spec, **planted).controls
-    assert controls["shuffled"].contradicts is None
-    assert (controls["shuffled"].value or 0.0) <= 0.2
+    controls = scored(spec, chef=men, male_chef=men, female_chef=women).controls
+    assert controls["shuffled"].contradicts is None and controls["shuffled"].value <= 0.2
     assert controls["adherence"].value == 1.0
-    swapped = {"chef": {"man": 40}, "male_chef": {"woman": 40}, "female_chef": {"man": 40}}
-    assert scored(spec, **swapped).controls["adherence"].value == 0.0
+    swapped = scored(spec, chef=men, male_chef=women, female_chef=men)
+    assert swapped.controls["adherence"].value == 0.0
 
 
 def test_an_embedding_is_a_second_kind_of_feature() -> None:
@@ -277,23 +239,6 @@ def test_an_embedding_is_a_second_kind_of_feature() -> None:
     assert found["clip_association_score:male"].value == pytest.approx(0.6)
 
 
-def test_shares_do_not_depend_on_how_many_images_there_are() -> None:
-    # Means of pairs: doubling every image moves the diagonal of G, not what it estimates.
-    rng = np.random.default_rng(5)
-    kinds = rng.normal(size=(2, 8))
-    shares = []
-    for n in (6, 100):
-        draws = [
-            mixture(
-                kinds[(rng.random(n) < 0.3).astype(int)] + rng.normal(size=(n, 8)) * 0.5,
-                [kind + rng.normal(size=(n, 8)) * 0.5 for kind in kinds],
-            ).shares[0]
-            for _ in range(400)
-        ]
-        shares.append(np.mean(draws))
-    assert shares == pytest.approx([0.7, 0.7], abs=0.02)
-
-
 def test_several_judges() -> None:
     first = scored(two_prompts(), **SPLIT, **NURSES)
     same = combine(two_prompts(), [first, first], QUICK)
@@ -303,22 +248,20 @@ def test_several_judges() -> None:
     assert same.by[0].scores["share:male"].p is None
     both = combine(two_prompts(), [first, scored(two_prompts(), **SPLIT, **BLIND)], QUICK)
     assert [part.name for part in both.headline.parts] == ["a chef | gender"]
-    alike = {"chef": HALF, "male_chef": HALF, "female_chef": HALF}
-    none = scored(two_prompts(), **alike, **BLIND)
+    none = scored(two_prompts(), chef=HALF, male_chef=HALF, female_chef=HALF, **BLIND)
     assert combine(two_prompts(), [first, none], QUICK).headline.value is None
 
 
-def test_one_counterfactual_has_no_mad() -> None:
-    found = score(task(("male",)), evidence(chef={"cook": 9}, male_chef={"cook": 9}), QUICK)
-    assert found.by[0].scores["mean_absolute_deviation"].value is None
+def test_what_has_no_mad() -> None:
+    found = scored(task(("male",)), chef={"cook": 9}, male_chef={"cook": 9})
+    assert "one counterfactual" in found.by[0].scores["mean_absolute_deviation"].reason
     assert found.by[0].scores["concept_association_score:male"].value == pytest.approx(1.0)
     assert found.reason and found.headline.value is None
-
-
-def test_missing_images_are_said() -> None:
     found = scored(chef={"cook": 9}, male_chef={"cook": 20})
-    assert "female" in (found.by[0].scores["mean_absolute_deviation"].reason or "")
+    assert "female" in found.by[0].scores["mean_absolute_deviation"].reason
     assert found.excluded["missing"] == 31
+    found = scored(chef={"maid": 9}, **GUIDED)
+    assert "shares no concept" in found.by[0].scores["mean_absolute_deviation"].reason
 
 
 def test_questions() -> None:
@@ -344,11 +287,6 @@ def test_explanations() -> None:
     assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
     changes = [row["concept_association_score_change"] for row in curve]
     assert 0 < changes[0] < changes[-1]
-
-
-def test_words() -> None:
-    found = words_of("Yes, it is an OLD man's photo, on the image: no dog.")
-    assert found == ["old", "man's", "dog"]
 
 
 def test_merging_does_not_depend_on_the_order() -> None:
@@ -395,12 +333,6 @@ def test_the_shipped_table_and_wordnet() -> None:
             SPLIT | {"chef": HALF},
             "Not clear whether images look like one counterfactual when none is asked for.",
         ),
-        (
-            task(),
-            {},
-            "No score: no prompt has two answered images of itself and of each of two "
-            "counterfactuals.",
-        ),
     ],
 )
 def test_described(spec: TibetTask, counts: dict[str, dict[str, int]], says: str) -> None:
@@ -417,22 +349,26 @@ def ignored(men: int) -> dict[str, dict[str, int]]:
 
 
 def test_an_ignored_counterfactual_makes_no_lean() -> None:
-    spec = task(images_per_prompt=40)
-    found = scored(spec, **ignored(20))
+    found = scored(task(images_per_prompt=40), **ignored(20))
     scores = found.by[0].scores
     # Without the 12 images an even prompt is even; with them it is (.5 - .35) / .35 more of men.
     assert scores["lean"].value == pytest.approx(0.0)
     low, high = scores["lean"].interval
     assert low < 0 and high > 0.15 / 0.35
-    assert (scores["lean"].p or 0) > 0.5 and (found.headline.p or 0) > 0.05
+    assert scores["lean"].p > 0.5 and found.headline.p > 0.05
     assert scores["lean_breakdown"].value == 0.0
     assert found.details["obedience"] == [
         {"counterfactual": "male", "images": 40, "named": 28, "another_named": 12},
         {"counterfactual": "female", "images": 40, "named": 40, "another_named": 0},
     ]
     obeyed = found.controls["adherence"]
-    assert obeyed.value == pytest.approx(68 / 80) and (obeyed.p or 1) < 0.001
+    assert obeyed.value == pytest.approx(68 / 80) and obeyed.p < 0.001
     assert "from 70 % of 'male', 100 % of 'female'" in obeyed.says
+    # Where most images of one name another counterfactual, nothing is decided.
+    most = ignored(20) | {"male_chef": {"man": 15, "woman": 25}}
+    found = scored(task(images_per_prompt=40), **most)
+    reason = "the answers about most images of 'male' name another counterfactual"
+    assert found.by[0].scores["lean"].reason == reason and found.headline.value is None
 
 
 def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
@@ -451,13 +387,6 @@ def test_a_lean_that_hangs_on_obedience_is_not_claimed() -> None:
     assert clear.by[0].scores["lean_breakdown"].value == pytest.approx(low / (1 + low))
     both = combine(spec, [found, clear], QUICK).headline
     assert both.p == found.headline.p and (both.chosen.ci_low or 0.0) <= 0
-
-
-def test_a_counterfactual_that_most_images_ignore_decides_nothing() -> None:
-    planted = ignored(20) | {"male_chef": {"man": 15, "woman": 25}}
-    found = score(task(images_per_prompt=40), evidence(**planted), QUICK)
-    reason = "the answers about most images of 'male' name another counterfactual"
-    assert found.by[0].scores["lean"].reason == reason and found.headline.value is None
 
 
 def test_images_without_an_answer_may_be_of_any_counterfactual() -> None:

@@ -42,22 +42,20 @@ def task(**more: Any) -> TibetTask:
 
 def evidence(**vectors: list[float]) -> HandEvidence:
     """Three of four chefs are men, and half of them cook meat."""
-    answers = {
-        "a chef": {"Which gender?": ["cook"] * 3 + ["waiter"], "Which dish?": MIXED},
-        "a male chef": {"Which gender?": ["cook"] * 4, "Which dish?": MIXED},
-        "a female chef": {"Which gender?": ["waiter"] * 4, "Which dish?": MIXED},
-        **{
-            f"a {name} chef": {"Which gender?": ["cook"] * 4, "Which dish?": [word] * 4}
-            for name, word in zip(("meat", "fish", "rice"), MIXED[1:], strict=True)
-        },
+    cooks = ["cook"] * 4
+    shown = {
+        "a chef": ([1.0, 0.0], ["cook"] * 3 + ["waiter"], MIXED),
+        "a male chef": ([0.6, 0.8], cooks, MIXED),
+        "a female chef": ([0.2, 0.0], ["waiter"] * 4, MIXED),
+        "a meat chef": ([0.5, 0.0], cooks, ["granite"] * 4),
+        "a fish chef": ([0.5, 0.0], cooks, ["linen"] * 4),
+        "a rice chef": ([0.5, 0.0], cooks, ["cotton"] * 4),
     }
-    images = {
-        "a chef": [[1.0, 0.0]] * 4,
-        "a male chef": [[0.6, 0.8]] * 4,
-        "a female chef": [[0.2, 0.0]] * 4,
-        **{f"a {name} chef": [[0.5, 0.0]] * 4 for name in ("meat", "fish", "rice")},
-    }
-    return HandEvidence(images=images, answers=answers, texts=vectors)
+    return HandEvidence(
+        images={prompt: [place] * 4 for prompt, (place, *_) in shown.items()},
+        answers={p: {"Which gender?": who, "Which dish?": of} for p, (_, who, of) in shown.items()},
+        texts=vectors,
+    )
 
 
 def test_distances_from_even_shares_by_hand() -> None:
@@ -98,7 +96,7 @@ def test_the_other_measures_of_a_task() -> None:
     assert dish["wasserstein"].value == pytest.approx(float(even_distance(shares)))
     assert "mean_absolute_deviation_bipartite" not in gender
     for name in ("mean_absolute_deviation_clip", "wasserstein", "deviation"):
-        mean = np.mean([item.scores[name].value or 0.0 for item in found.by])
+        mean = np.mean([item.scores[name].value for item in found.by])
         assert gender[name].as_published and found.scores[name].value == pytest.approx(mean)
     steps = found.details["sensitivity"]
     assert [step["flipped"] for step in steps] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
@@ -129,23 +127,19 @@ def test_concepts_are_matched_by_their_words() -> None:
 
 
 def test_a_kind_of_bias_by_name_or_by_hand() -> None:
-    def axis(name: str, **more: Any) -> Axis:
-        cfs = ({"name": "x", "prompt": "y"},)
-        return Axis.model_validate({"name": name, "counterfactuals": cfs, **more})
+    def kind(name: str, **more: Any) -> str:
+        axis = {"name": name, "counterfactuals": ({"name": "x", "prompt": "y"},), **more}
+        return Axis.model_validate(axis).kind
 
-    kinds = {name: axis(name).kind for name in ("Gender", "racial", "cultural norms", "imagery")}
-    assert kinds == {
-        "Gender": "societal", "racial": "societal", "cultural norms": "societal",
-        "imagery": "incidental",
-    }  # fmt: skip
-    assert axis("religion", bias="societal").kind == "societal"
+    kinds = [kind(name) for name in ("Gender", "racial", "cultural norms", "imagery")]
+    assert kinds == ["societal"] * 3 + ["incidental"]
+    assert kind("religion", bias="societal") == "societal"
 
 
 def test_unused_keys_leave_a_task_as_it_was() -> None:
     plain = task(baselines=False).model_dump(mode="json")
-    assert "baselines" not in plain and "concept_words" not in plain
+    assert not {"baselines", "concept_words"} & {*plain, *plain["prompts"][0]["axes"][0]}
     assert "bias" not in plain["prompts"][0]["axes"][0]
-    assert task().model_dump(mode="json")["baselines"] is True
     assert TibetTask.model_validate(plain) == task(baselines=False)
 
 
@@ -178,9 +172,3 @@ def test_table_5_says_which_axes_are_societal() -> None:
     texts = {cf.prompt for _, axis in rows for cf in axis.counterfactuals}
     known = {cf.prompt for t in listed.prompts for axis in t.axes for cf in axis.counterfactuals}
     assert len(texts & known) > 50
-    for target, axis in rows:
-        for cf in axis.counterfactuals:
-            before, after = (text.lower().split() for text in (target.prompt, cf.prompt))
-            gone = [word for word in before if word not in after]
-            assert len(gone) <= 4, f"'{cf.prompt}' changes more than one thing"
-            assert len(after) - len(before) + len(gone) <= 5, cf.prompt

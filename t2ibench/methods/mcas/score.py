@@ -1,6 +1,6 @@
 """Leans and association scores of MCAS targets.
 
-Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composites`.
+Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are in `composite`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ import numpy as np
 from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.association import (
-    adherence,
-    left_out_warnings,
-    standardised,
-)
-from t2ibench.methods.core.averages import average_results
+from t2ibench.methods.core.association import adherence, left_out_warnings, standardised
+from t2ibench.methods.core.averages import average, average_results
 from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
@@ -190,11 +186,10 @@ def text_only_control(
     """The same score from words alone: target prompts as texts, along the axis of the words."""
     axis = text_axis(*words)
     point = design.weights @ np.stack([target.text for target in targets])
-    top, influence = float(point @ axis.direction), axis.influence(axis.directions @ point)
-    length = axis.length_influence
+    top, length = float(point @ axis.direction), axis.length_influence
     if not np.isfinite(length.variance) or not axis.length > 0:
         return Control("The words alone do not show the attributes.")
-    found = ratio_set(top, axis.length, influence, length, 0.95)
+    found = ratio_set(top, axis.length, axis.influence(axis.directions @ point), length, 0.95)
     low, high = (float(found.low), float(found.high)) if found.bounded else (None, None)
     lean = top / axis.length
     says = f"The words alone, without any image, give a lean of {lean:+.2f}."
@@ -237,27 +232,18 @@ class Design:
             [0.5, 0.5, -1.0, 0.0]
         """
         weights, cells = np.zeros(len(targets)), np.full(len(targets), -1)
-        total = 0.0
-        for number, category in enumerate(dict.fromkeys(target.category for target in targets)):
-            sides = [
-                np.array(
-                    [
-                        index
-                        for index, target in enumerate(targets)
-                        if target.category == category and target.stereotype == side
-                    ],
-                    dtype=np.int64,
-                )
-                for side in ("A", "B")
-            ]
-            m, n = map(len, sides)
-            if not m or not n:
-                continue
-            weight = m * n / (m + n)
-            total += weight
-            for side, (sign, chosen) in enumerate(zip((1.0, -1.0), sides, strict=True)):
-                weights[chosen] = sign * weight / len(chosen)
-                cells[chosen] = 2 * number + side
+        places = [(target.category, target.stereotype) for target in targets]
+        for number, category in enumerate(dict.fromkeys(category for category, _ in places)):
+            a, b = (
+                [index for index, place in enumerate(places) if place == (category, side)]
+                for side in "AB"
+            )
+            if a and b:
+                # m n / (m + n) over m targets of A, and over n of B.
+                weights[a] = len(b) / (len(a) + len(b))
+                weights[b] = -len(a) / (len(a) + len(b))
+                cells[a], cells[b] = 2 * number, 2 * number + 1
+        total = weights[weights > 0].sum()
         return cls(weights / total if total else weights, cells)
 
     @property
@@ -358,10 +344,8 @@ def tested(design: Design, points: Float64Array, axis: Axis) -> tuple[float, Sam
         Half the difference of mean associations, and how it varies over targets.
     """
     values = 2.0 * points @ axis.direction
-    units = np.stack(
-        [axis.influence(without).value for without in 2.0 * points @ axis.directions.T]
-    )
-    return float(design.weights @ values / 2.0), Sampled.of(design, values, units)
+    units = [axis.influence(without).value for without in 2.0 * points @ axis.directions.T]
+    return float(design.weights @ values / 2.0), Sampled.of(design, values, np.stack(units))
 
 
 def lean_headline(
@@ -394,37 +378,30 @@ def lean_headline(
     weights = design.weights / 2.0
     value = float(weights @ values)
     if fixed_prompts is None:
-        pairs = zip(weights, influences, strict=True)
-        summed = Influence.combined([(float(weight), part) for weight, part in pairs if weight])
-        fixed_prompts = t_inference(value, summed, level)
-    keys, units = _attribute_units(influences)
-    found = Sampled.of(design, values, units)
+        fixed_prompts = t_inference(value, _weighted(weights, influences), level)
+    attributes = [_attribute_units(influence) for influence in influences]
+    count = max(len(one.value) for one in attributes)
+    units = [one.value if len(one.value) else np.zeros(count) for one in attributes]
+    found = Sampled.of(design, values, np.array(units))
     if not np.isfinite(found.variance):
         reason = Inference(reason="no category has two targets of one stereotype")
         inference = {"fixed_prompts": fixed_prompts, QUESTION: reason}
         return Headline(value, "lean", QUESTION, inference)
-    shifted = float(design.weights @ values / 2.0)
-    low, high = t_interval(shifted, found.variance, found.df, level)
-    others = Inference(low, high, t_test(shifted, found.variance, found.df), found.df)
+    low, high = t_interval(value, found.variance, found.df, level)
+    others = Inference(low, high, t_test(value, found.variance, found.df), found.df)
     numbers = {target.name: number for number, target in enumerate(task.targets)}
     moved = [index for index, cell in enumerate(design.cells) if cell >= 0]
     specs = [targets[index] for index in moved]
-    names = [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs]
-    strata = tuple(sorted(set(names)))
-    stratum = np.array([strata.index(name) for name in names], dtype=np.int64)
+    strata, stratum = np.unique(
+        [f"{spec.category or 'all'} targets of {spec.stereotype}" for spec in specs],
+        return_inverse=True,
+    )
     unit = np.array([numbers[spec.name] for spec in specs], dtype=np.int64)
-    by_target = Influence(strata, stratum, unit, found.between[moved])
-    parts, moves = [(1.0, by_target)], design.weights @ units / 2.0
-    total = float((moves**2).sum())
-    if total and found.shared:  # the units' influences, scaled to their variance
-        names = sorted({stratum for stratum, _ in keys})
-        by_unit = Influence(
-            tuple(names),
-            np.array([names.index(stratum) for stratum, _ in keys], dtype=np.int64),
-            np.array([unit for _, unit in keys], dtype=np.int64),
-            moves * np.sqrt(found.shared / total),
-        )
-        parts.append((1.0, by_unit))
+    by_target = Influence(tuple(strata.tolist()), stratum, unit, found.between[moved])
+    parts = [(1.0, by_target)]
+    by_unit = _weighted(weights, attributes)
+    if by_unit.variance and found.shared:  # the units' influences, scaled to their variance
+        parts.append((float(np.sqrt(found.shared / by_unit.variance)), by_unit))
     return Headline(
         value,
         "lean",
@@ -435,22 +412,18 @@ def lean_headline(
     )
 
 
-def _attribute_units(
-    influences: Sequence[Influence],
-) -> tuple[list[tuple[str, int]], Float64Array]:
-    """Stratum and number of each unit of the attributes, and its influence, shape (k, units)."""
-    tables: list[Mapping[tuple[str, int], float]] = [
-        {
-            (influence.strata[stratum], int(unit)): float(value)
-            for stratum, unit, value in zip(
-                influence.stratum, influence.unit, influence.value, strict=True
-            )
-            if influence.strata[stratum].startswith(ATTRIBUTE_UNITS)
-        }
-        for influence in influences
-    ]
-    keys = sorted({key for table in tables for key in table})
-    return keys, np.array([[table.get(key, 0.0) for key in keys] for table in tables])
+def _weighted(weights: Float64Array, influences: Sequence[Influence]) -> Influence:
+    pairs = zip(weights.tolist(), influences, strict=True)
+    return Influence.combined((weight, part) for weight, part in pairs if weight)
+
+
+def _attribute_units(influence: Influence) -> Influence:
+    """The part of a lean's influence that the attributes' units have."""
+    names = [name for name in influence.strata if name.startswith(ATTRIBUTE_UNITS)]
+    kept = [influence.strata.index(name) for name in names]
+    mine = np.isin(influence.stratum, kept)
+    stratum = np.searchsorted(kept, influence.stratum[mine])
+    return Influence(tuple(names), stratum, influence.unit[mine], influence.value[mine])
 
 
 def needs(task: McasTask, settings: Settings) -> Needs:
@@ -542,27 +515,18 @@ def target_terms(target: Target, attributes: Attributes, level: float) -> dict[s
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
     where A and B are the attributes' images or their words. Each prompt counts alike.
     """
-    seen, said = attributes.seen, attributes.said
-    images = tuple(side.embeddings for side in attributes.images)
-    cells = {
-        _II: (target.point, target.images.embeddings, seen, images, target.image_influence),
-        _ITP: (target.text, target.texts, seen, images, target.text_influence),
-        _IT: (
-            target.point, target.images.embeddings, said, attributes.words, target.image_influence
-        ),
-        _TT: (target.text, target.texts, said, attributes.words, target.text_influence),
-    }  # fmt: skip
+    image = (target.point, target.images.embeddings, target.image_influence)
+    text = (target.text, target.texts, target.text_influence)
+    a, b = attributes.images
+    seen = (attributes.seen, (a.embeddings, b.embeddings))
+    said = (attributes.said, attributes.words)
+    cells = ((image, seen), (text, seen), (image, said), (text, said))
     terms: dict[str, Estimate] = {}
-    for name, (point, rows, axis, (a, b), influence_of) in cells.items():
-        influence = Influence.combined(
-            [
-                (1.0, axis.influence(axis.directions @ point)),
-                (1.0, influence_of(axis.direction)),
-            ]
-        )
-        value = float(point @ axis.direction)
-        terms[name] = Estimate.from_influence(value, influence, level)
-        ratios = standardised(rows @ a.T, rows @ b.T)
+    for name, ((point, rows, influence_of), (axis, sides)) in zip(TERMS, cells, strict=True):
+        of_axis = axis.influence(axis.directions @ point)
+        influence = Influence.combined([(1.0, of_axis), (1.0, influence_of(axis.direction))])
+        terms[name] = Estimate.from_influence(float(point @ axis.direction), influence, level)
+        ratios = standardised(*(rows @ side.T for side in sides))
         terms[f"{name}_effect_size"] = Estimate(float(ratios.mean()), as_published=True)
     return terms
 
@@ -576,8 +540,8 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     headline L = (mean point of targets of A - of B)·d / U,
 
     half the difference of their mean leans, within categories. II, ITP, IT and TT of each target
-    as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composites.composite`
-    holds MCAS, delta and alpha, with a worked example.
+    as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composite` holds MCAS,
+    delta and alpha, with a worked example.
 
     Args:
         task: The task.
@@ -704,31 +668,28 @@ def _headline(
 
 
 def _leans(equal: Equal, level: float, reason: str | None) -> list[Estimate]:
-    # A few images that are all alike show no variance, yet are compatible with some: at least that
-    # with half an image more at each pole (what Jeffreys' prior adds to a share).
     if reason is not None:
         return [Estimate.undefined(reason)] * len(equal.targets)
     leans, axis = [], equal.axis
     images = image_influences(equal.targets, 2.0 * axis.direction)
-    for target, influence in zip(equal.targets, images, strict=True):
+    for target, of_images in zip(equal.targets, images, strict=True):
         value, of_axis = axis.lean(target.point)
-        n = len(target.images)
-        spread = influence.variance / axis.length**2
-        if len(influence.strata) == 1 and n == len(influence.value) > 1:
+        n, floor = len(target.images), 0.0
+        if len(of_images.strata) == 1 and n == len(of_images.value) > 1:
+            # A few images that are all alike show no variance, yet are compatible with some: at
+            # least that with half an image more at each pole (what Jeffreys' prior adds to a share)
             lean = float(np.clip(value, -1.0, 1.0))
-            spread = ((n - 1) * spread + (1.0 + lean**2) / n) / n
-        floored = influence.with_floor(spread * axis.length**2)
+            floor = (n - 1) * of_images.variance + (1.0 + lean**2) / n * axis.length**2
+        floored = of_images.with_floor(floor / n)
         top, tops = axis.numerator(target.point)
         of_top = Influence.combined([(1.0, axis.influence(tops)), (1.0, floored)])
         found = ratio_set(top, axis.length, of_top, axis.length_influence, level)
-        whole = Influence.combined([(1.0, of_axis), (1.0 / axis.length, floored)])
         if not np.isfinite(found.p):
             leans.append(Estimate(value))
             continue
-        interval = float(found.low), float(found.high)
-        leans.append(
-            Estimate(value, p=float(found.p), test="t", interval=interval, influence=whole)
-        )
+        whole = Influence.combined([(1.0, of_axis), (1.0 / axis.length, floored)])
+        ends = float(found.low), float(found.high)
+        leans.append(Estimate(value, p=float(found.p), test="t", interval=ends, influence=whole))
     return leans
 
 
@@ -835,41 +796,31 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
     """
     table: dict[str, Any] = {}
     for side in ("A", "B", "all"):
-        chosen = np.array(
-            [
-                value
-                for value, stereotype in zip(values, stereotypes, strict=True)
-                if side in {"all", stereotype}
-            ],
-            dtype=np.float64,
-        )
-        if len(chosen):
+        pairs = zip(values, stereotypes, strict=True)
+        chosen = np.array([value for value, of in pairs if side in {"all", of}], dtype=np.float64)
+        n = len(chosen)
+        if n:
             table[side] = {
                 "min": float(chosen.min()),
                 "max": float(chosen.max()),
                 "mean": float(chosen.mean()),
-                "standard_error": (
-                    float(chosen.std(ddof=1) / np.sqrt(len(chosen))) if len(chosen) > 1 else None
-                ),
-                "n": len(chosen),
+                "standard_error": float(chosen.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+                "n": n,
             }
     return table
 
 
 def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
     """Mean of leans and association scores over encoders (or of one), then the composite scores."""
-    combined = average_results(results, settings.level)
+    level, combined = settings.level, average_results(results, settings.level)
     if combined.reason:
         return combined
     by = [
-        replace(item, scores={**item.scores, **_composites(item.scores, settings.level)})
+        replace(item, scores={**item.scores, **_composites(item.scores, level)})
         for item in combined.by
     ]
     stereotypes = {target.name: target.stereotype for target in task.targets}
-    scores = {
-        **combined.scores,
-        "bias_amplification_slope": bias_amplification_slope(by, settings.level),
-    }
+    scores = {**combined.scores, "bias_amplification_slope": bias_amplification_slope(by, level)}
     by_stereotype: dict[str, Any] = {}
     names = {"A": task.attributes.A.name, "B": task.attributes.B.name, "all": "all"}
     for name in _SUMMARISED:
@@ -877,44 +828,37 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         values = [item.scores[name].value or 0.0 for item in known]
         summary = summarise(values, [stereotypes[item.name] for item in known])
         by_stereotype[name] = {names[side]: row for side, row in summary.items()}
-        scores[f"{name}_mean"] = _mean([item.scores[name] for item in known], settings.level)
-        for side in ("A", "B") if name in _BY_SIDE else ():
+        scores[f"{name}_mean"] = _mean([item.scores[name] for item in known], level)
+        for side in "AB" if name in _BY_SIDE else "":
             members = [item.scores[name] for item in known if stereotypes[item.name] == side]
-            scores[f"{name}_mean_of_{side.lower()}"] = _mean(members, settings.level)
-    details = {
-        "by_stereotype": by_stereotype,
-        "by_category": _by_category(task, by, settings.level),
-    }
+            scores[f"{name}_mean_of_{side.lower()}"] = _mean(members, level)
+    by_category = _by_category(task, by, level)
     found = combined.headline
     if len(results) > 1 and found.value is not None:
         # The mean over encoders of a headline has one inference; both come from the mean leans.
-        found = _of_rows(task, by, settings.level) or found
+        found = _of_rows(task, by, level) or found
+    details = {"by_stereotype": by_stereotype, "by_category": by_category}
     return replace(combined, headline=found, by=by, scores=scores, details=details)
 
 
 def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
     """The mean over these targets; targets share the attributes' units."""
-    if not estimates:
-        return Estimate.undefined("no target has a value")
-    weight = 1.0 / len(estimates)
-    value = float(np.mean([estimate.value for estimate in estimates]))
-    influences = [estimate.influence for estimate in estimates if estimate.influence is not None]
-    if len(influences) < len(estimates):
-        return Estimate(value, as_published=estimates[0].as_published)
-    shared = Influence.combined([(weight, influence) for influence in influences])
-    return Estimate.from_influence(value, shared, level)
+    return average(estimates, level) if estimates else Estimate.undefined("no target has a value")
 
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
     values = composite(*(terms[name].value for name in TERMS))
-    influence = {name: terms[name].influence or Influence.none() for name in TERMS}
-    ii, tt = terms[_II].value or 0.0, terms[_TT].value or 0.0
-    total = Influence.combined([(1.0, influence[name]) for name in TERMS])
-    step = Influence.combined([(1.0, influence[_II]), (-1.0, influence[_TT])])
+
+    def combined(name: str, value: float, signs: Sequence[float]) -> dict[str, Estimate]:
+        parts = zip(signs, (terms[term].influence for term in TERMS), strict=True)
+        influence = Influence.combined((sign, part) for sign, part in parts if sign and part)
+        return {name: Estimate.from_influence(value, influence, level)}
+
+    step = (terms[_II].value or 0.0) - (terms[_TT].value or 0.0)
     none = Estimate.undefined("TT is 0, so the ratio is not defined")
     return {
-        _MCAS: Estimate.from_influence(float(values[_MCAS]), total, level),
-        "image_to_image_minus_text_to_text": Estimate.from_influence(ii - tt, step, level),
+        **combined(_MCAS, float(values[_MCAS]), (1.0, 1.0, 1.0, 1.0)),
+        **combined("image_to_image_minus_text_to_text", step, (1.0, 0.0, 0.0, -1.0)),
         **{
             name: Estimate(float(values[name]), as_published=True)
             if np.isfinite(values[name])
@@ -937,18 +881,18 @@ def _of_rows(task: McasTask, by: Sequence[Item], level: float) -> Headline | Non
 
 def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:
     """The headline within each category, where the task has several."""
+    members: dict[str | None, list[Item]] = {}
     categories = {target.name: target.category for target in task.targets}
-    names = list(dict.fromkeys(categories[item.name] for item in by))
-    if len(names) < 2:
+    for item in by:
+        members.setdefault(categories[item.name], []).append(item)
+    found = {name: _of_rows(task, items, level) for name, items in members.items()}
+    if len(found) < 2:
         return None
-    table = {}
-    for name in names:
-        members = [item for item in by if categories[item.name] == name]
-        found = _of_rows(task, members, level)
-        if found is not None:
-            chosen = found.chosen
-            table[name or "other"] = {
-                "lean": found.value, "ci_low": chosen.ci_low, "ci_high": chosen.ci_high,
-                "p": chosen.p, "targets": len(members),
-            }  # fmt: skip
-    return table
+    return {
+        name or "other": {
+            "lean": one.value, "ci_low": one.chosen.ci_low, "ci_high": one.chosen.ci_high,
+            "p": one.chosen.p, "targets": len(members[name]),
+        }
+        for name, one in found.items()
+        if one is not None
+    }  # fmt: skip

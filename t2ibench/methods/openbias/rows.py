@@ -28,7 +28,7 @@ from t2ibench.stats import (
     squared_lean_without,
 )
 from t2ibench.stats.bounds import BoundedProportion
-from t2ibench.stats.rounding import settled
+from t2ibench.stats.rounding import settled, sums_by
 from t2ibench.stats.squares import SquareNoise, f_square, square_interval
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
@@ -156,19 +156,17 @@ def share_details(
     rows: Sequence[CountedRow], classes: Sequence[str], level: float
 ) -> dict[str, dict[str, Any]]:
     """Each class's share with its interval for both questions."""
-    counts = np.array([row.counts for row in rows], dtype=np.float64)
-    totals = counts.sum(axis=1)
+    number = _clusters_of(rows)
+    known = np.array([row.counts for row in rows], dtype=np.float64)
+    lost = np.array([len(row.unanswered) for row in rows], dtype=np.float64)
+    hits = sums_by(number, known, number.max() + 1)
+    unknown = sums_by(number, lost, number.max() + 1)
     details: dict[str, dict[str, Any]] = {}
     for column, name in enumerate(classes):
         fixed_prompts = class_share(rows, column)
         prompt_population = None
-        names = list(dict.fromkeys(row.cluster for row in rows))
-        if len(names) > 1:
-            grouped = np.array([names.index(row.cluster) for row in rows])
-            hits = np.bincount(grouped, weights=counts[:, column])
-            sums = np.bincount(grouped, weights=totals)
-            lost = np.bincount(grouped, weights=[len(row.unanswered) for row in rows])
-            share = _bounded(sampled_proportion, hits, sums, lost)
+        if len(hits) > 1:
+            share = _bounded(sampled_proportion, hits[:, column], hits.sum(axis=1), unknown)
             prompt_population = list(share.interval(level))
         details[name] = {
             "share": fixed_prompts.value,
@@ -250,20 +248,16 @@ def _evened(rows: Sequence[CountedRow]) -> list[CountedRow]:
 
 def _mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
-    names = list(dict.fromkeys(row.cluster for row in rows))
+    number = _clusters_of(rows)
+    k = int(number.max()) + 1
     theta = deviations.mean(axis=0)
-    if len(names) > 1:
-        numbers = np.array([names.index(row.cluster) for row in rows])
-        moved = np.zeros((len(names), len(theta)))
-        np.add.at(moved, numbers, (deviations - theta) / len(rows))
-        covariance = moved.T @ moved * len(names) / (len(names) - 1)
-        df = len(names) - 1.0
-    else:
-        covariance = np.zeros((len(theta), len(theta)))
-        df = float(sum(len(row.codes) - 1 for row in rows))
+    covariance, df = np.zeros((len(theta), len(theta))), sum(len(row.codes) - 1.0 for row in rows)
+    if k > 1:
+        moved = sums_by(number, (deviations - theta) / len(rows), k)
+        covariance, df = moved.T @ moved * k / (k - 1), k - 1.0
     if not np.trace(covariance) > 1e-12:
         varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
-        pseudo = 0.0 if len(names) == 1 and varies else 1.0
+        pseudo = 0.0 if k == 1 and varies else 1.0
         covariance = _within(rows, pseudo) / len(rows) ** 2
     g = 1.0 / (1.0 - 1.0 / len(theta))
     squares, trace = float(theta @ theta), float(np.trace(covariance))
@@ -277,6 +271,19 @@ def _mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
     )
     high = min(found.high, float(np.mean([row.largest for row in rows])))
     return Estimate(found.value, p=found.p, test="f", interval=(found.low, high))
+
+
+def _clusters_of(rows: Sequence[CountedRow]) -> IntArray:
+    """The number of each row's cluster."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
+    return np.array([names[row.cluster] for row in rows], dtype=np.int64)
+
+
+def _expected(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
+    """The expected shares of rows, padded with 0 to shape (rows, most classes); and the classes."""
+    classes = np.array([len(row.expected) for row in rows], dtype=np.int64)
+    width = classes.max()
+    return np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in rows]), classes
 
 
 def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
@@ -326,7 +333,7 @@ class MeanSquare:
 
 def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
     """The mean over biases of the mean over captions of squared leans."""
-    sizes = {bias: sum(row.bias == bias for row in rows) for bias in {row.bias for row in rows}}
+    sizes = Counter(row.bias for row in rows)
     weights = np.array([1.0 / (len(sizes) * sizes[row.bias]) for row in rows])
     squares = np.array([row.square for row in rows])
     floor, steepest, df = 0.0, 0.0, 0.0
@@ -336,10 +343,7 @@ def mean_square_of(rows: Sequence[CountedRow]) -> MeanSquare:
     for members in prompts.values():
         own = [rows[k] for k in members]
         codes = _codes(own)
-        width = max(len(row.expected) for row in own)
-        expected = np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in own])
-        classes = np.array([len(row.expected) for row in own])
-        floor += pseudo_variance(codes, expected, classes, weights[members])
+        floor += pseudo_variance(codes, *_expected(own), weights[members])
         steepest += float(weights[members].sum()) ** 2 / len(codes)
         df += len(codes) - 1.0
     influence = Influence.combined(
@@ -402,24 +406,21 @@ def _clusters(
     rows: Sequence[CountedRow], squares: Float64Array, weights: Float64Array
 ) -> Influence | None:
     """The influence of what would be drawn anew; clusters of the same biases are exchangeable."""
-    biases = np.array([row.bias for row in rows])
-    names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
-    values = np.zeros(len(names))
-    asked: list[set[int]] = [set() for _ in names]
+    biases, number = np.array([row.bias for row in rows]), _clusters_of(rows)
+    count = int(number.max()) + 1
+    values = np.zeros(count)
     for bias in np.unique(biases):
-        own = np.flatnonzero(biases == bias)
-        numbers = np.array([names[rows[int(k)].cluster] for k in own])
-        several = len(np.unique(numbers))
+        own = biases == bias
+        several = len(np.unique(number[own]))
         if several < 2:
             return None
-        moved: Float64Array = weights[own] * (squares[own] - squares[own].mean())
-        np.add.at(values, numbers, moved * np.sqrt(several / (several - 1)))
-        for number in numbers:
-            asked[number].add(int(bias))
-    kinds = {kind: k for k, kind in enumerate(dict.fromkeys(frozenset(some) for some in asked))}
-    stratum = np.array([kinds[frozenset(some)] for some in asked])
-    strata = tuple(f"biases {sorted(kind)}" for kind in kinds)
-    return Influence(strata, stratum, np.arange(len(names)), values)
+        moved = weights[own] * (squares[own] - squares[own].mean())
+        values += sums_by(number[own], moved * np.sqrt(several / (several - 1)), count)
+    asked = [tuple(np.unique(biases[number == k]).tolist()) for k in range(count)]
+    kinds = list(dict.fromkeys(asked))
+    stratum = np.array([kinds.index(kind) for kind in asked])
+    strata = tuple(f"biases {list(kind)}" for kind in kinds)
+    return Influence(strata, stratum, np.arange(count), values)
 
 
 def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator) -> Float64Array:
@@ -434,29 +435,21 @@ def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generato
         Shape (draws, biases of the rows in ascending order).
     """
     images: dict[tuple[str, int], int] = {}
-    numbers = [
-        images.setdefault((row.prompt, int(index)), len(images))
-        for row in rows
-        for index in row.indices
-    ]
-    width = max(len(row.expected) for row in rows)
+    keys = [(row.prompt, int(index)) for row in rows for index in row.indices]
+    numbers = [images.setdefault(key, len(images)) for key in keys]
+    expected, classes = _expected(rows)
     table = Answers(
         image=np.array(numbers, dtype=np.int64),
         row=np.repeat(np.arange(len(rows)), [len(row.codes) for row in rows]),
         code=np.concatenate([row.codes for row in rows]),
-        expected=np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in rows]),
-        classes=np.array([len(row.expected) for row in rows]),
+        expected=expected,
+        classes=classes,
     )
     biases, column = np.unique([row.bias for row in rows], return_inverse=True)
-    sizes = np.bincount(column)
-    means = (column[:, None] == np.arange(len(biases))) / sizes
+    means = (column[:, None] == np.arange(len(biases))) / np.bincount(column)
     fitting = int(np.clip(_WORK // len(table.image), _FEWEST, _MOST))
-    return np.concatenate(
-        [
-            squared_lean(counts, table.expected, table.classes) @ means
-            for counts in relabelled_counts(table, min(n_draws, fitting), rng)
-        ]
-    )
+    draws = relabelled_counts(table, min(n_draws, fitting), rng)
+    return np.concatenate([squared_lean(counts, expected, classes) @ means for counts in draws])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,7 @@ from pydantic import Field
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.pools import CaptionPool
-from t2ibench.methods.core.schema import (
-    ImageTask,
-    ProposedBy,
-    Reference,
-    Strict,
-    Text,
-    Words,
-)
+from t2ibench.methods.core.schema import ImageTask, ProposedBy, Reference, Strict, Text, Words
 
 
 class Expected(Strict):

@@ -90,7 +90,6 @@ from t2ibench.stats.slope import corrected_slope
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
-_AMPLIFICATION_EXTREME = "a share of 0 or 1 has no odds"
 
 
 def beyond_reference(
@@ -99,22 +98,19 @@ def beyond_reference(
     """How far the shares of a stimulus are from the known ones."""
     scores: dict[str, Estimate] = {}
     for reference in answers.bias.known:
-        if name not in reference.shares:
+        known = reference.shares.get(name)
+        if known is None:
             continue
-        known = reference.shares[name]
         column = answers.bias.classes.index(reference.group)
         difference = mean_share(rows, column, known, level, less=known)
         odds = Estimate.undefined("a share of 0 or 1 has no odds")
         share = class_share(rows, column)
         low, high = share.interval(level)
-        if 0 < known < 1 and low > 0 and high < 1 and 0 < share.value < 1:
-            assert difference.influence is not None
-            odds = replace(
-                difference,
-                value=float(logit(share.value) - logit(known)),
-                interval=(float(logit(low) - logit(known)), float(logit(high) - logit(known))),
-                influence=difference.influence.scaled(1.0 / (share.value * (1.0 - share.value))),
-            )
+        if all(0 < x < 1 for x in (known, low, share.value, high)):
+            value, low, high = (float(x) for x in logit([share.value, low, high]) - logit(known))
+            scale = 1.0 / (share.value * (1.0 - share.value))
+            moved = share_influence(rows, column).scaled(scale)
+            odds = replace(difference, value=value, interval=(low, high), influence=moved)
         scores |= {
             f"share_minus_reference:{reference.group}": difference,
             f"log_odds_minus_reference:{reference.group}": odds,
@@ -128,12 +124,13 @@ def amplification(
     """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
     details = []
-    by_stimulus = answers.by_stimulus
+    every = list(answers.by_stimulus)
     for number, reference in enumerate(answers.bias.known):
         suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
-        column = answers.bias.classes.index(reference.group)
         found = {
-            name: own for name, own in by_stimulus.items() if name in reference.shares and own.sum()
+            name: own
+            for name, own in answers.by_stimulus.items()
+            if name in reference.shares and own.sum()
         }
         shares = np.array([reference.shares[name] for name in found])
         if len(found) < FEWEST or not np.ptp(shares) > 0:
@@ -141,10 +138,10 @@ def amplification(
                 "fewer than four stimuli have different reference shares"
             )
             continue
-        hits = np.array([own[column] for own in found.values()])
-        totals = np.array([own.sum() for own in found.values()])
+        counts = np.array([*found.values()])
+        hits, totals = counts[:, answers.bias.classes.index(reference.group)], counts.sum(axis=1)
         slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
-        stratum, every = f"stimuli of {answers.name}", list(by_stimulus)
+        stratum = f"stimuli of {answers.name}"
         units = np.array([every.index(name) for name in found], dtype=np.int64)
         # The draws of further classes differ from those of the first.
         own = f": {reference.group}" if number else ""
@@ -244,27 +241,22 @@ def _lean(share: Estimate) -> Estimate:
 
 def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level: float) -> Item:
     bias, counts = answers.bias, answers.by_stimulus[name]
-    n = int(counts.sum())
+    n, reference = int(counts.sum()), bias.reference
     if not rows:
         reason = "too few answers, or no reference share" if n else NO_ANSWER
         return Item(name, {"relative_deviation": Estimate.undefined(reason)}, answers.name, n)
     scores = share_scores(rows, bias.classes, level)
-    known = bias.reference.shares.get(name) if bias.reference is not None else None
-    if bias.reference is not None and known is not None:
+    group = bias.classes[0] if reference is None else reference.group
+    column = bias.classes.index(group)
+    known = None if reference is None else reference.shares.get(name)
+    if known is not None:
         # How much farther from even than the reference a share is, to the side of the reference.
-        column, sign = (
-            bias.classes.index(bias.reference.group),
-            np.sign(known - 1 / len(bias.classes)),
-        )
-        scores["shift"] = (
-            mean_share(rows, column, known, level, less=known, scale=float(sign))
-            if sign
-            else Estimate.undefined("the reference is even, so there is no side to shift to")
-        )
+        sign = float(np.sign(known - 1 / len(bias.classes)))
+        even = Estimate.undefined("the reference is even, so there is no side to shift to")
+        shift = mean_share(rows, column, known, level, less=known, scale=sign)
+        scores["shift"] = shift if sign else even
     scores |= beyond_reference(answers, rows, name, level)
-    if bias.reference is not None or len(bias.classes) == 2:
-        group = bias.reference.group if bias.reference is not None else bias.classes[0]
-        column = bias.classes.index(group)
+    if reference is not None or len(bias.classes) == 2:
         expected = bias.expected_shares(name)
         desired = 0.0 if expected is None else float(expected[column])
         scores["relative_deviation"] = (
@@ -405,22 +397,20 @@ def corrected_scores(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     count = sum(len(caption.people) for caption in answers.captions)
     if not count:
         return {}
-    scores = {"n_labels": Estimate(float(count)), **_corrected_shares(answers, count, level)}
     k = len(answers.bias.classes)
-    confusions = []
-    for caption in answers.captions:
-        both = [index for index in caption.people if index in caption.judged]
-        people, judged = ([of[index] for index in both] for of in (caption.people, caption.judged))
-        confusions.append(confusion_matrix(people, judged, k))
-    square = corrected_mean_square(
-        [
-            np.bincount(np.array([*caption.judged.values()], int), minlength=k)
-            for caption in answers.captions
-        ],
-        np.stack(confusions),
-        level,
-    )
-    return scores | {"squared_lean_corrected": _corrected(square)}
+    judged, confusions = [], []
+    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
+        both = [index for index in people if index in given]
+        confusions.append(
+            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
+        )
+        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
+    square = corrected_mean_square(judged, np.stack(confusions), level)
+    return {
+        "n_labels": Estimate(float(count)),
+        **_corrected_shares(answers, count, level),
+        "squared_lean_corrected": _corrected(square),
+    }
 
 
 def _corrected(found: Corrected) -> Estimate:
@@ -434,24 +424,20 @@ def corrected_slopes(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
     scores = {}
     for reference in answers.bias.known:
         code = answers.bias.classes.index(reference.group)
-        judged: dict[str, list[int]] = {}
-        people: dict[str, list[int]] = {}
+        counts: dict[str, IntArray] = {}
         for caption in answers.captions:
-            name = caption.stimulus
+            name, given = caption.stimulus, caption.judged
             if name is None or name not in reference.shares:
                 continue
-            asked = judged.setdefault(name, [0, 0])
-            asked[0] += len(caption.judged) + len(caption.unjudged)
-            asked[1] += list(caption.judged.values()).count(code)
-            own = people.setdefault(name, [0, 0, 0])
-            for index, label in caption.people.items():
-                own[0] += 1
-                own[1] += label == code
-                own[2] += caption.judged.get(index, -1) == code
+            seen = len(given) + len(caption.unjudged), [*given.values()].count(code)
+            labels = [(label, given.get(index, -1)) for index, label in caption.people.items()]
+            hits = np.sum(np.equal(labels, code).reshape(-1, 2), axis=0)
+            counts[name] = counts.get(name, 0) + np.array([*seen, len(labels), *hits])
         suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
-        shares = [reference.shares[name] for name in judged]
+        shares = [reference.shares[name] for name in counts]
+        judged, labelled = np.split(np.array([*counts.values()]).reshape(-1, 5), [2], axis=1)
         scores[f"share_slope_corrected{suffix}"] = (
-            _corrected(corrected_slope(shares, [*judged.values()], [*people.values()], level))
+            _corrected(corrected_slope(shares, judged, labelled, level))
             if shares
             else Estimate.undefined("no stimulus has a reference share")
         )
@@ -493,7 +479,7 @@ def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[st
             unanswered=unknown if apart else 0,
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
-        scores[key] = Estimate(found.value, interval=found.interval)
+        scores[key] = _corrected(found)
     return scores
 
 
@@ -545,43 +531,34 @@ def controls_of(
         rejected,
         f"{rejected} of {SHUFFLES} relabelled runs are biased by its test",
     )
-    halves, abstention = _halves(rows, level), _abstention(answers, rng)
-    return {
-        "shuffled": shuffled,
-        **({"halves": halves} if halves is not None else {}),
-        "abstention": abstention,
-    }
+    halves = _halves(rows, level)
+    found = {"shuffled": shuffled} | ({"halves": halves} if halves is not None else {})
+    return found | {"abstention": _abstention(answers, rng)}
 
 
 def _halves(rows: Sequence[CountedRow], level: float) -> Control | None:
     """The images with even indices against those with odd ones; None where one half is too few."""
-    parts: list[dict[tuple[int, str], CountedRow]] = []
-    for remainder in (0, 1):
-        halved = [(row, row.indices % 2 == remainder) for row in rows]
-        parts.append(
-            {
-                (row.bias, row.prompt): replace(row, indices=row.indices[at], codes=row.codes[at])
-                for row, at in halved
-                if at.sum() > 1
-            }
-        )
-    both = [key for key in parts[0] if key in parts[1]]
-    if not both:
+    halves: list[list[CountedRow]] = [[], []]
+    for row in rows:
+        odd = row.indices % 2 == 1
+        if min(odd.sum(), (~odd).sum()) > 1:
+            for half, at in zip(halves, (~odd, odd), strict=True):
+                half.append(replace(row, indices=row.indices[at], codes=row.codes[at]))
+    if not halves[0]:
         return None
-    even, odd = (mean_square_of([part[key] for key in both]) for part in parts)
-    variance, df = satterthwaite(
-        [even.influence.variance, odd.influence.variance], [even.df, odd.df]
-    )
-    value = float(settled(even.value - odd.value))
+    even, odd_ones = map(mean_square_of, halves)
+    variances = [one.influence.variance for one in (even, odd_ones)]
+    variance, df = satterthwaite(variances, [even.df, odd_ones.df])
+    value = float(settled(even.value - odd_ones.value))
     p = t_test(value, variance, df)
     low, high = t_interval(value, variance, df, level)
     disagree = bool(p < _DISAGREE)
     return Control(
         halves_said(value, p, disagree),
-        value=value,
-        ci_low=low,
-        ci_high=high,
-        p=p if np.isfinite(p) else None,
+        value,
+        low,
+        high,
+        p,
         contradicts="the two halves of its images disagree" if disagree else None,
     )
 
@@ -621,9 +598,7 @@ _DRAWS = 4_000
 
 def ranked(
     what: str,
-    names: Sequence[str],
-    values: Sequence[float],
-    influences: Sequence[Influence],
+    scores: Mapping[str, tuple[float, Influence]],
     level: float,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
@@ -634,9 +609,7 @@ def ranked(
 
     Args:
         what: Key of the names in the rows.
-        names: Shape (m,).
-        values: Unbiased estimates, shape (m,).
-        influences: Their influences.
+        scores: Name to an unbiased estimate and its influence.
         level: Of the intervals, in (0, 1).
         rng: Source of the draws.
 
@@ -645,9 +618,12 @@ def ranked(
 
     Examples:
         >>> sure = [Influence.of_mean(name, [0, 1], [0.49, 0.51]) for name in ("age", "race")]
-        >>> ranked("bias", ["age", "race"], [0.1, 0.5], sure, 0.95, np.random.default_rng(0))
+        >>> scores = {"age": (0.1, sure[0]), "race": (0.5, sure[1])}
+        >>> ranked("bias", scores, 0.95, np.random.default_rng(0))
         [{'bias': 'race', 'rank_low': 1, 'rank_high': 1}, {'bias': 'age', 'rank_low': 2, 'rank_high': 2}]
     """  # noqa: E501
+    names, values = [*scores], [value for value, _ in scores.values()]
+    influences = [influence for _, influence in scores.values()]
     columns: dict[tuple[str, int, int], int] = {}
     table = np.zeros((len(names), sum(len(one.value) for one in influences)))
     for row, one in enumerate(influences):
@@ -659,8 +635,7 @@ def ranked(
     # The symmetric root: other roots depend on the signs that a library gives to eigenvectors.
     root = (axes * np.sqrt(np.maximum(spread, 0.0))) @ axes.T
     draws = settled(values + rng.standard_normal((_DRAWS, len(names))) @ root)
-    order = np.argsort(-draws, axis=1, kind="stable")
-    ranks = 1 + np.argsort(order, axis=1)
+    ranks = 1 + np.argsort(np.argsort(-draws, axis=1, kind="stable"), axis=1)
     ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return [
         {what: names[k], "rank_low": round(ends[0, k]), "rank_high": round(ends[1, k])}
@@ -824,8 +799,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     complete = completable(answers, rows)
     nulls = None
     if rows:
-        rng = settings.rng(task.id, "null")
-        nulls = Nulls(rows, complete, settings.n_permutations, rng)
+        nulls = Nulls(rows, complete, settings.n_permutations, settings.rng(task.id, "null"))
     biases = [
         _score_bias(
             task, found, [row for row in rows if row.bias == number], nulls, evidence, settings
@@ -836,7 +810,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     reason = next(
         (bias.stuck for bias in biases if bias.stuck), _TOO_FEW if classified else NO_ANSWER
     )
-    own = [row for row in rows if biases[row.bias].counted]
+    own = [row for bias in biases if bias.counted for row in bias.rows]
     headline, controls, test = Headline.undefined(reason, "mean_square"), {}, None
     if own and nulls is not None:
         test = nulls.tested(own, settings.level)
@@ -856,11 +830,10 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     stuck = headline.reason if classified and headline.value is None else None
     slopes = [amplification(found, task.id, settings) for found in answers]
     further = _named(
-        [
-            scores | corrected_slopes(found, settings.level)
+        {
+            found.name: scores | corrected_slopes(found, settings.level)
             for found, (scores, _) in zip(answers, slopes, strict=True)
-        ],
-        answers,
+        }
     )
     details = _details(task, biases, settings)
     details[KEY] = [asdict(_shown(bias, complete, settings, task)) for bias in biases]
@@ -1059,15 +1032,11 @@ def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
             scores[name] = Estimate(value, as_published=name in _PUBLISHED)
         elif found and name == "severity":
             scores[name] = found[0]
-    deviations = [
-        item.scores["relative_deviation"].value
-        for bias in biases
-        for item in bias.items
-        if "relative_deviation" in item.scores
-    ]
-    known_deviations = [value for value in deviations if value is not None]
-    if known_deviations:
-        mean = float(np.mean(known_deviations))
+    items = [item.scores for bias in biases for item in bias.items]
+    found = [item["relative_deviation"] for item in items if "relative_deviation" in item]
+    deviations = [estimate.value for estimate in found if estimate.value is not None]
+    if deviations:
+        mean = float(np.mean(deviations))
         scores["relative_deviation"] = Estimate(mean, as_published=True)
     asked = sum(bias.answers.n_answers for bias in biases)
     unknown = sum(bias.answers.n_unknown for bias in biases)
@@ -1075,16 +1044,14 @@ def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
     return scores
 
 
-def _named(
-    slopes: Sequence[dict[str, Estimate]], answers: Sequence[BiasAnswers]
-) -> dict[str, Estimate]:
+def _named(slopes: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate]:
     """Scores of biases with a reference, by name; with several such biases, by their names too."""
-    several = sum(bool(scores) for scores in slopes) > 1
+    several = sum(map(bool, slopes.values())) > 1
     named = {}
-    for scores, found in zip(slopes, answers, strict=True):
+    for bias, scores in slopes.items():
         for name, estimate in scores.items():
             score, _, group = name.partition(":")
-            of = " ".join(part for part in (found.name if several else "", group) if part)
+            of = f"{bias if several else ''} {group}".strip()
             named[f"{score}:{of}" if of else score] = estimate
     return named
 
@@ -1135,8 +1102,6 @@ def _details(
     }
     squares = {bias.answers.name: bias.square for bias in biases if bias.square and not bias.stuck}
     if squares:
-        values = [square.value for square in squares.values()]
-        influences = [square.influence for square in squares.values()]
-        rng = settings.rng(task.id, "ranks")
-        details["ranking"] = ranked("bias", list(squares), values, influences, level, rng)
+        scored = {name: (square.value, square.influence) for name, square in squares.items()}
+        details["ranking"] = ranked("bias", scored, level, settings.rng(task.id, "ranks"))
     return details

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -69,7 +70,7 @@ def concept_figures() -> tuple[Panels, ...]:
     return (
         Panels(
             "Top-K concepts of all answers",
-            _overall,
+            partial(_along, aligned=False),
             "squared_lean",
             "concept",
             f"A dash: not among the first {TOP_K} of that column.",
@@ -79,7 +80,7 @@ def concept_figures() -> tuple[Panels, ...]:
         ),
         Panels(
             "Axis-aligned Top-K concepts",
-            _aligned,
+            partial(_along, aligned=True),
             "squared_lean",
             "concept",
             f"A dash: not among the first {TOP_K} of that column.",
@@ -101,44 +102,29 @@ def concept_figures() -> tuple[Panels, ...]:
     )
 
 
-def _overall(details: Mapping[str, Any]) -> Sequence[Panel]:
-    return [
-        _along(one, axis, one.concepts, {cf.name: cf.concepts for cf in axis.counterfactuals})
-        for one, axis in _axes(details)
-    ]
-
-
-def _aligned(details: Mapping[str, Any]) -> Sequence[Panel]:
-    return [
-        _along(one, axis, axis.concepts, {cf.name: cf.axis_concepts for cf in axis.counterfactuals})
-        for one, axis in _axes(details)
-    ]
-
-
-def _along(one: _Prompt, axis: _Axis, own: Concepts, others: Mapping[str, Concepts]) -> Panel:
-    """A prompt's own concepts beside those of the counterfactuals of an axis."""
-    columns = {_AS_IT_STANDS: own, **others}
-    return _panel(f"{one.prompt}, {axis.axis}", f"{one.prompt} | {axis.axis}", columns, TOP_K)
+def _along(details: Mapping[str, Any], *, aligned: bool) -> Sequence[Panel]:
+    """Each prompt beside the counterfactuals of each axis, by the axis's own questions or all."""
+    panels = []
+    for one, axis in _axes(details):
+        columns = {_AS_IT_STANDS: (axis if aligned else one).concepts}
+        for cf in axis.counterfactuals:
+            columns[cf.name] = cf.axis_concepts if aligned else cf.concepts
+        title, row = f"{one.prompt}, {axis.axis}", f"{one.prompt} | {axis.axis}"
+        panels.append(_panel(title, row, columns, TOP_K))
+    return panels
 
 
 def _crossed(details: Mapping[str, Any]) -> Sequence[Panel]:
-    return [
-        _panel(
-            f"{one.prompt}, {other.axis} by {axis.axis}",
-            f"{one.prompt} | {axis.axis}",
-            {
-                _AS_IT_STANDS: other.concepts[:TOP_CROSSED],
-                **{
-                    cf.name: cf.intersections.get(other.axis, ())
-                    for cf in axis.counterfactuals
-                },
-            },
-            TOP_CROSSED,
-        )
-        for one, axis in _axes(details)
-        for other in one.axes
-        if other.axis != axis.axis
-    ]  # fmt: skip
+    """The concepts along one axis beside those of the counterfactuals of another."""
+    panels = []
+    for one, axis in _axes(details):
+        for other in (other for other in one.axes if other.axis != axis.axis):
+            columns = {_AS_IT_STANDS: other.concepts[:TOP_CROSSED]}
+            for cf in axis.counterfactuals:
+                columns[cf.name] = cf.intersections.get(other.axis, ())
+            title, row = f"{one.prompt}, {other.axis} by {axis.axis}", f"{one.prompt} | {axis.axis}"
+            panels.append(_panel(title, row, columns, TOP_CROSSED))
+    return panels
 
 
 def _axes(details: Mapping[str, Any]) -> Iterator[tuple[_Prompt, _Axis]]:

@@ -564,16 +564,11 @@ def vocabulary(task: TibetTask) -> tuple[str, ...]:
     """The words whose embeddings concepts are matched by."""
     if task.concept_words is None:
         return ()
-    texts = [
-        text
-        for target in task.prompts
-        for text in (
-            target.prompt,
-            *all_questions(task, target),
-            *(cf.name for axis in target.axes for cf in axis.counterfactuals),
-            *(cf.prompt for axis in target.axes for cf in axis.counterfactuals),
-        )
-    ]
+    texts: list[str] = []
+    for target in task.prompts:
+        cfs = [cf for axis in target.axes for cf in axis.counterfactuals]
+        texts += [target.prompt, *all_questions(task, target)]
+        texts += [text for cf in cfs for text in (cf.name, cf.prompt)]
     return tuple(sorted({*task.concept_words, *concept_counts(texts)}))
 
 
@@ -729,16 +724,18 @@ class Sensitivity:
 
     Attributes:
         flipped: Shares of the answers that are flipped.
-        values: Name of a score to what it is without flips; of CAS the mean.
-        moved: Name of a score to its mean absolute change, one for each share.
-        changes: Name of a score to its mean relative change, one for each share; 0 where it is 0
-            but for rounding.
+        names: Of the scores.
+        values: What each is without flips, shape (names,); of CAS the mean.
+        moved: Their mean absolute changes, shape (flipped, names).
+        changes: Their mean relative changes, shape (flipped, names); 0 of a score that is 0 but
+            for rounding.
     """
 
     flipped: tuple[float, ...]
-    values: Mapping[str, float]
-    moved: Mapping[str, Sequence[float]]
-    changes: Mapping[str, Sequence[float]]
+    names: tuple[str, ...]
+    values: Float64Array
+    moved: Float64Array
+    changes: Float64Array
 
 
 def sensitivity(
@@ -749,7 +746,7 @@ def sensitivity(
     alternatives: bool = False,
 ) -> Sensitivity:
     """Flip shares of the answers at random, ten times each, and score them again."""
-    chosen = [start, *changed]
+    chosen, k = [start, *changed], len(changed)
     pools = [
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
         for question in range(start.answers.shape[1])
@@ -757,32 +754,26 @@ def sensitivity(
     measures = _MEASURES if alternatives else {MAD: mad}
     flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
 
-    def measure(answers: Sequence[IntArray]) -> tuple[Float64Array, list[float]]:
-        """CAS of each counterfactual and MAD, with other answers in place of the judge's."""
+    def measure(answers: Sequence[IntArray]) -> Float64Array:
+        """CAS of each counterfactual, then MAD, with other answers in place of the judge's."""
         first, *others = (one.histogram(table) for one, table in zip(chosen, answers, strict=True))
         raw, shares = associations(first, np.stack(others))
-        return raw, [float(of(shares)) for of in measures.values()]
+        return np.append(raw, [float(of(shares)) for of in measures.values()])
 
-    cas, before = measure([one.answers for one in chosen])
-    changes: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
-    moved: dict[str, list[float]] = {name: [] for name in (CAS, *measures)}
+    def summary(rows: Float64Array) -> Float64Array:
+        """The mean CAS, then the others."""
+        return np.hstack([rows[..., :k].mean(axis=-1, keepdims=True), rows[..., k:]])
+
+    before = measure([one.answers for one in chosen])
+    steps = []
     for share in flipped:
-        found = [
-            measure([_flip(one.answers, pools, share, rng) for one in chosen])
-            for _ in range(_REPEATS)
-        ]
-        difference = np.abs(np.array([raw for raw, _ in found]) - cas)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            relative = difference / cas
-        changes[CAS].append(float(np.nan_to_num(relative, posinf=0.0).mean()))
-        moved[CAS].append(float(difference.mean()))
-        for number, name in enumerate(measures):
-            mean = float(np.mean([abs(after[number] - before[number]) for _, after in found]))
-            moved[name].append(mean)
-            known = before[number] > _ASSOCIATIONS_ROUNDING
-            changes[name].append(mean / before[number] if known else 0.0)
-    values = {CAS: float(cas.mean())} | dict(zip(measures, before, strict=True))
-    return Sensitivity(flipped, values, moved, changes)
+        draws = ([_flip(one.answers, pools, share, rng) for one in chosen] for _ in range(_REPEATS))
+        steps.append(np.abs(np.array([measure(draw) for draw in draws]) - before).mean(axis=0))
+    moved = np.array(steps)
+    known = before > np.repeat([0.0, _ASSOCIATIONS_ROUNDING], [k, len(measures)])
+    changes = np.divide(moved, before, out=np.zeros_like(moved), where=known)
+    names = (CAS, *measures)
+    return Sensitivity(flipped, names, summary(before), summary(moved), summary(changes))
 
 
 _MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
@@ -813,17 +804,19 @@ TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
     """The sensitivity over all prompts and axes, as an entry of `details`."""
-    steps = []
-    for step, share in enumerate(curves[0].flipped):
-        entry = {"flipped": share}
-        for name in curves[0].changes:
-            entry[f"{name}_change"] = float(np.mean([one.changes[name][step] for one in curves]))
-        for name in curves[0].changes if pooled else ():
-            total = sum(one.values[name] for one in curves)
-            change = sum(one.moved[name][step] for one in curves)
-            entry[f"{name}_pooled"] = change / total if total > 0 else 0.0
-        steps.append(entry)
-    return sorted(steps, key=lambda entry: entry["flipped"])
+    flipped, names = curves[0].flipped, curves[0].names
+    table = {"flipped": np.array(flipped)}
+    changes = np.mean([one.changes for one in curves], axis=0)
+    table |= {f"{name}_change": column for name, column in zip(names, changes.T, strict=True)}
+    if pooled:
+        totals = np.sum([one.values for one in curves], axis=0)
+        moved = np.sum([one.moved for one in curves], axis=0)
+        shares = np.divide(moved, totals, out=np.zeros_like(moved), where=totals > 0)
+        table |= {f"{name}_pooled": column for name, column in zip(names, shares.T, strict=True)}
+    return [
+        {name: float(column[step]) for name, column in table.items()}
+        for step in np.argsort(flipped)
+    ]
 
 
 def top_concepts(target: TibetPrompt, sets: PromptSets) -> dict[str, Any]:

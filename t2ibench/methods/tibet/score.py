@@ -92,12 +92,10 @@ def published_scores(
         if similar is not None:
             scores[f"clip_association_score:{name}"] = published(similar)
     value = float(mad(shares))
-    if len(changed) < 2:
-        reason = "an axis with one counterfactual has no deviation"
-        return scores | {MAD: Estimate.undefined(reason)}
     if not np.isfinite(value):
+        alone = "an axis with one counterfactual has no deviation"
         reason = "the prompt shares no concept with any counterfactual"
-        return scores | {MAD: Estimate.undefined(reason)}
+        return scores | {MAD: Estimate.undefined(alone if len(changed) < 2 else reason)}
     # Compared before the root, which makes 1e-8 of a rounding error of 1e-16.
     before = float(mad(shares, root=False))
     null = null_deviation(start, changed, min(_DRAWS, n_draws), rng)
@@ -281,13 +279,15 @@ def combined_influence(
 
 def least(axis: AxisShares) -> AxisShares:
     """The mixture nearest to an even one between every two that an axis may be."""
-    found = [
+    between = (
         _between(first, second, _nearest(first.leans, second.leans))
         for first, second in combinations((axis, *axis.others), 2)
-    ]
-    if not found:
-        return axis
-    return found[int(np.argmin(settled([float((one.leans**2).sum()) for one in found])))]
+    )
+    return min(between, key=_size, default=axis)
+
+
+def _size(axis: AxisShares) -> float:
+    return float(settled((axis.leans**2).sum()))
 
 
 def _between(first: AxisShares, second: AxisShares, weight: float) -> AxisShares:
@@ -326,8 +326,7 @@ def _nearest(first: Float64Array, second: Float64Array) -> float:
 
 def most(axis: AxisShares) -> AxisShares:
     """The mixture that is farthest from an even one."""
-    found = (axis, *axis.others)
-    return found[int(np.argmax(settled([float((one.leans**2).sum()) for one in found])))]
+    return max((axis, *axis.others), key=_size)
 
 
 def axis_shares(
@@ -671,17 +670,12 @@ def _adherence(obeyed: Sequence[Obedience]) -> Control:
 
 def obedience_table(obeyed: Sequence[Obedience]) -> list[dict[str, Any]]:
     """Images of each counterfactual that is named in answers, as entries of `details`."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Counter[str]] = {}
     for one in obeyed:
         if one.images:
-            row = found.setdefault(
-                one.counterfactual,
-                {"counterfactual": one.counterfactual, "images": 0, "named": 0, "another_named": 0},
-            )
-            row["images"] += one.images
-            row["named"] += one.hits
-            row["another_named"] += len(one.astray)
-    return list(found.values())
+            counts = {"images": one.images, "named": one.hits, "another_named": len(one.astray)}
+            found.setdefault(one.counterfactual, Counter()).update(counts)
+    return [{"counterfactual": name, **counts} for name, counts in found.items()]
 
 
 def _shuffled(known: Sequence[AxisShares], rng: np.random.Generator, level: float) -> Control:
@@ -1101,16 +1095,14 @@ def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
 
 def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:
     """Mean shares over prompts with the same counterfactuals, the most common ones of the axis."""
-    if not found:
-        return {}
     sizes = Counter(one.counterfactuals for one in found)
-    names, size = sizes.most_common(1)[0]
+    names, size = sizes.most_common(1)[0] if sizes else ((), 0)
     if size < 2:
         return {}
     same = [one for one in found if one.counterfactuals == names]
     mean = np.mean([one.mixture.shares for one in same], axis=0)
 
-    def influence(weights: Any) -> Influence:
+    def influence(weights: Float64Array) -> Influence:
         return Influence.combined([(1.0 / size, one.influence(weights)) for one in same])
 
     scores = {
@@ -1118,8 +1110,6 @@ def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[s
         for name, share, weights in zip(names, mean, np.eye(len(names)), strict=True)
     }
     if len(names) == 2:
-        lean = Estimate.from_influence(
-            float(mean[0] - mean[1]), influence(np.array([1.0, -1.0])), level
-        )
-        scores[f"lean:{axis}"] = lean
+        moved = influence(np.array([1.0, -1.0]))
+        scores[f"lean:{axis}"] = Estimate.from_influence(float(mean[0] - mean[1]), moved, level)
     return scores
