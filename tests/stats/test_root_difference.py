@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from t2ibench.stats.root_difference import RootDifference, root_difference
@@ -49,44 +48,3 @@ def test_no_mean_square_is_asked_to_be_above_its_largest() -> None:
 def test_a_mean_square_without_noise_is_compared_with_one_that_has() -> None:
     found = compared((0.81, 0.1), SquareNoise(0.0, (0.0, 0.0), 1.0))
     assert found.p < 0.05 and 0 < found.low < found.value < found.high
-
-
-def simulated(
-    leans: npt.NDArray[np.float64], variance: float, df: int, rng: np.random.Generator
-) -> tuple[float, SquareNoise]:
-    seen = leans + rng.normal(0, variance**0.5, len(leans))
-    variances = variance * rng.chisquare(df, len(leans)) / df
-    noise, squares = float(variances.mean()), float((seen**2).mean())
-    h = variances.sum() ** 2 / (variances**2 * df / (df + 2)).sum()
-    h2 = variances.sum() ** 2 / (variances**2 / (df + 2)).sum()
-    along = float((seen**2 * variances).mean()) / squares / len(leans)
-    return squares - noise, SquareNoise(noise, (noise / h, along), h2)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("roots", "variances", "rejects"),
-    [
-        ((0.0, 0.0), (0.05, 0.05), (0.01, 0.08)),  # cautious: neither is known to be 0
-        ((0.5, 0.5), (0.05, 0.05), (0.02, 0.08)),
-        ((0.5, 0.5), (0.05, 0.01), (0.02, 0.08)),
-        ((0.5, 0.0), (0.05, 0.05), (0.82, 1.0)),  # at most .91 can be had
-    ],
-)
-def test_it_rejects_as_often_as_it_says(
-    roots: tuple[float, float], variances: tuple[float, float], rejects: tuple[float, float]
-) -> None:
-    pattern = np.linspace(-1, 1, 8) / np.sqrt((np.linspace(-1, 1, 8) ** 2).mean())
-    found = []
-    for number in range(300):
-        rng = np.random.default_rng(number)
-        (x, noise), (y, other) = (
-            simulated(root * pattern, variance, 57, rng)
-            for root, variance in zip(roots, variances, strict=True)
-        )
-        found.append(root_difference((x, y), (noise, other), (0.0, 0.0), rng))
-    assert rejects[0] <= np.mean([one.p < 0.05 for one in found]) <= rejects[1]
-    covered = [one.low <= roots[0] - roots[1] <= one.high for one in found]
-    assert 0.91 <= np.mean(covered) <= 0.99
-    agree = [(one.p < 0.05) == (one.low > 0 or one.high < 0) for one in found]
-    assert np.mean(agree) == 1.0
