@@ -184,8 +184,7 @@ def test_an_image_asked_for_twice_counts_once_by_its_larger_number() -> None:
     many = collector.collect(["a dog", "a cat"], 5)
     assert (collector.n_images, collector.n_prompts) == (5, 2)
     assert collector.excluded == {"refused": 5}
-    assert few.clusters.tolist() == [0, 0]
-    assert many.clusters.tolist() == [1] * 5
+    assert (few.clusters.tolist(), many.clusters.tolist()) == ([0, 0], [1] * 5)
     merged = PromptImages.merged([few, many])
     assert merged.prompts == ["a cat", "a dog", "a dog", "a cat"]
     assert merged.clusters.tolist() == [0, 0, 3, 3, 3, 3, 3]

@@ -30,16 +30,6 @@ def draw(
     )
 
 
-def test_by_hand() -> None:
-    """Cosines within are 0 and 1, across .5: beyond is .5 - .5 = 0 and between .5."""
-    a = np.array([[1.0, 0.0], [0.0, 1.0]])
-    b = unit_rows(np.array([[1.0, 1.0], [1.0, 1.0]]))
-    found, across = Apart.of([(a, b)]), 1 - np.sqrt(0.5)
-    assert found.between == pytest.approx(across)
-    assert found.beyond == pytest.approx(across - (1.0 + 0.0) / 2)
-    assert Apart.of([(a, b), (a, b[:1])]) is None
-
-
 def test_rows_are_tested_by_shuffled_labels_whatever_the_sizes_of_the_sets() -> None:
     rng = np.random.default_rng(1)
     p = np.array([apart_row([draw(rng, 6, 0.0, 4)], 199, rng).p for _ in range(200)])

@@ -306,14 +306,7 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
 
 
 def test_every_pair_of_groups_has_a_report_of_its_wordings() -> None:
-    prompts = {
-        "images": "each",
-        "templates": [
-            {"neutral": f"A {kind} of {{a stimulus}}",
-             "guided": f"A {kind} of a {{attribute}} {{stimulus}}"}
-            for kind in ("photo", "picture", "portrait")
-        ],
-    }  # fmt: skip
+    prompts = {**PROMPTS, "paraphrases": PARAPHRASES}
     task = make_task(("male", "female", "other"), prompts=prompts, images_per_prompt=8)
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.6)), SETTINGS)
     reports = result.details["wording"]

@@ -111,11 +111,9 @@ def test_what_the_anchors_texts_say_is_taken_out() -> None:
     rest = beyond_words(images, anchors)
     assert np.abs(rest @ (anchors[1:] - anchors[0]).T).max() < 1e-12
     # Nothing else is: what is orthogonal to the anchors' texts stays as it is.
-    other = rng.normal(size=DIM)
-    other -= np.linalg.pinv(anchors) @ (anchors @ other)
+    other = np.linalg.svd(anchors)[2][-1]
     assert rest @ other == pytest.approx(images @ other)
-    same = beyond_words(images, np.stack([anchors[0], anchors[0]]))
-    assert same == pytest.approx(images)
+    assert beyond_words(images, anchors[[0, 0]]) == pytest.approx(images)
 
 
 def test_a_planted_concept_is_found_and_another_is_not(planted: Any, fair: Any) -> None:
@@ -210,6 +208,8 @@ def test_pictures_that_lie_elsewhere_have_no_share() -> None:
 
 
 def test_word_against_pictures_is_inconclusive() -> None:
+    both_ways = verdict(Reading(0.01, 0, 0.01, 1), ["women", "men"])
+    assert (both_ways.outcome, both_ways.side) == ("inconclusive", None)
     concepts = [
         {"name": "long hair", "prompt": "long hair"},
         {"name": "long hair", "prompt": "long hair", "query": "inverse"},
@@ -222,21 +222,6 @@ def test_word_against_pictures_is_inconclusive() -> None:
     (warning,) = [line for line in found.warnings if "long hair" in line]
     assert warning.endswith("but its own images lean to 'men'.")
     assert describe(spec, found).endswith("The word and the images of 'long hair' disagree.")
-
-
-@pytest.mark.parametrize(
-    ("reading", "outcome"),
-    [
-        (Reading(0.01, 0, 0.3, 1), ("leans", 0)),
-        (Reading(0.01, 0, 0.01, 0, 0), ("leans", 0)),
-        (Reading(0.01, 0, 0.01, 1), ("inconclusive", None)),
-        (Reading(0.3, 0, 0.01, 1), ("inconclusive", None)),
-        (Reading(0.3, 0, 0.3, 1, 0), ("no_lean", None)),
-    ],
-)
-def test_what_a_reading_says(reading: Reading, outcome: tuple[str, int | None]) -> None:
-    found = verdict(reading, ["women", "men"])
-    assert (found.outcome, found.side) == outcome and not found.contradiction
 
 
 def test_an_intersection_of_one_anchor() -> None:

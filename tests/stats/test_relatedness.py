@@ -13,7 +13,6 @@ from t2ibench.stats.relatedness import (
     noise_correlation,
     related_dominance,
     related_draws,
-    relatedness_across,
 )
 
 
@@ -115,9 +114,3 @@ def test_what_the_whole_set_shares_is_no_noise() -> None:
     assert effective_number(noise) == pytest.approx(24 / (1 + 3 * 0.6))
     assert effective_number(noise_correlation(np.eye(5))) == pytest.approx(5)
     assert noise_correlation(np.ones((1, 1))).tolist() == [[1.0]]
-
-
-def test_a_word_that_is_the_direction_itself_is_like_no_other() -> None:
-    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.8, 0.0]])
-    found = relatedness_across(rows, np.array([3.0, 0.0, 0.0]))
-    assert found.tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,13 @@ from tests.conftest import Cli
 from tests.tools import coins
 from tools.calibration import openbias, typical
 from tools.calibration.__main__ import main
-from tools.calibration.cells import Cell, ToylandWorld
+from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
 from tools.calibration.simulate import COLUMNS, Job, run_chunk, simulate
 from tools.calibration.verdicts import rate_interval, verdicts
 
-Calibrate = Cli
-COINS = {"coin": coins.coin_cells, "narrow": coins.narrow_cells, "broken": coins.broken_cells}
+COINS = {name: partial(coins.fair_cells, name) for name in ("narrow", "broken")}
+COINS["coin"] = coins.coin_cells
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def calibrate(capsys: pytest.CaptureFixture[str]) -> Calibrate:
+def calibrate(capsys: pytest.CaptureFixture[str]) -> Cli:
     """Its exit status and what it printed."""
 
     def call(*words: object) -> tuple[int, str, str]:
@@ -84,7 +85,7 @@ def test_the_pilots_of_power_are_what_toyland_gives() -> None:
 
 
 @pytest.mark.nightly
-def test_a_method_that_holds_passes(calibrate: Calibrate) -> None:
+def test_a_method_that_holds_passes(calibrate: Cli) -> None:
     status, out, err = calibrate("--family", "coin", "--sets", "400")
     assert status == 0, err
     assert "## Coin" in out
@@ -92,7 +93,7 @@ def test_a_method_that_holds_passes(calibrate: Calibrate) -> None:
     assert "| n → 2 n |" in out  # the cell of twice as many images is compared with its half
 
 
-def test_intervals_that_are_too_narrow_fail(calibrate: Calibrate) -> None:
+def test_intervals_that_are_too_narrow_fail(calibrate: Cli) -> None:
     status, out, err = calibrate("--family", "narrow", "--sets", "400")
     assert status == 1
     for what in ("fixed_prompts rejects", "fixed_prompts covers", "rows covers"):
@@ -100,9 +101,7 @@ def test_intervals_that_are_too_narrow_fail(calibrate: Calibrate) -> None:
     assert "**" in out
 
 
-def test_a_method_that_fails_is_a_failed_cell_in_the_table(
-    calibrate: Calibrate, tmp_path: Path
-) -> None:
+def test_a_method_that_fails_is_a_failed_cell_in_the_table(calibrate: Cli, tmp_path: Path) -> None:
     page = tmp_path / "calibration.md"
     words = ("--family", "broken,coin", "--quick", "--output", page)
     status, out, err = calibrate(*words)
@@ -142,15 +141,6 @@ def test_data_sets_depend_on_neither_chunks_nor_other_cells() -> None:
     assert not np.array_equal(whole, run_chunk(1, (cell, range(30))), equal_nan=True)
 
 
-@pytest.mark.nightly
-def test_toyland_draws_the_shares_that_are_planted() -> None:
-    jobs = choose(["coin"], toyland=True, sets=4000, families=COINS)
-    assert [(job.cell.name, job.sets) for job in jobs] == [("toyland", 40)]
-    assert isinstance(jobs[0].cell.world, ToylandWorld)
-    table = simulate(jobs)["coin", "toyland"]
-    assert abs(table["error"].mean()) < 0.1  # 800 images: a standard error of .032
-
-
 def test_cautious_cells_fail_from_one_side_only() -> None:
     job = Job(coin("fair"), 300)
     table = simulate([job])["coin", "fair"]
@@ -183,7 +173,7 @@ def test_worker_processes_give_the_same_table() -> None:
     assert all(np.array_equal(here[name], there[name], equal_nan=True) for name in COLUMNS)
 
 
-def test_bad_requests_are_one_line(calibrate: Calibrate, tmp_path: Path) -> None:
+def test_bad_requests_are_one_line(calibrate: Cli, tmp_path: Path) -> None:
     for words, message in [
         (("--family", "coins"), "Did you mean 'coin'?"),
         (("--family", "coin", "--cell", "nothing"), "There is no such cell"),
