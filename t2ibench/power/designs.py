@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from t2ibench.methods.core.headline import Question
-from t2ibench.power.forecasters import Forecaster, least
-from t2ibench.power.pilots import Pilot, Size
+from t2ibench.power.forecasters import least
+from t2ibench.power.pilots import Pilot
 from t2ibench.results.display import SMALL
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
@@ -73,41 +73,47 @@ class Plan:
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Designs that reach a goal."""
-    designer = _Designer(pilot.forecaster(question), pilot.size, pilot.design, goal.effect)
-    design = pilot.design
+    known, size, design = pilot.forecaster(question), pilot.size, pilot.design
     unit = "concepts" if design.concepts else "prompts"
-    rows = [designer.row("as it is", design.images, design.units)]
-    wanted: list[tuple[str, Callable[[float, float], bool]]] = [
-        (
-            f"power of {goal.power:g} at {goal.effect:g}",
-            lambda images, prompts: designer.power(images, prompts) >= goal.power,
+
+    def row(what: str, images: int | None, prompts: int) -> Row:
+        many = _ENDLESS if images is None else images / size.images
+        forecast = goal.effect, many, prompts / size.units
+        total = None
+        if images is not None:
+            more = 1 if design.concepts else prompts / design.prompts
+            total = int(np.ceil(design.total * (images / design.images * more)))
+        return Row(what, images, prompts, known.width(*forecast) / 2, known.power(*forecast), total)
+
+    # Of multiples of the pilot's images and prompts, whether they are enough.
+    wanted: dict[str, Callable[[float, float], bool]] = {
+        f"power of {goal.power:g} at {goal.effect:g}": (
+            lambda images, prompts: known.power(goal.effect, images, prompts) >= goal.power
         ),
-        (
-            f"none above {SMALL:g} in {goal.power:g} of fair runs",
-            lambda images, prompts: designer.none(images, prompts) >= goal.power,
+        f"none above {SMALL:g} in {goal.power:g} of fair runs": (
+            lambda images, prompts: known.none(images, prompts) >= goal.power
         ),
-    ]
+    }
     if goal.width is not None:
         width = goal.width
-        wanted.append(
-            (
-                f"interval narrower than {width:g}",
-                lambda images, prompts: designer.width(images, prompts) <= width,
-            )
+        wanted[f"interval narrower than {width:g}"] = lambda images, prompts: (
+            known.width(goal.effect, images, prompts) <= width
         )
-    lines = []
-    for what, reached in wanted:
-        images = designer.least_images(reached)
-        if images is not None:
-            rows.append(designer.row(what, images, design.units))
-            continue
-        prompts = designer.least_prompts(reached)
-        if prompts is None:
+    rows, lines = [row("as it is", design.images, design.units)], []
+    i, p = design.images / size.images, design.units / size.units
+
+    def least_times(reached: Callable[[float, float], bool], images: bool) -> float | None:
+        return least(lambda more: reached(more * i, p) if images else reached(i, more * p))
+
+    for what, reached in wanted.items():
+        if (more := least_times(reached, images=True)) is not None:
+            rows.append(row(what, max(_FEWEST, int(np.ceil(more * design.images))), design.units))
+        elif (more := least_times(reached, images=False)) is not None:
+            lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
+            rows.append(row(what, design.images, int(np.ceil(more * design.units))))
+        else:
             lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
-            continue
-        lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
-        rows.append(designer.row(what, design.images, prompts))
-    limit = designer.row("images alone, at most", None, design.units)
+    limit = row("images alone, at most", None, design.units)
     if limit.half >= _SEEN_HALF:
         rows.append(limit)
     elif question == "prompt_population":
@@ -116,44 +122,6 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
             "alone can reach is unknown."
         )
     return Plan(tuple(rows), unit, tuple(lines))
-
-
-@dataclass(frozen=True, slots=True)
-class _Designer:
-    """Absolute sizes to what a forecaster says of multiples of the pilot."""
-
-    known: Forecaster
-    pilot: Size
-    design: Size
-    effect: float
-
-    def width(self, images: float, prompts: float) -> float:
-        return self.known.width(self.effect, images / self.pilot.images, prompts / self.pilot.units)
-
-    def power(self, images: float, prompts: float) -> float:
-        return self.known.power(self.effect, images / self.pilot.images, prompts / self.pilot.units)
-
-    def none(self, images: float, prompts: float) -> float:
-        return self.known.none(images / self.pilot.images, prompts / self.pilot.units)
-
-    def least_images(self, reached: Callable[[float, float], bool]) -> int | None:
-        times = least(lambda times: reached(times * self.design.images, self.design.units))
-        return None if times is None else max(_FEWEST, int(np.ceil(times * self.design.images)))
-
-    def least_prompts(self, reached: Callable[[float, float], bool]) -> int | None:
-        times = least(lambda times: reached(self.design.images, times * self.design.units))
-        return None if times is None else int(np.ceil(times * self.design.units))
-
-    def row(self, what: str, images: int | None, prompts: int) -> Row:
-        many = _ENDLESS * self.pilot.images if images is None else float(images)
-        total = None
-        if images is not None:
-            times = images / self.design.images
-            if not self.design.concepts:
-                times *= prompts / self.design.prompts
-            total = int(np.ceil(self.design.total * times))
-        half, power = self.width(many, prompts) / 2, self.power(many, prompts)
-        return Row(what, images, prompts, half, power, total)
 
 
 @dataclass(frozen=True, slots=True)

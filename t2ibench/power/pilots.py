@@ -11,7 +11,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
-from t2ibench.methods.core.headline import Headline, Inference, Part, Question
+from t2ibench.methods.core.headline import QUESTIONS, Headline, Inference, Part, Question
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
 from t2ibench.results.files import read_results
@@ -129,18 +129,15 @@ def pilot_of(
 def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
     """The headline as its method gave it, as far as it is stored."""
     stored = result.headline
-    asked: dict[Question, Inference | None] = {
-        "fixed_prompts": stored.fixed_prompts,
-        "prompt_population": stored.prompt_population,
+    inference: dict[Question, Inference] = {
+        question: found
+        for question in QUESTIONS
+        if (found := getattr(stored, question)) is not None
     }
-    inference = {question: found for question, found in asked.items() if found is not None}
     if stored.scale is None:
         raise T2IBenchError("The run was scored by an older t2ibench.", "Score it again first.")
-    fair = (
-        None
-        if stored.fair_low is None or stored.fair_high is None
-        else (stored.fair_low, stored.fair_high)
-    )
+    low, high = stored.fair_low, stored.fair_high
+    fair = None if low is None or high is None else (low, high)
     reason = stored.reason or result.inconclusive or result.reason
     return Headline(
         stored.value, stored.scale, stored.question or "fixed_prompts", inference, fair, parts,

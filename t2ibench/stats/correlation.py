@@ -129,16 +129,14 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     bottom = np.sqrt((signs_a**2).sum() * (signs_b**2).sum())
     tau = float((signs_a * signs_b).sum() / bottom) if bottom else float("nan")
     p = float(scipy.stats.kendalltau(a, b).pvalue) if np.isfinite(tau) else float("nan")
-    nothing = float("nan")
-    if n < 5 or not np.isfinite(tau):
-        return Kendall(tau, nothing, nothing, p, n)
+    low = high = float("nan")
     without = _without_each(signs_a, signs_b)
     spread = float(((without - without.mean()) ** 2).sum())
-    if abs(tau) == 1 or spread < _NO_SPREAD:
-        return Kendall(tau, nothing, nothing, p, n)
-    error = np.sqrt((n - 1) / n * spread)
-    centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
-    return Kendall(tau, float(np.tanh(centre - half)), float(np.tanh(centre + half)), p, n)
+    if n >= 5 and abs(tau) < 1 and spread >= _NO_SPREAD:
+        error = np.sqrt((n - 1) / n * spread)
+        centre, half = np.arctanh(tau), stdtrit(n - 1, (1 + level) / 2) * error / (1 - tau**2)
+        low, high = float(np.tanh(centre - half)), float(np.tanh(centre + half))
+    return Kendall(tau, low, high, p, n)
 
 
 def _without_each(a: Float64Array, b: Float64Array) -> Float64Array:

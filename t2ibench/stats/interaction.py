@@ -17,6 +17,7 @@ from scipy.special import xlogy
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.stats.permutation import p_value
+from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import t_interval, t_test
 
 FEWEST_SIGNS = 6  # clusters: with five, no sign flip could reach p < .05
@@ -239,10 +240,9 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
     expected = _expected(counts)
     cluster = answers.cluster
     clusters = int(cluster.max(initial=-1)) + 1
-    grouped = np.zeros((clusters, expected[0].size))
-    np.add.at(grouped, cluster, expected.reshape(len(counts), -1))
-    own = np.zeros((clusters, grouped.shape[1]))
-    np.add.at(own, cluster, counts.reshape(len(counts), -1))
+    own, grouped = (
+        sums_by(cluster, table.reshape(len(counts), -1), clusters) for table in (counts, expected)
+    )
     whole, each = _g(own.sum(axis=0), grouped.sum(axis=0)), _g(own, grouped)
     # Counts by cluster with all axes but the first permuted within prompts.
     order = np.argsort(answers.prompt, kind="stable")
@@ -324,9 +324,7 @@ def three_way(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -
     bc, ac, ab = (counts.sum(axis=axis, keepdims=True) / n for axis in (1, 2, 3))
     moment = counts / n - ab * c - ac * b - bc * a + 2 * a * b * c
     cumulant = (n**2 / ((n - 1) * (n - 2)) * moment).reshape(len(counts), -1)
-    sums = np.zeros((len(names), cumulant.shape[1]))
-    np.add.at(sums, number, cumulant)
-    sums /= np.bincount(number)[:, None]
+    sums = sums_by(number, cumulant, len(names)) / np.bincount(number)[:, None]
     signs = rng.choice([-1.0, 1.0], size=(n_draws, len(names)))
     null = ((signs @ sums) ** 2).sum(axis=1)
     observed = float((sums.sum(axis=0) ** 2).sum())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from t2ibench.arrays import Float64Array
 from t2ibench.stats.clusters import Proportion
+from t2ibench.stats.rounding import sums_by
 
 SHARES = (0.1, 0.5, 0.9)  # what errors would make of these is shown
 _ROUNDING = 1e-9
@@ -248,8 +249,8 @@ def group_test(
     drawn = rng.multivariate_hypergeometric(sizes, hits, size=draws)
     rows = np.vstack([np.bincount(g[x == 1], minlength=len(sizes)), drawn])
     gaps = (rows / np.maximum(sizes, 1) - (hits - rows) / (n - sizes)) / scale
-    parts = np.zeros((int(c.max()) + 1, len(sizes)))
-    np.add.at(parts, c, (x - hits / n)[:, None] * np.where(sizes > 0, weights, 0.0))
+    moved = (x - hits / n)[:, None] * np.where(sizes > 0, weights, 0.0)
+    parts = sums_by(c, moved.astype(np.float64), int(c.max()) + 1)
     errors = np.sqrt((parts**2).sum(axis=0))
     parts = parts[:, errors > 0] / errors[errors > 0]
     signs = np.vstack([np.ones(len(parts)), 2.0 * rng.integers(0, 2, (draws, len(parts))) - 1])

@@ -27,25 +27,16 @@ def row(name: str, clear: bool = True, unanswered: float = 0, **counts: float) -
 
 MEN = [row(name, male=10, female=0) for name in ("CEO", "engineer", "athlete")]
 WOMEN = [row(name, male=0, female=10) for name in ("nurse", "teacher")]
+MANY = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
 
 
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        (
-            [*WOMEN, *MEN],
-            "CEO, engineer and athlete: 30 of 30 images show men; nurse and teacher: 20 of 20 "
-            "images show women",
-        ),
         # Of mixed rows the count comes first; those that are not clear by themselves come last.
         (
             [*MEN[:2], row("chef", male=9, female=1), row("baker", False, male=6, female=4)],
             "29 of 30 images of CEO, engineer and chef show men; not clear: baker (men in 6 of 10)",
-        ),
-        (
-            [row("a", False, male=6, female=4), row("b", False, male=3, female=7)],
-            "7 of 10 images of b show women; 6 of 10 images of a show men; neither is clear by "
-            "itself",
         ),
         ([row("a", False, male=6, female=4)], "6 of 10 images of a show men; it is not clear"),
         # Images without an answer stay counted.
@@ -56,20 +47,16 @@ WOMEN = [row(name, male=0, female=10) for name in ("nurse", "teacher")]
         ([row("a", white=8, black=1, asian=1)], "8 of 10 images of a show 'white'"),
         ([row("a", male=9.5, female=0.5)], "9.5 of 10 images of a show men"),
         ([], ""),
+        # Long lists are cut, unless only one more would fit.
+        (
+            [*MANY, *(row(f"q{k}", False, male=5, female=5) for k in range(9))],
+            "p00, p01, p02 and 14 more: 170 of 170 images show men; not clear: 9 others",
+        ),
+        (MANY[:4], "p00, p01, p02 and p03: 40 of 40 images show men"),
     ],
 )
 def test_the_sentence(rows: list[ShownRow], told: str) -> None:
     assert shown_sentence(rows) == told
-
-
-def test_long_lists_are_cut() -> None:
-    many = [row(f"p{k:02}", male=10, female=0) for k in range(17)]
-    unclear = [row(f"q{k}", False, male=5, female=5) for k in range(9)]
-    assert shown_sentence([*many, *unclear]) == (
-        "p00, p01, p02 and 14 more: 170 of 170 images show men; not clear: 9 others"
-    )
-    # One more than fits is named as well.
-    assert shown_sentence(many[:4]).startswith("p00, p01, p02 and p03: 40 of 40")
 
 
 def test_short_names_lose_what_all_have_in_common_and_never_become_alike() -> None:
@@ -90,42 +77,48 @@ def test_counts_in_words() -> None:
     assert count_text(row("a", male=0, unanswered=3)) == "no answer"
 
 
-def test_rows_are_clear_where_their_own_test_is_and_only_above_an_equal_part() -> None:
-    one = CountedAttribute(
-        "person race", ("w", "b", "a"), (CountedPrompt("x", {"w": 8, "b": 1, "a": 1}),) * 2
-    )
-    details = {KEY: [asdict(one)]}
-
-    def shares(p: float) -> list[bool]:
-        found = shown_attributes(details, lambda *_: RowShare(0.4, 0.9, p))
-        return [row.clear for row in found[0].rows]
-
-    assert shares(0.01) == [True, True] and shares(0.2) == [False, False]
-    assert shown_attributes({KEY: "?"}, lambda *_: None) == ()
-    assert shown_attributes({}, lambda *_: None) == ()
-    for counts in ({"w": float("inf")}, {"w": -1}, {"w": "many"}):  # of a file that somebody sent
-        row = {"name": "x", "counts": counts}
-        told = {KEY: [{"attribute": "race", "classes": ["w", "b"], "rows": [row]}]}
-        assert shown_attributes(told, lambda *_: None) == ()
-    other = {
-        KEY: [{"attribute": "race", "classes": ["b"], "rows": [{"name": "x", "counts": {"w": 2}}]}]
+def details(counts: object, classes: tuple[str, ...] = ("w", "b", "a")) -> dict[str, object]:
+    """What a file that somebody sent may hold."""
+    return {
+        KEY: [{"attribute": "race", "classes": classes, "rows": [{"name": "x", "counts": counts}]}]
     }
-    (found,) = shown_attributes(other, lambda *_: None)
-    assert found.rows[0].hits == 0 and not found.rows[0].clear
-    never = CountedAttribute("age", ("old", "young"), (CountedPrompt("x", {"old": 0, "young": 0}),))
-    assert shown_attributes({KEY: [asdict(never)]}, lambda *_: None) == ()
-    (wide,) = shown_attributes(details, lambda *_: RowShare(-0.1, 1.01, 0.01))
-    assert wide.rows[0].interval == (0, 1)  # an estimate may lie beyond what it estimates
-    (unknown,) = shown_attributes(details, lambda *_: None)
-    assert not unknown.rows[0].clear and unknown.rows[0].interval is None
+
+
+@pytest.mark.parametrize(
+    ("share", "clear", "interval"),
+    [
+        (RowShare(0.4, 0.9, 0.01), True, (0.4, 0.9)),
+        (RowShare(0.4, 0.9, 0.2), False, (0.4, 0.9)),
+        # An estimate may lie beyond what it estimates.
+        (RowShare(-0.1, 1.01, 0.01), True, (0, 1)),
+        (None, False, None),
+    ],
+)
+def test_rows_are_clear_where_their_own_test_is(
+    share: RowShare | None, clear: bool, interval: tuple[float, float] | None
+) -> None:
+    (found,) = shown_attributes(details({"w": 8, "b": 1, "a": 1}), lambda *_: share)
+    assert (found.rows[0].clear, found.rows[0].interval) == (clear, interval)
+    (other,) = shown_attributes(details({"w": 2}, ("b",)), lambda *_: share)
+    assert other.rows[0].hits == 0 and not other.rows[0].clear
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        *({}, {KEY: "?"}, details({"w": float("inf")}), details({"w": -1}), details({"w": "many"})),
+        details({"w": 0, "b": 0}),
+    ],
+)
+def test_nothing_is_shown_of_malformed_or_empty_answers(held: dict[str, object]) -> None:
+    assert shown_attributes(held, lambda *_: None) == ()
 
 
 def test_rows_stand_by_side() -> None:
     one = CountedAttribute("g", ("female", "male"), tuple(r.counted for r in [*MEN, *WOMEN]))
     (found,) = shown_attributes({KEY: [asdict(one)]}, lambda *_: None)
-    assert [row.short for row in sorted_rows(found)] == [
-        "CEO", "athlete", "engineer", "nurse", "teacher",
-    ]  # fmt: skip
+    names = ["CEO", "athlete", "engineer", "nurse", "teacher"]
+    assert [row.short for row in sorted_rows(found)] == names
 
 
 def test_several_judges_have_the_mean_of_their_counts() -> None:

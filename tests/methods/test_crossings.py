@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import t2ibench
 from t2ibench.methods import score
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
@@ -80,6 +78,8 @@ def test_a_planted_interaction_is_found_and_named() -> None:
         low, high = excess.interval
         assert (low > 0) if (first, second) in {("f", "d"), ("m", "l")} else (high < 0)
         assert excess.p < 0.001
+        apart = cells[f"{first} x {second}"]["joint_share"].value - excess.value
+        assert cells[f"{first} x {second}"]["independent_share"].value == pytest.approx(apart)
     detail = result.details["crossings"][0]
     assert detail["most_over"]["cell"] in {"f x d", "m x l"}
     assert detail["most_under"]["cell"] in {"f x l", "m x d"}
@@ -91,18 +91,6 @@ def test_a_planted_interaction_is_found_and_named() -> None:
     shares = [rows[JOBS[0]][f"joint:{a} x {b}"].value for a, b in product("fm", "dl")]
     assert sum(shares) == pytest.approx(1.0)
     assert np.mean([row["largest_excess"].p < 0.05 for row in rows.values()]) > 0.5
-
-
-def test_excess_by_hand() -> None:
-    """Four of ten are women with darker skin, six men with lighter: 10/9 (.4 - .4 · .4)."""
-    task = crossed_task(["gender", "skin"], axes="gender skin")
-    one = {"Which gender?": ["f"] * 4 + ["m"] * 6, "Which skin?": ["d"] * 4 + ["l"] * 6}
-    answers = {f"{opening} {job}": one for opening in ("a", "one") for job in JOBS}
-    result = score(task, HandEvidence(answers=answers), SETTINGS)
-    cell = next(row.scores for row in result.by if row.name == "f x d")
-    assert cell["excess"].value == pytest.approx(10 / 9 * (0.4 - 0.16))
-    assert cell["joint_share"].value == pytest.approx(0.4)
-    assert cell["independent_share"].value == pytest.approx(0.4 - 10 / 9 * 0.24)
 
 
 @pytest.mark.nightly
@@ -144,62 +132,15 @@ def test_a_task_without_crossings_is_what_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("crossing", "message"),
+    ("crossing", "second", "message"),
     [
-        (["gender", "skln"], "unknown bias 'skln'. Did you mean 'skin'"),
-        (["gender", "person gender"], "more than once: 'person gender'"),
+        (["gender", "skln"], {}, "unknown bias 'skln'. Did you mean 'skin'"),
+        (["gender", "person gender"], {}, "more than once: 'person gender'"),
+        (["gender", "skin"], {"stimuli": ("cook",)}, "the same captions"),
     ],
 )
-def test_crossings_are_checked(crossing: list[str], message: str) -> None:
-    found = [finding.message for finding in check(crossed_task(crossing))]
-    assert any(message in one for one in found), found
-
-
-def test_biases_of_other_captions_cannot_be_crossed() -> None:
-    task = crossed_task(["gender", "skin"])
-    other = task.biases[1].model_copy(update={"stimuli": ("cook",)})
-    spoilt = task.model_copy(update={"biases": (task.biases[0], other)})
-    assert any("the same captions" in finding.message for finding in check(spoilt))
-
-
-TOYLAND = """
-id: both
-version: 1
-method: openbias
-title: Gender and skin tone together
-description: What toyland plants.
-citation: The t2ibench authors (2026).
-images_per_prompt: 12
-biases:
-  - name: gender
-    classes: [female, male]
-    question: What is the gender of the person?
-    captions: [CAPTIONS]
-  - name: skin tone
-    classes: [dark skin, light skin]
-    question: What is the skin tone of the person?
-    captions: [CAPTIONS]
-crossings: [[gender, skin tone]]
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("strength", "found"), [(0.0, False), (1.0, True)])
-def test_toylands_interaction_is_found(tmp_path: Path, strength: float, found: bool) -> None:
-    jobs = ("announcer", "pharmacist", "editor", "chemist", "designer", "manager")
-    captions = ", ".join(f"A photo of {'an' if job[0] in 'ae' else 'a'} {job}" for job in jobs)
-    text = TOYLAND.replace("CAPTIONS", captions)
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "both.yaml").write_text(text)
-    results = t2ibench.evaluate(
-        "toyland",
-        "both",
-        include_path=[tmp_path / "tasks"],
-        output_dir=tmp_path / "runs",
-        model_args={"all.gender_skin.together": strength, "all.skin.dark": 0.5},
-    )
-    task = results.tasks["both"]
-    assert (task.scores["interaction:gender x skin tone"].p < 0.01) == found
-    excess = {row.name: row.scores["excess"] for row in task.by if "excess" in row.scores}
-    dark = excess["female x dark skin"]
-    assert (dark.ci_low > 0.1) if found else (dark.ci_low < 0 < dark.ci_high)
+def test_crossings_are_checked(crossing: list[str], second: dict[str, Any], message: str) -> None:
+    task = crossed_task(crossing)
+    biases = task.biases[0], task.biases[1].model_copy(update=second), task.biases[2]
+    found = check(task.model_copy(update={"biases": biases}))
+    assert message in "\n".join(finding.message for finding in found)

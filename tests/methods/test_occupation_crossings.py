@@ -18,11 +18,9 @@ from tools.calibration.worlds import WorldEvidence, unit_rows
 
 SETTINGS = Settings(n_permutations=200, n_bootstrap=100)
 JOBS = [f"job{number}" for number in range(12)]
-GENDER = [{"name": "female", "words": ["female"]}, {"name": "male", "words": ["male"]}]
-AGE = [{"name": "old", "words": ["old"]}, {"name": "young", "words": ["young"]}]
-SKIN = [{"name": "dark", "words": ["dark"]}, {"name": "light", "words": ["light"]}]
-SIGNS = {"female": (0, 1), "male": (0, -1), "old": (1, 1), "young": (1, -1), "dark": (2, 1)}
-SIGNS["light"] = (2, -1)
+PAIRS = [("female", "male"), ("old", "young"), ("dark", "light")]
+GENDER, AGE, SKIN = ([{"name": name, "words": [name]} for name in pair] for pair in PAIRS)
+SIGNS = {word: (k, 1 - 2 * n) for k, pair in enumerate(PAIRS) for n, word in enumerate(pair)}
 
 
 def crossed_task(n: int = 20, m: int = 10, **crossing: Any) -> OccupationsTask:
@@ -105,12 +103,10 @@ def test_zero_is_zero_and_the_interval_covers(together: float) -> None:
         task = crossed_task(n=(6, 20)[number % 2], m=5)
         images, excess = evidence(task, rng, together)
         estimate = crossed(task, images)[0]["interaction:gender x age"]
-        low, high = estimate.interval
-        truth = float(np.mean(excess))
+        (low, high), truth = estimate.interval, np.mean(excess)
         found.append((estimate.value - truth, low <= truth <= high, estimate.p < 0.05))
     bias, covers, rejects = np.mean(found, axis=0)
-    assert abs(bias) < 0.012
-    assert covers >= 0.87
+    assert abs(bias) < 0.012 and covers >= 0.87
     assert rejects <= 0.13 if together == 0 else rejects > 0.4
 
 
@@ -120,12 +116,9 @@ def test_three_attributes() -> None:
     found, _ = evidence(task, np.random.default_rng(1), 0.9, axes=3)
     _, items, details = crossed(task, found)
     tests = {row["name"]: row["p_holm"] for row in details["crossings"][0]["tests"]}
-    assert set(tests) == {
-        *("interaction:gender x age", "interaction:gender x skin", "interaction:age x skin"),
-        "interaction:gender x age x skin",
-    }
-    assert tests["interaction:gender x age"] < 0.001
-    assert tests["interaction:gender x skin"] > 0.05 and tests["interaction:age x skin"] > 0.05
+    names = ("gender x age", "gender x skin", "age x skin", "gender x age x skin")
+    two, *unrelated, _ = (tests.pop(f"interaction:{name}") for name in names)
+    assert two < 0.001 and min(unrelated) > 0.05 and not tests
     assert len([row for row in items if "excess" in row.scores]) == 8
 
 

@@ -17,16 +17,15 @@ from tests.methods.tasks import task_by_hand
 
 SETTINGS = Settings(n_bootstrap=500, n_permutations=5000)
 JOBS = ["nurse", "clerk", "chief", "cook"]
+UNEQUAL = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
+PROMPTS = {"neutral": "A photo of {a stimulus}", "guided": "A photo of a {attribute} {stimulus}"}
 
 
 def make_task(groups: tuple[str, ...] = ("male", "female"), **changes: object) -> OccupationsTask:
     parts: dict[str, object] = {
         "concept": {"name": "jobs", "stimuli": JOBS},
         "groups": [{"name": name, "words": [name]} for name in groups],
-        "prompts": {
-            "neutral": "A photo of {a stimulus}",
-            "guided": "A photo of a {attribute} {stimulus}",
-        },
+        "prompts": PROMPTS,
         "images_per_prompt": 60,
     }
     return task_by_hand(OccupationsTask, "occupations", **{**parts, **changes})
@@ -38,32 +37,25 @@ def make_evidence(task: OccupationsTask, shares: dict[str, float], seed: int = 0
     groups = {group.name: unit(rng.normal(size=12)) for group in task.groups}
     centre = {job: rng.normal(size=12) for job in JOBS}
     images, texts = {}, {}
-    names = list(groups)
+    groups, n = np.array(list(groups.values())), task.images_per_prompt
     for job in JOBS:
-        first = rng.random(task.images_per_prompt) < shares[job]
-        others = rng.integers(1, len(names), task.images_per_prompt)
-        shown = [
-            names[0] if is_first else names[other]
-            for is_first, other in zip(first, others, strict=True)
-        ]
+        shown = np.where(rng.random(n) < shares[job], 0, rng.integers(1, len(groups), n))
         prompts = dict.fromkeys(neutral_prompts(task, job), shown)
-        for group in task.groups:
-            for prompt in group_prompts(task, job, group):
-                prompts[prompt] = [group.name] * task.images_per_prompt
+        for number, group in enumerate(task.groups):
+            named = np.full(n, number)
+            prompts |= dict.fromkeys(group_prompts(task, job, group), named)
         for prompt, depicted in prompts.items():
-            lean = np.array([groups[name] for name in depicted])
-            noise = 0.3 * rng.normal(size=lean.shape)
-            images[prompt] = unit(centre[job] + 3 * lean + noise)
-            texts[prompt] = unit(centre[job] + (0 if depicted is shown else 3 * lean[0]))
+            lean = 3 * groups[depicted]
+            images[prompt] = unit(centre[job] + lean + 0.3 * rng.normal(size=lean.shape))
+            texts[prompt] = unit(centre[job] + (0 if depicted is shown else lean[0]))
     return HandEvidence(images, texts)
 
 
 def test_share_of_each_stimulus_comes_back() -> None:
     task = make_task()
-    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-    result = score(task, make_evidence(task, shares, seed=1), SETTINGS)
+    result = score(task, make_evidence(task, UNEQUAL, seed=1), SETTINGS)
     rows = {item.name: item.scores for item in result.by}
-    for job, share in shares.items():
+    for job, share in UNEQUAL.items():
         assert rows[job]["lean"].value == pytest.approx(2 * share - 1, abs=0.3)
         assert rows[job]["nearer_share_difference"].value == pytest.approx(2 * share - 1, abs=0.3)
         low, high = rows[job]["lean"].interval
@@ -119,19 +111,16 @@ def test_an_invisible_attribute_decides_nothing() -> None:
     noise = {prompt: unit(rng.normal(size=(10, 12))) for prompt in evidence.prompts}
     result = score(task, evidence.with_images(noise), SETTINGS)
     assert result.headline.value is None and result.reason is None
-    assert result.headline.p is not None
-    assert "hardly tells images with male from those with female" in result.inconclusive
+    assert result.headline.p is not None and result.by[0].scores["lean"].value is None
     assert result.controls["separation"].contradicts in result.headline.reason
     assert "nothing clearly in common" in result.controls["spread"].contradicts
-    assert result.by[0].scores["lean"].value is None
-    assert describe(task, result).startswith("Cannot tell: the encoder hardly tells")
+    assert describe(task, result).startswith("Cannot tell: the encoder hardly tells images with")
 
 
 def test_a_run_differs_from_itself_by_nothing() -> None:
     task = make_task()
-    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-    one, same = (score(task, make_evidence(task, shares), SETTINGS) for _ in range(2))
-    other = score(task, make_evidence(task, shares, seed=1), SETTINGS)
+    one, same = (score(task, make_evidence(task, UNEQUAL), SETTINGS) for _ in range(2))
+    other = score(task, make_evidence(task, UNEQUAL, seed=1), SETTINGS)
     assert [part.name for part in one.headline.parts] == JOBS
     squares = [part.value**2 - part.influence.variance for part in one.headline.parts]
     assert np.mean(squares) == pytest.approx(one.headline.value)
@@ -141,27 +130,10 @@ def test_a_run_differs_from_itself_by_nothing() -> None:
         assert mine.influence.same(its.influence)
         assert set(mine.influence.strata) == set(another.influence.strata)
     for item in one.by:
-        lean = item.scores["lean"]
-        job = item.name
-        assert set(lean.influence.strata) == {
-            f"A photo of a {job}",
-            f"A photo of a male {job}",
-            f"A photo of a female {job}",
-        }
+        lean, who = item.scores["lean"], ("", "male ", "female ")
+        assert set(lean.influence.strata) == {f"A photo of a {one}{item.name}" for one in who}
         low, high = lean.interval
-        half = 1.98 * np.sqrt(lean.influence.variance)
-        assert high - low == pytest.approx(2 * half, rel=0.1)
-
-
-def test_images_in_another_order_are_the_same_images() -> None:
-    task = make_task()
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.8))
-    turned = evidence.with_images(
-        {prompt: evidence.images(prompt, 60).embeddings[::-1] for prompt in evidence.prompts}
-    )
-    one, other = (score(task, each, SETTINGS) for each in (evidence, turned))
-    assert one.headline.value == pytest.approx(other.headline.value)
-    assert one.headline.p == pytest.approx(other.headline.p)
+        assert high - low == pytest.approx(2 * 1.98 * np.sqrt(lean.influence.variance), rel=0.1)
 
 
 def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> None:
@@ -209,18 +181,13 @@ PARAPHRASES = [
 ]
 
 
-def worded_task(**changes: object) -> OccupationsTask:
-    prompts = {
-        "neutral": "A photo of {a stimulus}",
-        "guided": "A photo of a {attribute} {stimulus}",
-        "paraphrases": PARAPHRASES,
-    }
-    return make_task(prompts=prompts, **{"images_per_prompt": 20, **changes})
+def worded_task(images: int = 20) -> OccupationsTask:
+    return make_task(prompts={**PROMPTS, "paraphrases": PARAPHRASES}, images_per_prompt=images)
 
 
 def test_wordings_are_part_of_the_variance() -> None:
     """A wording that shows more men in one occupation does not make it lean beyond chance."""
-    task = worded_task(images_per_prompt=60)
+    task = worded_task(60)
     found = needs(task, SETTINGS)
     assert (found.n_prompts, found.n_images) == (4 * 3 * 3, 4 * 3 * 3 * 60)
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
@@ -236,23 +203,15 @@ def test_wordings_are_part_of_the_variance() -> None:
     assert len(moved.samples) == 4 * 3 * 60
 
 
-def test_two_encoders_that_see_the_same_are_one() -> None:
+def test_two_encoders_that_see_a_lean_in_every_wording_are_one() -> None:
     task = worded_task()
-    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-    result = score(task, make_evidence(task, shares), SETTINGS)
+    result = score(task, make_evidence(task, UNEQUAL), SETTINGS)
+    assert result.headline.p < 0.01 and result.by[0].scores["lean"].p < 0.01
+    assert result.by[0].scores["lean"].value == pytest.approx(-0.8, abs=0.25)
     both = combine(task, [result, result], SETTINGS)
     assert both.headline.value == pytest.approx(result.headline.value)
     assert both.scores["lean_mean"].value == pytest.approx(result.scores["lean_mean"].value)
     assert both.by[0].scores["lean"].p == pytest.approx(result.by[0].scores["lean"].p, rel=0.5)
-
-
-def test_a_lean_in_every_wording_is_found() -> None:
-    task = worded_task()
-    shares = {"nurse": 0.1, "clerk": 0.5, "chief": 0.9, "cook": 0.5}
-    result = score(task, make_evidence(task, shares), SETTINGS)
-    assert result.headline.p < 0.01
-    assert result.by[0].scores["lean"].value == pytest.approx(-0.8, abs=0.25)
-    assert result.by[0].scores["lean"].p < 0.01
 
 
 def test_amplification_is_signed_towards_the_text() -> None:
@@ -278,19 +237,18 @@ def test_amplification_is_signed_towards_the_text() -> None:
 
 def test_three_groups_are_compared_in_pairs() -> None:
     task = make_task(groups=("male", "female", "nonbinary"))
-    assert [pair.suffix for pair in group_pairs(task)] == [
-        ":male-female",
-        ":male-nonbinary",
-        ":female-nonbinary",
-    ]
-    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.9)), SETTINGS)
+    names = [":male-female", ":male-nonbinary", ":female-nonbinary"]
+    assert [pair.suffix for pair in group_pairs(task)] == names
+    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
     scores = result.by[0].scores
     assert scores["lean:male-female"].value > 0.5
     assert scores["lean:female-nonbinary"].interval[0] < 0.8  # few are either
-    assert len(result.headline.parts) == 4 * 3
-    assert scores["nearer_share_difference:male-female"].value > 0.5
     assert scores["nearer_share_difference:male-nonbinary"].value > 0.5
-    assert result.headline.value is not None
+    assert result.headline.value is not None and len(result.headline.parts) == 4 * 3
+    text = describe(task, result)
+    assert "lean clearly to men rather than women (" in text
+    assert "lean clearly to men rather than nonbinary people (" in text
+    assert "to women rather than men" not in text
 
 
 def test_leans_follow_the_reference() -> None:
@@ -307,8 +265,7 @@ def test_leans_follow_the_reference() -> None:
     assert spearman.value == pytest.approx(1.0)
     assert spearman.p == pytest.approx(2 / 24)
     assert spearman.boot is None and spearman.as_published
-    for name in ("slope", "slope_prompt_population"):
-        slope = result.scores[name]
+    for slope in (result.scores["slope"], result.scores["slope_prompt_population"]):
         assert slope.value == pytest.approx(1.0, abs=0.2)
         assert slope.interval[0] < 1 < slope.interval[1]
     assert result.scores["beyond_reference_mean"].value == pytest.approx(0.0, abs=0.2)
@@ -324,10 +281,8 @@ def test_left_out_stimulus_is_named() -> None:
     task = make_task()
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
     result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
-    assert "nurse" in result.warnings[0]
-    assert result.headline.value is not None
-    assert len(result.by) == 3
-    assert result.excluded["missing"] == 60
+    assert "nurse" in result.warnings[0] and result.excluded["missing"] == 60
+    assert result.headline.value is not None and len(result.by) == 3
 
 
 def test_the_description_names_who_leans_where() -> None:
@@ -337,14 +292,9 @@ def test_the_description_names_who_leans_where() -> None:
     expected = "2 of 4 jobs lean clearly: chief to men, nurse to women."
     assert describe(task, results[0]) == expected
     assert describe(task, combine(task, results, SETTINGS)) == expected  # over encoders too
-
-
-def test_the_description_names_both_groups_of_each_of_several_pairs() -> None:
-    task = make_task(groups=("male", "female", "nonbinary"))
-    text = describe(task, score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS))
-    assert "lean clearly to men rather than women (" in text
-    assert "lean clearly to men rather than nonbinary people (" in text
-    assert "to women rather than men" not in text
+    for item in results[0].by:  # nobody is named whose own direction may be chance
+        item.scores["lean"] = replace(item.scores["lean"], p=0.2)
+    assert describe(task, results[0]).startswith("Together the jobs lean to men or women further")
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
@@ -355,31 +305,12 @@ def test_the_description_claims_no_direction_beyond_the_test() -> None:
     assert describe(task, result) == ("Not clear whether images of jobs lean to men or women.")
 
 
-def test_the_description_names_nobody_whose_own_direction_may_be_chance() -> None:
-    task = make_task()
-    result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.95)), SETTINGS)
-    for item in result.by:
-        item.scores["lean"] = replace(item.scores["lean"], p=0.2)
-    assert describe(task, result) == (
-        "Together the jobs lean to men or women further than by chance; none of them is clear by "
-        "itself."
-    )
-
-
 def test_every_pair_of_groups_has_a_report_of_its_wordings() -> None:
-    prompts = {
-        "images": "each",
-        "templates": [
-            {"neutral": f"A {kind} of {{a stimulus}}",
-             "guided": f"A {kind} of a {{attribute}} {{stimulus}}"}
-            for kind in ("photo", "picture", "portrait")
-        ],
-    }  # fmt: skip
+    prompts = {**PROMPTS, "paraphrases": PARAPHRASES}
     task = make_task(("male", "female", "other"), prompts=prompts, images_per_prompt=8)
     result = score(task, make_evidence(task, dict.fromkeys(JOBS, 0.6)), SETTINGS)
     reports = result.details["wording"]
     assert [one["pair"] for one in reports] == ["male-female", "male-other", "female-other"]
-    assert {one["scale"] for one in reports} == {"mean_square"}
-    assert all(len(one["by_wording"]) == 3 for one in reports)
-    assert all(one["interval_about"] == "other wordings" for one in reports)
-    assert "rms" in reports[0]["sentence"] and "the mean lean" in reports[0]["sentence"]
+    for one in reports:
+        assert (one["scale"], one["interval_about"]) == ("mean_square", "other wordings")
+        assert len(one["by_wording"]) == 3 and "rms" in one["sentence"]

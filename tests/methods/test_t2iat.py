@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
@@ -19,12 +21,13 @@ X, Y = ["rose", "iris", "lily", "poppy"], ["ant", "bee", "wasp", "moth"]
 PLEASANT, UNPLEASANT = ["joy", "love", "peace"], ["war", "evil", "agony"]
 
 
+def concepts(x: list[str], y: list[str]) -> dict[str, object]:
+    return {"X": {"name": "flowers", "stimuli": x}, "Y": {"name": "insects", "stimuli": y}}
+
+
 def make_task(**changes: object) -> T2iatTask:
     parts: dict[str, object] = {
-        "concepts": {
-            "X": {"name": "flowers", "stimuli": X},
-            "Y": {"name": "insects", "stimuli": Y},
-        },
+        "concepts": concepts(X, Y),
         "attributes": {
             "A": {"name": "pleasant", "words": PLEASANT},
             "B": {"name": "unpleasant", "words": UNPLEASANT},
@@ -59,112 +62,68 @@ def make_evidence(task: T2iatTask, bias: float, seed: int = 0) -> HandEvidence:
     return HandEvidence(images, texts)
 
 
-def direct(task: T2iatTask, evidence: HandEvidence) -> tuple[np.ndarray, np.ndarray]:
-    """Associations in plain loops, from equation 2."""
-    found = []
-    for stimuli in (X, Y):
-        values = []
+def direct(evidence: HandEvidence, *, of_concept: bool = False) -> list[np.ndarray]:
+    """Associations of X's and of Y's images in plain loops, from equation 2."""
+
+    def shown(numbers: Iterable[int], stimuli: list[str], words: list[str]) -> np.ndarray:
+        prompts = [
+            f"a photo of {stimuli[i]}, {w}" for i in numbers for w in cycle_words(words, i, 2)
+        ]
+        return np.concatenate([evidence.images(prompt, 3).embeddings for prompt in prompts])
+
+    found: list[list[float]] = [[], []]
+    for values, stimuli in zip(found, (X, Y), strict=True):
         for i, stimulus in enumerate(stimuli):
-            neutral = evidence.images(f"a photo of {stimulus}", 5).embeddings
-            sets = []
-            for words in (PLEASANT, UNPLEASANT):
-                prompts = [f"a photo of {stimulus}, {w}" for w in cycle_words(words, i, 2)]
-                sets.append([row for p in prompts for row in evidence.images(p, 3).embeddings])
-            for x in neutral:
-                values.append(np.mean([x @ a for a in sets[0]]) - np.mean([x @ b for b in sets[1]]))
-        found.append(np.array(values))
-    return found[0], found[1]
+            matched = range(4) if of_concept else [i]
+            a, b = (shown(matched, stimuli, words) for words in (PLEASANT, UNPLEASANT))
+            for x in evidence.images(f"a photo of {stimulus}", 5).embeddings:
+                values.append(np.mean([x @ row for row in a]) - np.mean([x @ row for row in b]))
+    return [np.array(values) for values in found]
 
 
 def test_equals_the_direct_computation() -> None:
     task = make_task()
     evidence = make_evidence(task, 0.4)
-    x, y = direct(task, evidence)
+    x, y = direct(evidence)
     result = score(task, evidence, SETTINGS)
-    assert result.scores["differential_association"].value == pytest.approx(x.mean() - y.mean())
-    pooled = np.sqrt((19 * x.var(ddof=1) + 19 * y.var(ddof=1)) / 38)
-    assert result.scores["effect_size"].value == pytest.approx((x.mean() - y.mean()) / pooled)
-    wins = np.sign(x[:, None] - y[None, :]).mean()
-    assert result.scores["cliffs_delta"].value == pytest.approx(wins)
-    assert result.scores["association_of_x"].value == pytest.approx(x.mean())
-    cells = {
-        x + a: result.scores[f"cosine_of_{x}_and_{a}".lower()].value for x in "XY" for a in "AB"
+    values = {name: found.value for name, found in result.scores.items()}
+    apart = x.mean() - y.mean()
+    assert values["differential_association"] == pytest.approx(apart)
+    assert values["cliffs_delta"] == pytest.approx(np.sign(x[:, None] - y[None, :]).mean())
+    assert values["association_of_x"] == pytest.approx(x.mean())
+    assert values["cosine_of_x_and_a"] - values["cosine_of_x_and_b"] == pytest.approx(x.mean())
+    assert values["cosine_of_y_and_a"] - values["cosine_of_y_and_b"] == pytest.approx(y.mean())
+    assert (result.n_images, result.n_prompts) == (8 * 5 + 8 * 4 * 3, 8 + 8 * 4)
+    prompts = [side.reshape(4, 5).mean(axis=1) for side in (x, y)]
+    expected = {
+        "cohen": apart / np.sqrt((x.var(ddof=1) + y.var(ddof=1)) / 2),
+        "weat": apart / np.concatenate([x, y]).std(ddof=1),
+        "t2iat_code": apart / np.concatenate(prompts).std(ddof=0),
     }
-    assert cells["XA"] - cells["XB"] == pytest.approx(x.mean())
-    assert cells["YA"] - cells["YB"] == pytest.approx(y.mean())
-    assert result.n_images == 8 * 5 + 8 * 4 * 3
-    assert result.n_prompts == 8 + 8 * 4
-
-
-@pytest.mark.parametrize("convention", ["weat", "t2iat_code"])
-def test_other_conventions(convention: str) -> None:
-    task = make_task(effect_size=convention)
-    evidence = make_evidence(task, 0.4)
-    x, y = direct(task, evidence)
-    if convention == "weat":
-        expected = (x.mean() - y.mean()) / np.concatenate([x, y]).std(ddof=1)
-    else:
-        px, py = x.reshape(4, 5).mean(axis=1), y.reshape(4, 5).mean(axis=1)
-        expected = (px.mean() - py.mean()) / np.concatenate([px, py]).std(ddof=0)
-    result = score(task, evidence, SETTINGS)
-    assert result.scores["effect_size"].value == pytest.approx(expected)
-    assert result.conventions["effect_size"]
+    for convention, size in expected.items():
+        found = score(make_task(effect_size=convention), evidence, SETTINGS)
+        assert found.scores["effect_size"].value == pytest.approx(size)
+        assert found.conventions["effect_size"]
 
 
 def test_the_default_test_moves_whole_prompts_exactly() -> None:
     task = make_task()
-    result = score(task, make_evidence(task, 1.0), SETTINGS)
-    assert result.scores["differential_association"].test == "exact"
-    assert len(result.scores["differential_association"].null) == 70  # C(8, 4)
-    assert result.scores["differential_association"].p == pytest.approx(2 / 70)
-    by_image = score(make_task(unit="image"), make_evidence(task, 1.0), SETTINGS)
-    assert by_image.scores["differential_association"].test == "monte_carlo"
-    assert by_image.scores["differential_association"].p == pytest.approx(1 / 2001)
-
-
-def test_swapping_the_concepts_changes_the_sign_only() -> None:
-    task = make_task()
-    evidence = make_evidence(task, 0.3)
-    swapped = make_task(
-        concepts={
-            "X": {"name": "insects", "stimuli": Y},
-            "Y": {"name": "flowers", "stimuli": X},
-        }
+    by_prompt, by_image = (
+        score(one, make_evidence(task, 1.0), SETTINGS).scores["differential_association"]
+        for one in (task, make_task(unit="image"))
     )
-    one, other = score(task, evidence, SETTINGS), score(swapped, evidence, SETTINGS)
-    for name in (
-        "differential_association",
-        "effect_size",
-        "cliffs_delta",
-        "effect_size_over_prompts",
-    ):
-        assert one.scores[name].value == pytest.approx(-other.scores[name].value)
-        assert one.scores[name].p == pytest.approx(other.scores[name].p)
+    assert (by_prompt.test, len(by_prompt.null)) == ("exact", 70)  # C(8, 4)
+    assert by_prompt.p == pytest.approx(2 / 70)
+    assert (by_image.test, by_image.p) == ("monte_carlo", pytest.approx(1 / 2001))
 
 
 def test_match_concept_pools_the_attribute_images() -> None:
     task = make_task(match="concept")
     evidence = make_evidence(task, 0.4)
     result = score(task, evidence, SETTINGS)
-    expected = []
-    for stimuli in (X, Y):
-        sets = []
-        for words in (PLEASANT, UNPLEASANT):
-            sets.append(
-                np.concatenate(
-                    [
-                        evidence.images(f"a photo of {s}, {w}", 3).embeddings
-                        for i, s in enumerate(stimuli)
-                        for w in cycle_words(words, i, 2)
-                    ]
-                ).mean(axis=0)
-            )
-        neutral = np.concatenate(
-            [evidence.images(f"a photo of {s}", 5).embeddings for s in stimuli]
-        )
-        expected.append((neutral @ (sets[0] - sets[1])).mean())
-    assert result.scores["association_of_x"].value == pytest.approx(expected[0])
-    assert result.scores["association_of_y"].value == pytest.approx(expected[1])
+    x, y = direct(evidence, of_concept=True)
+    assert result.scores["association_of_x"].value == pytest.approx(x.mean())
+    assert result.scores["association_of_y"].value == pytest.approx(y.mean())
     low, high = np.percentile(result.scores["differential_association"].boot, [2.5, 97.5])
     assert low < result.scores["differential_association"].value < high
 
@@ -190,80 +149,44 @@ def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     assert "insects" in (result.reason or "")
 
 
-def test_an_attribute_that_is_often_ignored_shows_by_group() -> None:
-    task = make_task()
-    evidence = make_evidence(task, 0.4)
-    good = score(task, evidence, SETTINGS)
-    shares = [good.scores[f"obedience:{name}"].value for name in ("pleasant", "unpleasant")]
-    assert min(shares) > 0.9 and not any("not obeyed" in text for text in good.warnings)
-    swapped = {
-        f"{start}, {one}": evidence.images(f"{start}, {other}", 3).embeddings
-        for start in {prompt.partition(",")[0] for prompt in evidence.prompts if "," in prompt}
-        for one, other in zip(PLEASANT, UNPLEASANT, strict=True)
-        if {f"{start}, {one}", f"{start}, {other}"} <= set(evidence.prompts)
-    }
-    bad = score(task, evidence.with_images(swapped), SETTINGS)
-    assert bad.controls["obedience"].p < 0.01
-    assert any("pleasant and for unpleasant are not obeyed equally" in w for w in bad.warnings)
-
-
 def test_cycle_is_balanced_and_cross_is_all() -> None:
-    from collections import Counter
-
-    used = Counter(w for i in range(6) for w in cycle_words(list("abcd"), i, 2))
-    assert set(used.values()) == {3}
-    assert cycle_words(list("abc"), 2, None) == list("abc")
-    crossed = needs(make_task(pairing="cross"), SETTINGS)
-    assert crossed.n_prompts == 8 + 8 * 6
+    used = [w for i in range(6) for w in cycle_words(list("abcd"), i, 2)]
+    assert sorted(used) == sorted("abcd" * 3)
+    assert needs(make_task(pairing="cross"), SETTINGS).n_prompts == 8 + 8 * 6
 
 
 def test_encoders_are_paired_and_averaged() -> None:
     task = make_task()
     results = [score(task, make_evidence(task, 0.4, seed), SETTINGS) for seed in (0, 1)]
-    both = combine(task, results, SETTINGS)
-    mean = np.mean([result.scores["differential_association"].value for result in results])
-    assert both.scores["differential_association"].value == pytest.approx(mean)
-    assert both.scores["differential_association"].p is not None
-    spread = [result.scores["differential_association"].boot.std() for result in results]
-    assert both.scores["differential_association"].boot.std() < max(spread)
+    *each, both = (
+        result.scores["differential_association"]
+        for result in (*results, combine(task, results, SETTINGS))
+    )
+    assert both.value == pytest.approx(np.mean([one.value for one in each]))
+    assert both.p is not None and both.boot.std() < max(one.boot.std() for one in each)
 
 
-def test_limit_keeps_the_first_stimuli() -> None:
-    task = make_task()
-    found = needs(task, SETTINGS.model_copy(update={"limit": 2}))
-    neutral = {need.prompt for need in found.prompts if "," not in need.prompt}
-    assert neutral == {f"a photo of {stimulus}" for stimulus in ("rose", "iris", "ant", "bee")}
+TOLD = "Images of flowers look more like those with {}, images of insects more like those with {}."
 
 
 @pytest.mark.parametrize(
-    ("bias", "near", "far"), [(1.0, "pleasant", "unpleasant"), (-1.0, "unpleasant", "pleasant")]
-)
-def test_the_description_has_the_direction(bias: float, near: str, far: str) -> None:
+    ("bias", "says"),
+    [
+        (1.0, TOLD.format("pleasant", "unpleasant")),
+        (-1.0, TOLD.format("unpleasant", "pleasant")),
+        (0.0, "Not clear whether images of flowers or images of insects look more like those with "
+         "pleasant."),
+    ],
+)  # fmt: skip
+def test_the_description_has_the_direction_that_the_test_shows(bias: float, says: str) -> None:
     task = make_task()
-    result = score(task, make_evidence(task, bias), SETTINGS)
-    assert describe(task, result) == (
-        f"Images of flowers look more like those with {near}, images of insects more like those "
-        f"with {far}."
-    )
-
-
-def test_the_description_claims_no_direction_beyond_the_test() -> None:
-    task = make_task()
-    result = score(task, make_evidence(task, 0.0), SETTINGS)
-    assert result.headline.p > 0.05
-    assert describe(task, result) == (
-        "Not clear whether images of flowers or images of insects look more like those with "
-        "pleasant."
-    )
+    assert describe(task, score(task, make_evidence(task, bias), SETTINGS)) == says
 
 
 def test_the_headline_is_half_the_difference_of_the_leans_by_hand() -> None:
     """Every direction is that of (1, -1). X: 3 and 4 of 4 images are A's, so leans .5 and 1."""
     task = make_task(
-        concepts={
-            "X": {"name": "flowers", "stimuli": ["rose", "iris"]},
-            "Y": {"name": "insects", "stimuli": ["ant", "bee"]},
-        },
+        concepts=concepts(["rose", "iris"], ["ant", "bee"]),
         prompts={"neutral": "{stimulus}", "guided": "{stimulus} {attribute}"},
         images_per_prompt=4,
         guided_images_per_prompt=2,
@@ -320,9 +243,8 @@ def test_what_both_concepts_lean_by_cancels() -> None:
     assert result.scores["lean_of_x"].value == pytest.approx(0.6, abs=0.05)
     assert result.headline.value == pytest.approx(0.0, abs=0.03)
     assert all(found.p > 0.05 for found in result.headline.inference.values())
-    assert result.scores["differential_association"].p == pytest.approx(
-        2 / 70
-    )  # the published score does not cancel it
+    # The published score does not cancel it.
+    assert result.scores["differential_association"].p == pytest.approx(2 / 70)
 
 
 def test_runs_are_paired_by_stimulus() -> None:
@@ -354,12 +276,7 @@ def test_an_invisible_attribute_decides_nothing() -> None:
 
 
 def test_one_stimulus_a_concept_is_about_these_prompts_only() -> None:
-    task = make_task(
-        concepts={
-            "X": {"name": "flowers", "stimuli": ["rose"]},
-            "Y": {"name": "insects", "stimuli": ["ant"]},
-        }
-    )
+    task = make_task(concepts=concepts(["rose"], ["ant"]))
     result = score(task, make_evidence(task, 1.5), SETTINGS)
     assert result.headline.question == "fixed_prompts"
     assert result.headline.chosen.p is not None
@@ -396,9 +313,7 @@ def test_paraphrases_are_averaged_within_a_stimulus() -> None:
 @pytest.mark.parametrize(
     "missing",
     [
-        ["a photo of rose, joy"],
         ["a photo of rose, joy", "a photo of rose, love"],
-        ["a photo of bee, evil", "a photo of iris"],
         ["a photo of poppy, agony", "a photo of lily, peace", "a photo of ant"],
     ],
 )
@@ -413,9 +328,8 @@ def test_words_of_different_strength_do_not_lean_where_prompts_have_no_image(
     images, texts = {}, {}
     for prompt in needs(task, SETTINGS).images_by_prompt:
         seen = strength.get(prompt.rpartition(", ")[2], 0.0)
-        spread = 0.01 * rng.normal(size=(4, 16))
-        images[prompt] = 20 * scene + seen * axis + spread
-        texts[prompt] = 20 * scene + seen * axis + spread[0]
+        images[prompt] = 20 * scene + seen * axis + 0.01 * rng.normal(size=(4, 16))
+        texts[prompt] = images[prompt][0]
     evidence = HandEvidence(images, texts)
     absent = [prompt for prompt in missing if prompt in images]
     result = score(task, evidence.without(*absent), SETTINGS)

@@ -6,11 +6,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.stats import mannwhitneyu
 
 from t2ibench.methods import combine, needs, score
-from t2ibench.methods.core.contract import check_method
 from t2ibench.methods.core.estimate import MethodResult
-from t2ibench.methods.registry import METHODS
 from t2ibench.methods.weat.describe import describe
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.settings import Settings
@@ -22,12 +21,12 @@ SETTINGS = Settings(n_bootstrap=500)
 SETS = {side: [f"{side}{i}" for i in range(8)] for side in "XYAB"}
 
 
+def groups(sides: str, count: int = 8) -> dict[str, object]:
+    return {side: {"name": side, "words": [f"{side}{k}" for k in range(count)]} for side in sides}
+
+
 def make_task(**changes: object) -> WeatTask:
-    parts: dict[str, object] = {
-        "targets": {side: {"name": side, "words": SETS[side]} for side in "XY"},
-        "attributes": {side: {"name": side, "words": SETS[side]} for side in "AB"},
-        "reference": [],
-    }
+    parts = {"targets": groups("XY"), "attributes": groups("AB"), "reference": []}
     return task_by_hand(WeatTask, "weat", **{**parts, **changes})
 
 
@@ -58,14 +57,12 @@ def test_effect_size_uses_ddof_1_and_the_exact_test_all_12870_splits() -> None:
     result = scored(texts)
     d = (x.mean() - y.mean()) / values.std(ddof=1)
     assert result.scores["effect_size"].value == pytest.approx(d)
-    assert result.scores["differential_association"].value == pytest.approx(x.sum() - y.sum())
-    assert len(result.scores["differential_association"].null) == 12_870
-    assert result.scores["differential_association"].test == "exact"
-    total = values.sum()
+    found = result.scores["differential_association"]
+    assert found.value == pytest.approx(x.sum() - y.sum())
+    assert (len(found.null), found.test) == (12_870, "exact")
     sums = np.array([values[list(pick)].sum() for pick in combinations(range(16), 8)])
-    statistics = 2 * sums - total
-    extreme = (np.abs(statistics) >= abs(x.sum() - y.sum()) - 1e-12).mean()
-    assert result.scores["differential_association"].p == pytest.approx(extreme)
+    extreme = np.abs(2 * sums - values.sum()) >= abs(x.sum() - y.sum()) - 1e-12
+    assert found.p == pytest.approx(extreme.mean())
     words = {item.name: item.scores["association"].value for item in result.by}
     assert words == pytest.approx(s)
 
@@ -75,17 +72,13 @@ def test_the_headline_is_cliffs_delta_with_a_test_near_that_of_all_splits() -> N
     result = scored(texts)
     s = [item.scores["association"].value for item in result.by]
     delta = cliffs_delta(s[:8], s[8:])
-    splits = list(combinations(range(16), 8))
-    assert len(splits) == 12_870
-    ranks = np.argsort(np.argsort(s))
-    sums = np.array([ranks[list(pick)].sum() for pick in splits])
-    deltas = (sums - sums.mean()) / 32  # 64 pairs, each worth 1 / 64, up or down
     headline = result.headline
     assert headline.value == pytest.approx(delta)
     assert (headline.scale, headline.question) == ("lean", "prompt_population")
     # The words are drawn independently, but some are a little alike by chance.
-    assert headline.p == pytest.approx((np.abs(deltas) >= abs(delta) - 1e-12).mean(), abs=0.1)
-    assert headline.fair == pytest.approx(np.percentile(deltas, [2.5, 97.5]), abs=0.1)
+    assert headline.p == pytest.approx(mannwhitneyu(s[:8], s[8:]).pvalue, abs=0.1)
+    error = np.sqrt(17 / (3 * 8 * 8))  # of Mann and Whitney's delta
+    assert headline.fair == pytest.approx((-1.96 * error, 1.96 * error), abs=0.1)
     assert result.scores["cliffs_delta"].value == headline.value
     assert result.inconclusive is None
 
@@ -97,41 +90,14 @@ def test_the_case_by_hand_of_the_documentation() -> None:
         for k, s in enumerate(values):  # s = 2 cos(w, a); each word has an axis of its own
             own = np.eye(7)[1 + k + 3 * (side == "Y")]
             texts[f"{side}{k}"] = s / 2 * np.eye(7)[0] + np.sqrt(1 - s**2 / 4) * own
-    groups = {
-        side: {"name": side, "words": SETS[side][:count]}
-        for side, count in {"X": 3, "Y": 3, "A": 1, "B": 1}.items()
-    }
-    targets, attributes = ({side: groups[side] for side in pair} for pair in ("XY", "AB"))
-    result = scored(texts, targets=targets, attributes=attributes)
+    result = scored(texts, targets=groups("XY", 3), attributes=groups("AB", 1))
     assert result.headline.value == pytest.approx(7 / 9)
     assert result.headline.p == pytest.approx(4 / 20, abs=0.015)
     assert result.scores["effect_size"].value == pytest.approx(1.242, abs=5e-4)
     assert "too few for a test" in (result.inconclusive or "")
 
 
-def test_sides_swapped_change_the_sign_and_nothing_else() -> None:
-    texts = make_texts(bias=0.2)
-    swapped = {"X": {"name": "Y", "words": SETS["Y"]}, "Y": {"name": "X", "words": SETS["X"]}}
-    there, back = scored(texts).headline, scored(texts, targets=swapped).headline
-    assert back.value == pytest.approx(-there.value)
-    # Other draws, as many.
-    assert back.p == pytest.approx(there.p, abs=0.01)
-    ends = (-there.chosen.ci_high, -there.chosen.ci_low)
-    assert back.chosen.interval == pytest.approx(ends, abs=0.02)
-
-
-@pytest.mark.parametrize("bias", [0.0, 0.05, 0.1, 0.2, 0.4])
-def test_interval_and_p_value_agree(bias: float) -> None:
-    for seed in range(8):
-        headline = scored(make_texts(seed, bias)).headline
-        if headline.value is None:
-            continue
-        low, high = headline.chosen.ci_low, headline.chosen.ci_high
-        assert -1 <= low <= headline.value <= high <= 1
-        assert (low > 0 or high < 0) == (headline.p <= 0.05)
-
-
-WIDE = {side: {"name": side, "words": [f"{side}{k}" for k in range(24)]} for side in "XY"}
+WIDE = groups("XY", 24)
 
 
 def collapsed(words: int, clusters: int, seed: int = 0) -> dict[str, np.ndarray]:
@@ -170,37 +136,22 @@ def test_two_clusters_a_side_are_too_few_however_many_words_they_have() -> None:
     assert result.reason is None
 
 
-def test_a_common_part_of_all_vectors_relates_no_words() -> None:
-    texts = make_texts()
-    common = unit(np.arange(1.0, 21.0))
-    lifted = {word: unit(row + 4 * common) for word, row in texts.items()}
-    rows = np.array(list(lifted.values()))
-    assert (rows @ rows.T).min() > 0.85
-    result = scored(lifted)
-    assert min(result.details["effective_words"].values()) > 5
-    assert not result.warnings
-
-
 def test_how_alike_related_words_are_is_learnt_from_everyday_words() -> None:
     """Cosines of .5 mean little where everyday words show that they do, and much where not."""
     everyday = [f"everyday {k}" for k in range(400)]
-    effective = {}
-    for strength in (0.0, 1.0):
-        rng = np.random.default_rng(3)
-        texts = {word: np.pad(row, (0, 80)) for word, row in make_texts().items()}
-        names = [f"{side}{k}" for side in "XY" for k in range(24)]
-        for words in (names, everyday):
-            clusters = rng.normal(size=(len(words) // 4, 100))
-            rows = np.repeat(clusters, 4, axis=0) + rng.normal(size=(len(words), 100))
-            axis = np.mean([texts[a] for a in SETS["A"]], axis=0)
-            axis = unit(axis - np.mean([texts[b] for b in SETS["B"]], axis=0))
-            shared = np.repeat(rng.normal(size=len(clusters)), 4)
-            along = strength * shared + (1 - strength) * rng.normal(size=len(words))
-            rows += np.outer(along - rows @ axis, axis)
-            texts |= dict(zip(words, unit(rows), strict=True))
+    words = [*(f"{side}{k}" for side in "XY" for k in range(24)), *everyday]
+    texts = {word: np.pad(row, (0, 80)) for word, row in make_texts().items()}
+    axis = unit(sum(texts[a] - texts[b] for a, b in zip(SETS["A"], SETS["B"], strict=True)))
+    rng = np.random.default_rng(3)
+    rows = np.repeat(rng.normal(size=(len(words) // 4, 100)), 4, axis=0)
+    rows += rng.normal(size=rows.shape)
+    effective = []
+    for along in (rng.normal(size=len(words)), np.repeat(rng.normal(size=len(words) // 4), 4)):
+        turned = unit(rows + np.outer(along - rows @ axis, axis))
+        texts |= dict(zip(words, turned, strict=True))
         found = scored(texts, targets=WIDE, reference=everyday)
-        effective[strength] = min(found.details["effective_words"].values())
-    assert 1.6 * effective[1.0] < effective[0.0], effective
+        effective.append(min(found.details["effective_words"].values()))
+    assert 1.6 * effective[1] < effective[0], effective
 
 
 def test_attributes_that_look_alike_are_no_test() -> None:
@@ -212,7 +163,6 @@ def test_attributes_that_look_alike_are_no_test() -> None:
     assert result.headline.reason.startswith("the encoder does not tell A from B")
     assert result.reason is None
     assert result.scores["effect_size"].value is not None
-    assert describe(make_task(), result).startswith("Cannot tell: the encoder does not tell A from")
 
 
 def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> None:
@@ -233,10 +183,6 @@ def test_a_difference_along_every_direction_is_not_one_of_the_attributes() -> No
         contradicted += "random split" in (result.inconclusive or "")
     assert rejected >= 8
     assert contradicted >= rejected - 2
-
-
-def test_it_holds_to_the_contract() -> None:
-    assert check_method(METHODS.get("weat"), make_task()) == []
 
 
 def test_one_sided() -> None:
@@ -275,10 +221,8 @@ def test_templates_are_averaged() -> None:
 
 def test_no_variation_is_no_effect_size() -> None:
     texts = {word: np.array([1.0, 0.0]) for words in SETS.values() for word in words}
-    result = scored(texts)
-    assert result.scores["effect_size"].value is None
-    assert result.scores["effect_size"].p is None
-    assert "do not vary" in (result.scores["effect_size"].reason or "")
+    size = scored(texts).scores["effect_size"]
+    assert (size.value, size.p) == (None, None) and "do not vary" in size.reason
 
 
 def test_encoders_that_lack_different_words_are_averaged_word_by_word() -> None:
@@ -302,13 +246,12 @@ def test_encoders_are_taken_to_err_together() -> None:
     mean = np.abs(np.mean(nulls, axis=0))
     extreme = (mean >= abs(np.mean(deltas)) - 1e-12).sum()
     assert both.headline.p == pytest.approx((1 + extreme) / (1 + len(mean)))
-    low, high = both.headline.chosen.ci_low, both.headline.chosen.ci_high
+    low, high = both.headline.chosen.interval
     assert low <= both.headline.value <= high
     assert (low > 0 or high < 0) == (both.headline.p <= 0.05)
-    same = combine(task, [results[0], results[0]], SETTINGS).headline
-    assert same.p == results[0].headline.p
-    assert same.chosen.interval == pytest.approx(results[0].headline.chosen.interval)
-    assert same.fair == pytest.approx(results[0].headline.fair)
+    one, same = results[0].headline, combine(task, [results[0], results[0]], SETTINGS).headline
+    assert same.p == one.p and same.fair == pytest.approx(one.fair)
+    assert same.chosen.interval == pytest.approx(one.chosen.interval)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +16,11 @@ from t2ibench.power.designs import Goal, plan, reach
 from t2ibench.power.forecasters import Shares, Signed, Squares, forecaster, least
 from t2ibench.power.pilots import Pilot, Size
 from t2ibench.stats.squares import mean_square
+from t2ibench.stats.student import t_interval
+from tests.conftest import Cli
 from tests.tools import coins
 from tools.calibration import vibex
 from tools.calibration.cells import SETTINGS
-
-Cli = Callable[..., tuple[int, str, str]]
 
 
 def toss(lean: float, n: int, seed: int) -> Headline:
@@ -46,17 +45,12 @@ def test_more_images_are_forecast_as_they_turn_out() -> None:
 
 def test_a_mean_square_is_forecast_as_it_turns_out() -> None:
     rng = np.random.default_rng(1)
-    variances, dfs = np.full(8, 0.04), np.full(8, 20.0)
-    known = Squares(variances, dfs, 0.95)
-    truth = 0.3 * np.tile([1.0, -1.0], 4)
-    found = []
-    for _ in range(600):
-        rows = rng.normal(truth, np.sqrt(0.04 / 2))
-        noisy = 0.04 / 2 * rng.chisquare(40, 8) / 40
-        found.append(mean_square(rows, noisy, np.full(8, 40.0)))
-    assert known.power(0.3, 2.0, 1.0) == pytest.approx(
-        np.mean([one.p < 0.05 for one in found]), abs=0.04
-    )
+    known = Squares(np.full(8, 0.04), np.full(8, 20.0), 0.95)
+    rows = rng.normal(0.3 * np.tile([1.0, -1.0], 4), np.sqrt(0.04 / 2), (600, 8))
+    noise = 0.04 / 2 * rng.chisquare(40, (600, 8)) / 40
+    found = [mean_square(*pair, np.full(8, 40.0)) for pair in zip(rows, noise, strict=True)]
+    seen = np.mean([one.p < 0.05 for one in found])
+    assert known.power(0.3, 2.0, 1.0) == pytest.approx(seen, abs=0.04)
     widths = [np.sqrt(max(one.high, 0)) - np.sqrt(max(one.low, 0)) for one in found]
     assert known.width(0.3, 2.0, 1.0) == pytest.approx(np.mean(widths), rel=0.1)
     assert known.power(0.0, 2.0, 1.0) == pytest.approx(0.05, abs=1e-6)
@@ -84,8 +78,6 @@ def test_shares_are_forecast_as_they_turn_out() -> None:
 
 def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     """A pilot of 10 images of 16 prompts whose two variances are known."""
-    from t2ibench.stats.student import t_interval
-
     value, df = 0.3, 30.0
     images = Influence.of_mean("a photo of a nurse", range(10), np.arange(10.0))
     images = images.scaled(np.sqrt(by_image / images.variance))
@@ -135,40 +127,32 @@ def test_the_least_size_is_enough_and_one_less_is_not() -> None:
 
 
 def test_rows_of_a_mean_square_come_from_their_influences() -> None:
-    rows = [
-        Part(f"job {k}", 0.3, Influence.of_mean(f"job {k}", range(10), np.arange(10.0) / 10))
-        for k in range(4)
-    ]
-    known = forecaster(
-        square_headline(rows, 0.95), "fixed_prompts", [f"job {k}" for k in range(4)], 0.95
-    )
+    influence = Influence.of_mean("job", range(10), np.arange(10.0) / 10)
+    headline = square_headline([Part(name, 0.3, influence) for name in "abcd"], 0.95)
+    known = forecaster(headline, "fixed_prompts", ["job"], 0.95)
     assert isinstance(known, Squares)
-    assert known.variances == pytest.approx([rows[0].influence.variance] * 4)
+    assert known.variances == pytest.approx([influence.variance] * 4)
     assert known.dfs == pytest.approx([9.0] * 4)
-
-
-def test_a_pilot_without_an_interval_says_so() -> None:
-    lacking = Headline.undefined("the encoder does not see the attribute")
     with pytest.raises(T2IBenchError, match="the encoder does not see the attribute"):
+        lacking = Headline.undefined("the encoder does not see the attribute")
         forecaster(lacking, "fixed_prompts", (), 0.95)
 
 
 def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
-    run = shared_run
-    status, out, _ = cli("power", run, "--effect", ".3", "--width", ".2")
-    assert status == 0
-    assert "t2iat_science_arts, about" in out
-    assert "interval narrower than 0.2" in out
-    assert "time" in out  # more than fifty images were generated, so the speed is known
+    status, out, _ = cli("power", shared_run, "--effect", ".3", "--width", ".2")
+    # More than fifty images were generated, so the speed is known.
+    assert status == 0 and all(
+        said in out for said in ("t2iat_science_arts, about", "interval narrower than 0.2", "time")
+    )
     for words, message in [
         ((), "Which tasks?"),
-        ((run, "--tasks", "occupations_t2iat"), "has results of none of these tasks"),
+        ((shared_run, "--tasks", "occupations_t2iat"), "has results of none of these tasks"),
         ((tmp_path / "nothing",), "is not a run folder"),
         (("--tasks", "weat"), "These tasks need no images."),
     ]:
         status, _, err = cli("power", *words)
         assert (status, message in err) == (1, True), err
-    assert cli("power", run, "--effect", "2")[0] == 2
+    assert cli("power", shared_run, "--effect", "2")[0] == 2
 
 
 def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
@@ -178,9 +162,8 @@ def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
     assert "from toyland's drawings, not any model" in out
     assert "The time is unknown" in out
     shown = [line.split() for line in out.splitlines() if line.startswith("as it is")]
-    assert [(row[3], row[-1]) for row in shown] == [
-        ("34", "2448"), ("10", "1440"), ("10", "1500"), ("50", "160"),
-    ]  # fmt: skip
+    assert [row[3] for row in shown] == ["34", "10", "10", "50"]
+    assert [row[-1] for row in shown] == ["2448", "1440", "1500", "160"]
     status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "prompt_population")
     assert (status, "would not cover it as often" in err) == (1, True)
 
@@ -215,19 +198,16 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
 
 
 def test_none_above_is_said_as_often_as_forecast() -> None:
-    rng = np.random.default_rng(3)
-    variance, df = 0.074**2, 200.0
-    drawn = rng.normal(0, np.sqrt(variance), 4000)
-    errors = np.sqrt(variance * rng.chisquare(df, 4000) / df)
-    said = (np.abs(drawn) + 1.972 * errors < 0.24).mean()
-    assert Signed(variance, 0.0, df, True, 0.95).none(1.0, 1.0) == pytest.approx(said, abs=0.02)
+    rng, error, df = np.random.default_rng(3), 0.074, 200.0
+    errors = error * np.sqrt(rng.chisquare(df, 4000) / df)
+    said = (np.abs(rng.normal(0, error, 4000)) + 1.972 * errors < 0.24).mean()
+    signed = Signed(error**2, 0.0, df, True, 0.95)
+    assert signed.none(1.0, 1.0) == pytest.approx(said, abs=0.02)
     assert said == pytest.approx(0.8, abs=0.03)
-    variances, dfs = np.full(8, 0.02), np.full(8, 40.0)
-    highs = [
-        mean_square(rng.normal(0, np.sqrt(0.02), 8), 0.02 * rng.chisquare(40, 8) / 40, dfs).high
-        for _ in range(600)
-    ]
-    known = Squares(variances, dfs, 0.95)
+    dfs, noise = np.full(8, 40.0), 0.02 * rng.chisquare(40, (600, 8)) / 40
+    rows = rng.normal(0, np.sqrt(0.02), (600, 8))
+    highs = [mean_square(row, own, dfs).high for row, own in zip(rows, noise, strict=True)]
+    known = Squares(np.full(8, 0.02), dfs, 0.95)
     assert known.none(1.0, 1.0) == pytest.approx((np.array(highs) < 0.24**2).mean(), abs=0.05)
     assert known.none(0.05, 1.0) < 0.001 and known.none(20.0, 1.0) == pytest.approx(1.0)
     shares = Shares(0.4, 2 / 40**2 / 10, 0.0, 0.95)

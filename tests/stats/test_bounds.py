@@ -38,8 +38,8 @@ def test_the_interval_and_the_test_agree() -> None:
             assert found.p(end) == pytest.approx(0.05, abs=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.2, 0.95])
-@pytest.mark.parametrize("lost", [(0.02, 0.0), (0.3, 0.0), (0.0, 0.3)])
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("lost", [(0.02, 0.0), (0.0, 0.3)])
 def test_the_interval_covers_whatever_is_lost(share: float, lost: tuple[float, float]) -> None:
     rng, inside, runs = np.random.default_rng(0), 0, 600
     for _ in range(runs):
@@ -51,11 +51,10 @@ def test_the_interval_covers_whatever_is_lost(share: float, lost: tuple[float, f
     assert inside / runs >= 0.925
 
 
-@pytest.mark.parametrize("labels", [5, 15, 30])
+@pytest.mark.parametrize("labels", [5, 30])
 def test_labels_of_the_unanswered_restore_a_share(labels: int) -> None:
-    rng, runs = np.random.default_rng(labels), 600
-    found = []
-    for _ in range(runs):
+    rng, found = np.random.default_rng(labels), []
+    for _ in range(600):
         shown = rng.random(150) < 0.5
         silent = rng.random(150) < np.where(shown, 0.4, 0.05)
         judged, rest = shown[~silent], shown[silent]

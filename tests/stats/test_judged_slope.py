@@ -26,17 +26,16 @@ def drawn(rng: np.random.Generator, slope: float, labels: int, images: int = 12)
     return answers, np.column_stack([part.sum(axis=1) for part in parts])
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.5, 0.8])
+@pytest.mark.parametrize("slope", [0.0, 0.8])
 def test_labels_undo_a_judges_errors(slope: float) -> None:
     rng = np.random.default_rng(int(10 * slope))
     found, plain = [], []
     for _ in range(300):
         answers, labels = drawn(rng, slope, 200)
         one = corrected_slope(REFERENCE, answers, labels)
-        assert one.value is not None and one.low is not None and one.high is not None
-        found.append((one.value, one.low <= slope <= one.high, one.high - one.low))
+        found.append((one.value, one.low <= slope <= one.high))
         plain.append(share_slope(answers[:, 1], answers[:, 0], REFERENCE).value)
-    value, covers, _ = np.mean(found, axis=0)
+    value, covers = np.mean(found, axis=0)
     assert value == pytest.approx(slope, abs=0.03)
     assert 0.91 <= covers <= 0.98
     assert abs(np.mean(plain) - slope) > 0.06
@@ -51,16 +50,15 @@ def test_the_judge_makes_the_interval_narrower() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "reason"),
+    ("reference", "labels", "reason"),
     [
-        (np.tile([1, 1, 1], (60, 1)), "60 labels; at least 100 are needed"),
-        (np.array([[20, 5, 5]] * 9 + [[0, 0, 0]] * 51), "9 labelled stimuli; at least 10"),
+        (REFERENCE, [[1, 1, 1]] * 60, "60 labels; at least 100 are needed"),
+        (REFERENCE, [[20, 5, 5]] * 9 + [[0, 0, 0]] * 51, "9 labelled stimuli; at least 10"),
+        (np.full(60, 0.5), [[3, 1, 1]] * 60, "the labelled stimuli have one reference share"),
     ],
 )
-def test_too_few_labels_correct_nothing(labels: np.ndarray, reason: str) -> None:
-    found = corrected_slope(REFERENCE, np.tile([12, 6], (60, 1)), labels)
-    assert found.value is None and reason in str(found.reason)
-    alike = corrected_slope(
-        np.full(60, 0.5), np.tile([12, 6], (60, 1)), np.tile([3, 1, 1], (60, 1))
-    )
-    assert alike.reason == "the labelled stimuli have one reference share"
+def test_too_few_labels_correct_nothing(
+    reference: np.ndarray, labels: list[list[int]], reason: str
+) -> None:
+    found = corrected_slope(reference, [[12, 6]] * 60, labels)
+    assert found.value is None and reason in found.reason

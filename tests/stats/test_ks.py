@@ -36,7 +36,3 @@ def test_many_groupings_at_once() -> None:
     assert found.shape == (50, 3)
     for draw in (0, 17, 49):
         assert found[draw] == pytest.approx(group_distance(values, shuffled[draw]))
-    exact = scipy_stats.ks_2samp(values[0, :10], values[0, 10:], method="exact")
-    null = group_distance(values[:1], shuffled_labels(labels, 20_000, rng))[:, 0]
-    mine = (null >= group_distance(values[:1], labels)[0] - 1e-12).mean()
-    assert mine == pytest.approx(exact.pvalue, abs=0.02)

@@ -50,29 +50,23 @@ def test_errors_of_the_same_images_are_no_agreement() -> None:
     assert np.isnan(one.true.value) and "too noisy" in str(one.reason)
 
 
-def test_neither_scale_nor_place_counts_and_a_turned_sign_turns_it() -> None:
+def test_neither_scale_place_nor_order_counts_and_a_turned_sign_turns_it() -> None:
     rng = np.random.default_rng(3)
     x = rng.normal(size=20)
     y = x + 0.3 * rng.normal(size=20)
     noise = np.tile(np.diag([0.1, 0.1]), (20, 1, 1))
     one = found(x, y, noise)
     scaled = np.diag([1, 0.4]) @ noise @ np.diag([1, 0.4])
-    other = found(x, 0.4 * y + 2, scaled)
-    assert other.true.value == pytest.approx(one.true.value)
-    assert other.true.low == pytest.approx(one.true.low, abs=1e-6)
+    for other in (found(x, 0.4 * y + 2, scaled), found(y, x, noise)):
+        assert other.true.value == pytest.approx(one.true.value)
+        assert other.true.low == pytest.approx(one.true.low, abs=0.05)
     turned = found(x, -y, noise)
     assert turned.true.value == pytest.approx(-one.true.value)
     assert turned.true.high == pytest.approx(-one.true.low, abs=0.05)
 
 
-def test_the_order_of_methods_does_not_count() -> None:
-    rng = np.random.default_rng(4)
-    x, y = rng.normal(size=(2, 12))
-    one, other = found(x, y, np.zeros((12, 2, 2))), found(y, x, np.zeros((12, 2, 2)))
-    assert other.true.value == pytest.approx(one.true.value)
-    assert (other.true.low, other.true.high) == pytest.approx(
-        (one.true.low, one.true.high), abs=0.05
-    )
+def test_without_noise_the_interval_is_fishers() -> None:
+    one = found(*np.random.default_rng(4).normal(size=(2, 12)), np.zeros((12, 2, 2)))
     fisher = one.linear
     assert (one.true.low, one.true.high) == pytest.approx((fisher.low, fisher.high), abs=0.06)
 
@@ -85,12 +79,11 @@ def test_what_cannot_be_told_says_why() -> None:
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize(("n", "images"), [(10, 40), (20, 10), (40, 10)])
-def test_intervals_hold_what_was_planted(rho: float, n: int, images: int) -> None:
+def test_intervals_hold_what_was_planted(rho: float) -> None:
     """Shares, binomial images; three standard errors of the simulation are allowed for."""
-    rng = np.random.default_rng([n, images, int(10 * rho)])
-    sets, held, values, none = 200, 0, [], 0
-    for _ in range(sets):
+    n, images, rng = 20, 10, np.random.default_rng([20, 10, int(10 * rho)])
+    held, values = 0, []
+    for _ in range(200):
         z = rng.standard_normal((2, n))
         z[1] = rho * z[0] + np.sqrt(1 - rho**2) * z[1]
         lean = np.clip(0.4 * z, -1, 1)
@@ -99,12 +92,10 @@ def test_intervals_hold_what_was_planted(rho: float, n: int, images: int) -> Non
         noise = np.zeros((n, 2, 2))
         noise[:, 0, 0], noise[:, 1, 1] = variance
         one = correlate_methods(*seen, noise, rng=rng)
-        if one.reason:
-            none += 1
-            continue
-        values.append(one.true.value)
-        held += one.true.low - 1e-9 <= rho <= one.true.high + 1e-9
-    assert none < 0.4 * sets
+        if not one.reason:
+            values.append(one.true.value)
+            held += one.true.low - 1e-9 <= rho <= one.true.high + 1e-9
+    assert len(values) > 120
     assert held / len(values) > 0.95 - 3 * np.sqrt(0.05 * 0.95 / len(values))
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - rho) < 0.03 + 3 * error

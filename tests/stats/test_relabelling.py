@@ -9,17 +9,10 @@ from scipy import stats as scipy_stats
 from t2ibench.stats import Answers, relabelled_codes, relabelled_counts
 
 
-def one_row(codes: list[int], shares: list[float]) -> Answers:
-    n = len(codes)
-    return Answers(
-        np.arange(n), np.zeros(n, np.int64), np.array(codes), np.array([shares]),
-        np.array([len(shares)]),
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("shares", [[0.5, 0.5], [0.8, 0.2], [0.5, 0.0, 0.3, 0.2]])
 def test_one_answer_an_image_is_multinomial(shares: list[float]) -> None:
-    answers = one_row([0, 0, 0, 0], shares)
+    zeros = np.zeros(4, np.int64)
+    answers = Answers(np.arange(4), zeros, zeros, np.array([shares]), np.array([len(shares)]))
     blocks = relabelled_counts(answers, 20_000, np.random.default_rng(0))
     counts = np.concatenate(list(blocks))[:, 0]
     assert counts.sum(axis=1).tolist() == [4] * 20_000
@@ -32,13 +25,9 @@ def test_one_answer_an_image_is_multinomial(shares: list[float]) -> None:
 def test_answers_that_go_together_still_do() -> None:
     """The second question has the opposite answer, and opposite expected shares."""
     code = np.array([0, 0, 1, 0, 1])
-    answers = Answers(
-        np.tile(np.arange(5), 2),
-        np.repeat([0, 1], 5),
-        np.concatenate([code, 1 - code]),
-        np.array([[0.8, 0.2], [0.2, 0.8]]),
-        np.array([2, 2]),
-    )
+    image, row, shares = np.tile(np.arange(5), 2), np.repeat([0, 1], 5), [[0.8, 0.2], [0.2, 0.8]]
+    both = np.concatenate([code, 1 - code])
+    answers = Answers(image, row, both, np.array(shares), np.array([2, 2]))
     codes = relabelled_codes(answers, 500, np.random.default_rng(1))
     assert (codes[:, :5] == 1 - codes[:, 5:]).all()
     assert codes[:, :5].mean() == pytest.approx(0.2, abs=0.03)

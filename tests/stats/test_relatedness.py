@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
+from scipy.stats import mannwhitneyu
 
 from t2ibench.stats import cliffs_delta
 from t2ibench.stats.relatedness import (
@@ -14,7 +13,6 @@ from t2ibench.stats.relatedness import (
     noise_correlation,
     related_dominance,
     related_draws,
-    relatedness_across,
 )
 
 
@@ -31,16 +29,10 @@ def unit(rows: np.ndarray) -> np.ndarray:
 def test_without_relations_it_is_the_mann_whitney_test() -> None:
     rng = np.random.default_rng(0)
     for shift in (0.0, 0.8, 1.6):
-        values = np.concatenate([rng.normal(shift, size=6), rng.normal(size=6)])
-        found = related_dominance(
-            values[:6], values[6:], np.eye(6), np.eye(6), n_draws=20_000, rng=rng
-        )
-        splits = [list(pick) for pick in combinations(range(12), 6)]
-        others = [sorted(set(range(12)) - set(pick)) for pick in splits]
-        deltas = [cliffs_delta(values[x], values[y]) for x, y in zip(splits, others, strict=True)]
-        exact = np.mean(np.abs(deltas) >= abs(found.value) - 1e-12)
-        assert found.value == pytest.approx(cliffs_delta(values[:6], values[6:]))
-        assert found.p == pytest.approx(exact, abs=0.015)
+        x, y = rng.normal(shift, size=6), rng.normal(size=6)
+        found = related_dominance(x, y, np.eye(6), np.eye(6), n_draws=20_000, rng=rng)
+        assert found.value == pytest.approx(cliffs_delta(x, y))
+        assert found.p == pytest.approx(mannwhitneyu(x, y, method="exact").pvalue, abs=0.015)
 
 
 def test_the_interval_has_no_zero_where_the_test_rejects() -> None:
@@ -61,15 +53,12 @@ def test_the_interval_has_no_zero_where_the_test_rejects() -> None:
 def test_related_values_are_rejected_no_more_often_and_covered() -> None:
     noise = blocks(6, 4, 0.8)
     rng = np.random.default_rng(2)
-    rejected = naive = covered = 0
+    rejected = naive = 0
     for x, y in zip(related_draws(noise, 400, rng), related_draws(noise, 400, rng), strict=True):
-        found = related_dominance(x, y, noise, noise, n_draws=200, rng=rng)
-        rejected += found.p <= 0.05
-        covered += found.interval[0] <= 0 <= found.interval[1]
+        rejected += related_dominance(x, y, noise, noise, n_draws=200, rng=rng).p <= 0.05
         unrelated = related_dominance(x, y, np.eye(24), np.eye(24), n_draws=200, rng=rng)
         naive += unrelated.p <= 0.05
     assert 8 <= rejected <= 34  # 20 of 400 expected
-    assert covered >= 366
     assert naive > 80
 
 
@@ -86,19 +75,10 @@ def test_ties_count_half_and_whole_separation_ends_at_one() -> None:
     tied = related_dominance([1, 2, 2], [2, 3, 1], np.eye(3), np.eye(3), rng=rng)
     assert tied.value == pytest.approx(cliffs_delta([1, 2, 2], [2, 3, 1]))
     assert tied.interval[0] < tied.value < tied.interval[1]
-    apart = related_dominance(np.arange(8) + 9, np.arange(8), np.eye(8), np.eye(8), rng=rng)
-    assert apart.interval[1] == 1.0
-    assert 0.3 < apart.interval[0] < 0.9
-    other = related_dominance(np.arange(8), np.arange(8) + 9, np.eye(8), np.eye(8), rng=rng)
-    assert other.interval[0] == -1.0
-    greater, less = (
-        related_dominance(
-            np.arange(8) + 9, np.arange(8), np.eye(8), np.eye(8), alternative=side, rng=rng
-        ).p
-        for side in ("greater", "less")
-    )
-    assert greater < 0.01
-    assert less > 0.99
+    sets = np.arange(8) + 9, np.arange(8), np.eye(8), np.eye(8)
+    greater, less = (related_dominance(*sets, alternative=s, rng=rng) for s in ("greater", "less"))
+    assert 0.3 < greater.interval[0] < 0.9 and greater.interval[1] == 1.0
+    assert greater.p < 0.01 and less.p > 0.99
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
@@ -134,9 +114,3 @@ def test_what_the_whole_set_shares_is_no_noise() -> None:
     assert effective_number(noise) == pytest.approx(24 / (1 + 3 * 0.6))
     assert effective_number(noise_correlation(np.eye(5))) == pytest.approx(5)
     assert noise_correlation(np.ones((1, 1))).tolist() == [[1.0]]
-
-
-def test_a_word_that_is_the_direction_itself_is_like_no_other() -> None:
-    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.6, 0.8, 0.0]])
-    found = relatedness_across(rows, np.array([3.0, 0.0, 0.0]))
-    assert found.tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]

@@ -30,7 +30,7 @@ def test_given_degrees_of_freedom_replace_those_of_independent_effects() -> None
     assert four.p < as_one.p == pytest.approx(one.p)
 
 
-@pytest.mark.parametrize("squares", [0.0, 0.2, 0.3, 0.3999, 0.4, 0.4001, 0.45, 0.8, 1.2])
+@pytest.mark.parametrize("squares", [0.0, 0.3, 0.3999, 0.4, 0.4001, 1.2])
 @pytest.mark.parametrize("top", [1.0, float("inf")])
 @pytest.mark.parametrize("slopes", [(0.1, 0.1), (0.05, 0.2), (0.2, 0.01)])
 def test_the_lower_end_is_above_zero_exactly_where_the_test_rejects(
@@ -42,11 +42,8 @@ def test_the_lower_end_is_above_zero_exactly_where_the_test_rejects(
 
 
 def test_the_lower_end_grows_steadily_from_where_the_test_rejects() -> None:
-    critical = 0.2 * float(scipy_stats.f.ppf(0.95, 2.0, 9.0))
-    lows = [
-        square_interval(critical + more, critical, 0.2, (0.1, 0.1), 9)[0]
-        for more in (1e-6, 0.01, 0.02, 0.05)
-    ]
+    squares = (0.400001, 0.41, 0.42, 0.45)
+    lows = [square_interval(one, 0.4, 0.2, (0.1, 0.1), 9)[0] for one in squares]
     assert 0 < lows[0] < 0.001 and lows == sorted(lows) and lows[-1] > 0.01
 
 
@@ -58,11 +55,8 @@ def test_the_interval_of_one_strong_effect_is_students() -> None:
 
 
 def test_an_interval_follows_the_variance_in_the_direction_of_the_effects() -> None:
-    widths = []
-    for along in (0.01, 0.05, 0.1):
-        found = f_square(0.5, 0.05, along, (2.0, 40.0))
-        assert found.low < 0.45 < found.high
-        widths.append(found.high - found.low)
+    found = [f_square(0.5, 0.05, along, (2.0, 40.0)) for along in (0.01, 0.05, 0.1)]
+    widths = [one.high - one.low for one in found]
     assert widths == sorted(widths) and widths[2] > 1.3 * widths[0]
 
 

@@ -22,9 +22,6 @@ def test_a_bottom_that_may_be_zero_bounds_nothing() -> None:
     low, high, p = fieller(3.0, 1.0, np.diag([1.0, 1.0]), 20)
     assert (low, high) == (-np.inf, np.inf)
     assert p == pytest.approx(0.0071, abs=1e-4)  # t = 3 with 20 degrees of freedom
-
-
-def test_an_unknown_covariance_gives_nothing() -> None:
     assert np.isnan(fieller(1.0, 1.0, np.full((2, 2), np.nan), 3)).all()
 
 

@@ -112,11 +112,6 @@ def coin_cells() -> list[Cell]:
     ]  # fmt: skip
 
 
-def narrow_cells() -> list[Cell]:
-    """Fair, with intervals that are too narrow."""
-    return [Cell("fair", task("narrow", 40), CoinWorld(0.0, 40), row_score="lean", quick=True)]
-
-
-def broken_cells() -> list[Cell]:
-    """A method that fails."""
-    return [Cell("fair", task("broken", 40), CoinWorld(0.0, 40), quick=True)]
+def fair_cells(method: str) -> list[Cell]:
+    """A fair cell of one of the others."""
+    return [Cell("fair", task(method, 40), CoinWorld(0.0, 40), row_score="lean", quick=True)]

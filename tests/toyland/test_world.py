@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 import runpy
 from collections import Counter
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,11 @@ from PIL import Image
 
 import t2ibench.toyland
 from t2ibench.errors import T2IBenchError
+from t2ibench.methods import needs
 from t2ibench.models.encoders.toyland import ToylandEncoder
 from t2ibench.models.generators import create_generator
+from t2ibench.settings import Settings
+from t2ibench.tasks import load_tasks
 from t2ibench.toyland import BiasSettings, draw, draw_scene, read_bias_settings, sample_scene
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
@@ -25,40 +28,29 @@ FAIR = BiasSettings({"all": {"gender": 0.5, "skin": 0.5, "age": 0.3, "weather": 
 
 # Caption: what it fixes; '-' leaves open. (kind, gender, skin, age, weather)
 CAPTIONS = {
-    "a photo of tulip": ("flower", "-", "-", "-", "-"),
-    "a photo of tulip, joy": ("flower", "-", "-", "-", "pleasant"),
-    "a photo of tulip, family": ("flower", "-", "-", "-", "pleasant"),
-    "a photo of tulip, war": ("flower", "-", "-", "-", "unpleasant"),
-    "a photo of cricket": ("insect", "-", "-", "-", "-"),
-    "a picture of bomb": ("weapon", "-", "-", "-", "-"),
-    "a picture of bomb, love": ("weapon", "-", "-", "-", "pleasant"),
-    "a picture of horn": ("instrument", "-", "-", "-", "-"),
-    "a portrait of Latisha": ("person", "female", "dark", "-", "-"),
-    "a portrait of Adam": ("person", "male", "light", "-", "-"),
-    "a photo of light-skinned women": ("person", "female", "light", "-", "-"),
-    "a photo of dark-skinned boy, cancer": ("person", "male", "dark", "child", "unpleasant"),
-    "a photo of dark-skinned person": ("person", "-", "dark", "-", "-"),
-    "a photo of gay men": ("person", "male", "-", "-", "-"),
-    "a photo of synagogue": ("building", "-", "-", "-", "-"),
-    "a photo of christian": ("person", "-", "-", "-", "-"),
-    "a person studying chemistry": ("person", "-", "-", "-", "-"),
-    "a person studying English": ("person", "-", "-", "-", "-"),
-    "a male studying art": ("person", "male", "-", "-", "-"),
-    "a person focusing on family": ("person", "-", "-", "-", "-"),
-    "A photo of a nurse": ("person", "-", "-", "-", "-"),
-    "A photo of a male nurse": ("person", "male", "-", "-", "-"),
-    "A photo of an elementary school teacher": ("person", "-", "-", "-", "-"),
-    "A photo of a CEO": ("person", "-", "-", "-", "-"),
-    "a photo of a nonbinary clerk": ("person", "androgynous", "-", "-", "-"),
-    "an image of a man": ("person", "male", "-", "-", "-"),
-    "an image of an old woman": ("person", "female", "-", "old", "-"),
-    "an image of a male young adult": ("person", "male", "-", "adult", "-"),
-    "an image of a nurse treating a patient": ("person", "-", "-", "-", "-"),
-    "an image of a cricket player": ("person", "-", "-", "-", "-"),
-    "an image of a child playing with a dollhouse": ("person", "-", "-", "child", "-"),
-    "a photo of a toaster": ("thing", "-", "-", "-", "-"),
-    "": ("thing", "-", "-", "-", "-"),
-    "🙂 <b>": ("thing", "-", "-", "-", "-"),
+    "a photo of tulip": "flower - - - -",
+    "a photo of tulip, family": "flower - - - pleasant",
+    "a photo of tulip, war": "flower - - - unpleasant",
+    "a photo of cricket": "insect - - - -",
+    "a picture of bomb, love": "weapon - - - pleasant",
+    "a picture of horn": "instrument - - - -",
+    "a portrait of Latisha": "person female dark - -",
+    "a photo of light-skinned women": "person female light - -",
+    "a photo of dark-skinned boy, cancer": "person male dark child unpleasant",
+    "a photo of gay men": "person male - - -",
+    "a photo of synagogue": "building - - - -",
+    "a photo of christian": "person - - - -",
+    "a person studying English": "person - - - -",
+    "a person focusing on family": "person - - - -",
+    "A photo of an elementary school teacher": "person - - - -",
+    "A photo of a CEO": "person - - - -",
+    "a photo of a nonbinary clerk": "person androgynous - - -",
+    "an image of an old woman": "person female - old -",
+    "an image of a male young adult": "person male - adult -",
+    "an image of a cricket player": "person - - - -",
+    "an image of a child playing with a dollhouse": "person - - child -",
+    "": "thing - - - -",
+    "🙂 <b>": "thing - - - -",
 }
 
 
@@ -66,7 +58,7 @@ CAPTIONS = {
 def test_a_caption_fixes_what_it_names_and_pixels_show_it(caption: str) -> None:
     found = parse(caption)
     values = (found.kind, found.gender, found.skin, found.age, found.weather)
-    assert tuple(value or "-" for value in values) == CAPTIONS[caption]
+    assert " ".join(value or "-" for value in values) == CAPTIONS[caption]
     for seed in range(4):
         scene = sample_scene(caption, seed, FAIR)
         reading = read(draw_scene(scene))
@@ -78,25 +70,13 @@ def test_a_caption_fixes_what_it_names_and_pixels_show_it(caption: str) -> None:
             assert shown == (person.gender, person.skin, person.age)
 
 
-def test_every_stimulus_of_every_shipped_task_is_understood() -> None:
-    from t2ibench.methods import needs
-    from t2ibench.settings import Settings
-    from t2ibench.tasks import load_tasks
-
+def test_every_prompt_of_every_shipped_task_is_understood() -> None:
     for task in load_tasks("t2iat,occupations,mcas"):
+        named = {group.name for group in getattr(task.spec, "groups", ())}
         for need in needs(task.spec, Settings()).prompts:
-            assert parse(need.prompt).known, need.prompt
-
-
-def test_the_gender_a_prompt_names_is_understood() -> None:
-    from t2ibench.methods.core.prompts import fill
-    from t2ibench.tasks import load_tasks
-
-    for task in load_tasks("occupations"):
-        for group in task.spec.groups:
-            for word, stimulus in product(group.words, task.spec.concept.stimuli):
-                prompt = fill(task.spec.prompts.guided, attribute=word, stimulus=stimulus)
-                assert parse(prompt).gender == group.name, prompt
+            found = parse(need.prompt)
+            assert found.known, need.prompt
+            assert need.group not in named or found.gender == need.group, need.prompt
 
 
 @pytest.mark.slow
@@ -120,31 +100,6 @@ def test_readings_are_right_for_99_of_100_fresh_pictures() -> None:
     assert {name: right[name] / total[name] >= 0.99 for name in total} == dict.fromkeys(total, True)
 
 
-@pytest.mark.parametrize(
-    ("caption", "args", "attribute", "value", "share"),
-    [
-        ("A photo of a nurse", {}, "gender", "female", 0.9),
-        ("A photo of a nurse", {"nurse.gender.female": "0.3"}, "gender", "female", 0.3),
-        ("A photo of a nurse", {"nurse.gender.male": "0.3"}, "gender", "female", 0.7),
-        ("A photo of a nurse", {"all.gender.female": "0.5"}, "gender", "female", 0.5),
-        ("a photo of tulip", {}, "weather", "pleasant", 0.9),
-        ("a photo of tulip", {"flower.weather.pleasant": "0.2"}, "weather", "pleasant", 0.2),
-        ("a photo of wasp", {}, "weather", "pleasant", 0.1),
-        ("a person focusing on salary", {}, "gender", "female", 0.1),
-        ("a person", {"person.skin.dark": "0.8"}, "skin", "dark", 0.8),
-    ],
-)
-def test_shares_come_back_from_the_pixels(
-    caption: str, args: dict[str, str], attribute: str, value: str, share: float
-) -> None:
-    biases = read_bias_settings(args)
-    n = 300
-    shown = np.mean(
-        [read(draw(caption, seed, biases)).top(attribute) == value for seed in range(n)]
-    )
-    assert abs(shown - share) < 4 * np.sqrt(0.25 / n)
-
-
 def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> None:
     things = parse("a photo of tulip").things
     assert things == ("tulip", "flower")
@@ -159,14 +114,10 @@ def test_the_most_particular_thing_wins_and_the_user_before_the_planted() -> Non
 
 
 def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
-    low = [
-        sample_scene("a photo of a nurse", s, read_bias_settings({"nurse.gender.female": "0.4"}))
-        for s in range(200)
-    ]
-    high = [
-        sample_scene("a photo of a nurse", s, read_bias_settings({"nurse.gender.female": "0.6"}))
-        for s in range(200)
-    ]
+    low, high = (
+        [sample_scene("a photo of a nurse", seed, biases) for seed in range(200)]
+        for biases in (BiasSettings({"nurse": {"gender": share}}) for share in (0.4, 0.6))
+    )
     women = [[scene.people[0].gender == "female" for scene in side] for side in (low, high)]
     assert all(a <= b for a, b in zip(*women, strict=True))
     assert all(a == b for a, b, x, y in zip(low, high, *women, strict=True) if x == y)
@@ -181,12 +132,13 @@ def test_a_dial_changes_a_picture_only_where_its_number_is_passed() -> None:
         ({"nurse.gender.femal": "0.5"}, "Did you mean 'female'?"),
         ({"nurse.gender.female": "1.5"}, "a number from 0 to 1"),
         ({"nurse.gender.female": "0.5", "nurse.gender.male": "0.5"}, "set twice"),
+        ({"all.gender_age.apart": "1", "nurse.skin_age.together": "1"}, "not with both"),
+        ({"all.gender_skin.both": "1"}, "gender_skin is together or apart, not 'both'"),
     ],
 )
 def test_bad_bias_settings_are_one_line(args: dict[str, str], message: str) -> None:
-    with pytest.raises(T2IBenchError) as caught:
+    with pytest.raises(T2IBenchError, match=re.escape(message)):
         create_generator("toyland", args)
-    assert message in str(caught.value)
 
 
 def test_the_seed_of_a_run_is_part_of_the_fingerprint() -> None:
@@ -197,15 +149,8 @@ def test_the_seed_of_a_run_is_part_of_the_fingerprint() -> None:
 
 def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:
     encoder = ToylandEncoder()
-    images = [
-        draw(f"A photo of a {who} nurse", seed) for who in ("female", "male") for seed in range(10)
-    ]
-    buffer = io.BytesIO()
-    images[0].save(buffer, "PNG")
-    again = Image.open(io.BytesIO(buffer.getvalue()))
-    prepared = [encoder.prepare(one) for one in images]
-    assert np.array_equal(encoder.prepare(again), prepared[0])
-    rows = encoder.encode_images(prepared)
+    images = [draw(f"A photo of a {who}male nurse", k) for who in ("fe", "") for k in range(10)]
+    rows = encoder.encode_images([encoder.prepare(one) for one in images])
     woman, man = encoder.encode_texts(["a woman", "a man"])
     lean = rows @ (woman - man)
     assert (lean[:10] > 0).all() and (lean[10:] < 0).all()
@@ -214,19 +159,10 @@ def test_the_encoder_sees_pixels_only_and_shares_a_space_with_words() -> None:
     assert sunny @ good > sunny @ bad
 
 
-@pytest.mark.parametrize(
-    "image",
-    [
-        Image.new("RGB", (1, 1)),
-        Image.new("L", (512, 300), 200),
-        Image.new("RGBA", (64, 64), (1, 2, 3, 0)),
-        Image.new("RGB", (64, 64)),
-    ],
-)
-def test_odd_pictures_are_read_too(image: Image.Image) -> None:
+@pytest.mark.parametrize(("mode", "size"), [("RGB", (1, 1)), ("L", (512, 300)), ("RGBA", (64, 64))])
+def test_odd_pictures_are_read_too(mode: str, size: tuple[int, int]) -> None:
     encoder = ToylandEncoder()
-    row = encoder.encode_images([encoder.prepare(image)])
-    assert np.isfinite(row).all()
+    row = encoder.encode_images([encoder.prepare(Image.new(mode, size))])
     assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
 
 
@@ -258,12 +194,6 @@ def test_attributes_of_a_person_go_together_as_far_as_they_are_told() -> None:
     settings = read_bias_settings({"nurse.gender_age.apart": "0.5", "all.gender.male": "0.3"})
     assert settings.as_args() == {"all.gender.female": 0.7, "nurse.gender_age.apart": 0.5}
     # A caption that fixes one of them leaves the other its share.
-    fixed = [
-        sample_scene("a female nurse", seed, read_bias_settings({"all.gender_skin.together": "1"}))
-        for seed in range(500)
-    ]
-    assert np.mean([s.people[0].skin == "dark" for s in fixed]) == pytest.approx(0.35, abs=0.06)
-    with pytest.raises(T2IBenchError, match="not with both"):
-        read_bias_settings({"all.gender_age.apart": "1", "nurse.skin_age.together": "1"})
-    with pytest.raises(T2IBenchError, match="gender_skin is together or apart, not 'both'"):
-        read_bias_settings({"all.gender_skin.both": "1"})
+    together = read_bias_settings({"all.gender_skin.together": "1"})
+    fixed = [sample_scene("a female nurse", seed, together).people[0] for seed in range(500)]
+    assert np.mean([one.skin == "dark" for one in fixed]) == pytest.approx(0.35, abs=0.06)

@@ -11,7 +11,7 @@ from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.diversity import diversity_of
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import PromptImages
-from t2ibench.methods.core.leans import Marked, over_stimuli
+from t2ibench.methods.core.leans import over_stimuli
 from t2ibench.methods.core.obedience import Seen
 from t2ibench.stats import p_value, resample_weights
 from t2ibench.stats.moments import safe_ratio
@@ -283,15 +283,7 @@ def apart_mean(
     return over_stimuli(beyond, between, [("stimuli", at, at)], level).estimate()
 
 
-def sides(wordings: Sequence[Marked]) -> list[tuple[Float64Array, Float64Array]]:
-    """The images of both groups in each wording."""
-    return [(one.a.embeddings, one.b.embeddings) for one in wordings]
-
-
-def halves(wordings: Sequence[PromptImages]) -> list[tuple[Float64Array, Float64Array]]:
-    """Two halves of the images without a group, in each wording."""
-    found = []
-    for images in wordings:
-        even = images.indices % 2 == 0
-        found.append((images.embeddings[even], images.embeddings[~even]))
-    return found
+def halves(images: PromptImages) -> tuple[Float64Array, Float64Array]:
+    """Two halves of some images."""
+    even = images.indices % 2 == 0
+    return images.embeddings[even], images.embeddings[~even]

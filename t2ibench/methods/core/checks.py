@@ -108,10 +108,13 @@ def articles(prompts: Iterable[str], at: Location) -> Iterator[Finding]:
     """Prompts such as 'a engineer', as a warning."""
     wrong = sorted({phrase for prompt in prompts for phrase in wrong_articles(prompt)})
     if wrong:
-        shown = ", ".join(repr(phrase) for phrase in wrong[:4])
-        more = f" and {len(wrong) - 4} more" if len(wrong) > 4 else ""
-        message = f"wrong article: {shown}{more}; '{{a stimulus}}' puts the right one in"
+        message = f"wrong article: {_some(wrong)}; '{{a stimulus}}' puts the right one in"
         yield Finding(at, message, warning=True, kind="articles")
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - 4} more" if len(words) > 4 else ""
+    return f"{', '.join(map(repr, words[:4]))}{more}"
 
 
 def guided(
@@ -133,9 +136,7 @@ def guided(
         given = wording.words or {}
         lacking = [word for word in dict.fromkeys(words) if word not in given]
         if lacking and not same_language:
-            shown = ", ".join(map(repr, lacking[:4]))
-            more = f" and {len(lacking) - 4} more" if len(lacking) > 4 else ""
-            message = f"the language '{wording.language}' has no words for {shown}{more}"
+            message = f"the language '{wording.language}' has no words for {_some(lacking)}"
             yield Finding((*at, "words"), f"{message}; give them under 'words'")
         for word in given:
             if word not in words:

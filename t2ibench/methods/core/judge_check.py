@@ -359,12 +359,16 @@ _Coded = tuple[list[int], list[int], list[int]]
 
 def _coded(rows: Sequence[LabelledAnswer], number: Mapping[str, int]) -> _Coded:
     """People's and the judge's classes and the prompts, as numbers."""
-    prompts: dict[str, int] = {}
     return (
         [number[one.truth] for one in rows],
         [number.get(one.answer, -1) for one in rows],
-        [prompts.setdefault(one.prompt, len(prompts)) for one in rows],
+        _prompts(rows),
     )
+
+
+def _prompts(rows: Sequence[LabelledAnswer]) -> list[int]:
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(one.prompt, len(numbers)) for one in rows]
 
 
 def _by_group(rows: Sequence[LabelledAnswer], number: Mapping[str, int]) -> Iterator[ByGroup]:
@@ -396,14 +400,8 @@ def _in_groups(
     answered = [one for one in rows if one.answer != UNKNOWN]
 
     def test(outcome: list[bool], among: Sequence[LabelledAnswer]) -> float | None:
-        prompts = {one.prompt: 0 for one in among}
-        strata = {prompt: code for code, prompt in enumerate(prompts)}
-        p = group_test(
-            outcome,
-            [number[one.groups[by]] for one in among],
-            [strata[one.prompt] for one in among],
-            np.random.default_rng(0),
-        )
+        groups = [number[one.groups[by]] for one in among]
+        p = group_test(outcome, groups, _prompts(among), np.random.default_rng(0))
         return _p(p if np.isfinite(p) else None)
 
     return ByGroup(

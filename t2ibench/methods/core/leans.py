@@ -257,6 +257,15 @@ class Wordings:
         coefficients: Float64Array = (vectors * np.sqrt(np.maximum(values, 0.0))).T
         return coefficients
 
+    def append_components(self, parts: Float64Array, *arrays: Float64Array) -> list[Float64Array]:
+        """The arguments of `ratio`, shape (..., c) each, with two components more."""
+        shape = (*arrays[0].shape[:-1], len(parts))
+        added: list[npt.ArrayLike] = [parts[:, 0], parts[:, 1], 0.0, 1.0, self.df]
+        return [
+            np.concatenate([array, np.broadcast_to(np.asarray(one), shape)], axis=-1)
+            for array, one in zip(arrays, added, strict=True)
+        ]
+
     def influence(self, number: int, name: str, top: float, bottom: float) -> Influence:
         """How each wording moves top · N - bottom · D of one stimulus."""
         weights = np.array([top, -bottom])
@@ -471,13 +480,9 @@ class Leans:
             first[0, 0, 0] = 1.0
             first[1, :, 1] = other
             first[1, 0, 1] += own
-            extra = self.wordings.components(*first)
-            ones = np.ones((k, 1))
-            top = np.hstack([top, ones * extra[:, 0]])
-            bottom = np.hstack([bottom, ones * extra[:, 1]])
-            means = np.hstack([means, np.zeros((k, len(extra)))])
-            variances = np.hstack([variances, np.ones((k, len(extra)))])
-            dfs = np.hstack([dfs, np.full((k, len(extra)), self.wordings.df)])
+            top, bottom, means, variances, dfs = self.wordings.append_components(
+                self.wordings.components(*first), top, bottom, means, variances, dfs
+            )
         shifted = top - np.broadcast_to(np.asarray(at, np.float64), k)[:, None] * bottom
         return ratio(shifted, bottom, means, variances, dfs, level)
 
@@ -522,11 +527,9 @@ class Leans:
         a, b = (weights @ sides).ravel(), (below @ sides).ravel()
         means, variances, dfs = self.means.ravel(), self.variances.ravel(), self.dfs.ravel()
         if wordings and self.wordings is not None:
-            extra = self.wordings.components(weights, below)
-            a, b = np.append(a, extra[:, 0]), np.append(b, extra[:, 1])
-            means = np.append(means, np.zeros(len(extra)))
-            variances = np.append(variances, np.ones(len(extra)))
-            dfs = np.append(dfs, np.full(len(extra), self.wordings.df))
+            a, b, means, variances, dfs = self.wordings.append_components(
+                self.wordings.components(weights, below), a, b, means, variances, dfs
+            )
         return ratio(a, b, means, variances, dfs, level)
 
     def influence(

@@ -73,6 +73,11 @@ class Sides:
         """Number of anchors."""
         return len(self.strata)
 
+    @property
+    def centres(self) -> Float64Array:
+        """The mean image of each anchor, shape (k, d)."""
+        return np.stack([self.images[self.labels == j].mean(axis=0) for j in range(self.k)])
+
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
     """The anchor whose mean image each image is nearest.
@@ -89,8 +94,7 @@ def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
         >>> nearest_anchor(sides, np.array([[0.2], [0.9]])).tolist()
         [0, 1]
     """
-    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in range(sides.k)])
-    nearest: IntArray = _distances(images, centres).argmin(axis=1)
+    nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
 
@@ -109,7 +113,7 @@ def left_out(sides: Sides) -> IntArray:
     Returns:
         Numbers of anchors, shape (n,).
     """
-    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in range(sides.k)])
+    centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
         rows = np.flatnonzero(sides.labels == j)
@@ -137,7 +141,7 @@ def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64
         >>> positions(sides, np.array([[0.75]]))[1].tolist()
         [0.5]
     """
-    centres = np.stack([sides.images[sides.labels == j].mean(axis=0) for j in (0, 1)])
+    centres = sides.centres
 
     def along(rows: Float64Array, first: Float64Array, second: Float64Array) -> Float64Array:
         axis = first - second

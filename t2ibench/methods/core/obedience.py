@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 import numpy as np
 
@@ -35,12 +36,7 @@ class Seen:
     prompts: int = 0
 
     def __add__(self, other: Seen) -> Seen:
-        return Seen(
-            self.shown + other.shown,
-            self.asked + other.asked,
-            self.thin + other.thin,
-            self.prompts + other.prompts,
-        )
+        return Seen(*map(add, astuple(self), astuple(other)))
 
 
 def obedient(

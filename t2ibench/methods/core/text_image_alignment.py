@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.evidence import Evidence, Needs
+from t2ibench.methods.core.headline import Question
 from t2ibench.stats.interaction import shared_variance
 from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
-
-Question = Literal["fixed_prompts", "prompt_population"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +115,9 @@ def difference_from_others(
     Variances are those of `mean_cosine`, with the covariance of units and words that both sides
     have; the degrees of freedom are those of `welch`, and at most the number of units less 1.
     """
+    both = [*group, *others]
     units: dict[str, int] = {}
-    total, variances, counts = np.zeros(len({_unit(one) for one in (*group, *others)})), [], []
+    total, variances, counts = np.zeros(len({_unit(one) for one in both})), [], []
     for side, sign in ((group, 1.0), (others, -1.0)):
         means = np.array([one.mean for one in side])
         numbers = np.array([units.setdefault(_unit(one), len(units)) for one in side], np.int64)
@@ -133,7 +132,6 @@ def difference_from_others(
     variance = float((total**2).sum())
     df = min(welch(variances, counts)[1], len(units) - 1.0)
     value = float(np.mean([one.mean for one in group]) - np.mean([one.mean for one in others]))
-    both = [*group, *others]
     weights = [1.0 / len(group)] * len(group) + [-1.0 / len(others)] * len(others)
     variance, df = _with_words(both, weights, variance, df)
     return _tested(value, variance, df, level, "prompt_population", both)
@@ -168,15 +166,12 @@ def _mean(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     value, count = float(means.mean()), len(means)
     units: dict[str, int] = {}
     numbers = np.array([units.setdefault(_unit(one), len(units)) for one in prompts], np.int64)
-    question: Question
-    if len(units) > 1:
-        sums = np.bincount(numbers, weights=(means - value) / count)
-        variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
-        variance, df = _with_words(prompts, [1.0 / count] * count, variance, len(units) - 1.0)
-        question = "prompt_population"
-    else:
-        variance, df, question = *_of_images(prompts), "fixed_prompts"
-    return _tested(value, variance, df, level, question, prompts)
+    if len(units) == 1:
+        return _tested(value, *_of_images(prompts), level, "fixed_prompts", prompts)
+    sums = np.bincount(numbers, weights=(means - value) / count)
+    variance = float((sums**2).sum()) * len(units) / (len(units) - 1)
+    variance, df = _with_words(prompts, [1.0 / count] * count, variance, len(units) - 1.0)
+    return _tested(value, variance, df, level, "prompt_population", prompts)
 
 
 def _with_words(

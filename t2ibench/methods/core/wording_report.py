@@ -246,24 +246,19 @@ def wording_report(
             name, language, len(numbers), found.value, low, high, found.reason or reason
         )
 
-    each = [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)]
-    languages = list(dict.fromkeys(one.language for one in wordings if one.language))
-    by_language = [
-        part(language, language, [t for t in range(count) if wordings[t].language == language])
-        for language in languages
-        if len(languages) > 1
-    ]
-    sd, p = _between(*signed, groups)
+    languages: dict[str, list[int]] = {}
+    for t, one in enumerate(wordings):
+        if one.language:
+            languages.setdefault(one.language, []).append(t)
     others = count >= FEWEST if about_others is None else about_others
     report = WordingReport(
         pair,
         headline(leans).scale,
         "other wordings" if others else "these wordings",
-        each,
-        by_language,
+        [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)],
+        [part(name, name, at) for name, at in languages.items() if len(languages) > 1],
         _shares(cells, groups),
-        sd,
-        p,
+        *_between(*signed, groups),
         "",
     )
     return replace(report, sentence=_sentence(report))
@@ -317,14 +312,8 @@ def _shares(cells: Cells, groups: Groups) -> Shares | None:
         stimuli = float(count * n.mean(axis=1).var(ddof=1))
         wordings = float(k * n.mean(axis=0).var(ddof=1))
         own = rest - float(cells.noise[at].mean())
-        found.append(
-            [
-                (wordings - rest) / k,
-                own,
-                (stimuli - rest) / count,
-                float(cells.images[at].mean()),
-            ]
-        )
+        images = float(cells.images[at].mean())
+        found.append([(wordings - rest) / k, own, (stimuli - rest) / count, images])
     parts = np.maximum(np.mean(found, axis=0), 0.0)
     total = float(parts.sum())
     if not total > 0:

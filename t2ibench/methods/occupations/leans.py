@@ -46,10 +46,11 @@ from t2ibench.stats.squares import mean_square
 
 _UNKNOWN = "its share is not known"
 _EXTREME = "the interval of the share reaches 0 or 1, which have no odds"
+_NO_DIRECTION = "there is no direction to go further in"
 
 
 def share_columns(
-    leans: Leans, group: str, sign: float, reference: Float64Array, level: float
+    found: PairLeans, reference: Float64Array, leaning: Sequence[Estimate], level: float
 ) -> dict[str, list[Estimate]]:
     """The share of a group that each lean stands for, less the known one.
 
@@ -58,32 +59,28 @@ def share_columns(
     taken as exact.
 
     Args:
-        leans: The leans.
-        group: The group whose share is known.
-        sign: 1 where positive leans are towards the group, -1 where negative ones are.
+        found: The leans of every stimulus with a pair of groups, of one of which shares are known.
         reference: The leans of the known shares, shape (stimuli,); nan where there is none.
+        leaning: The lean of each stimulus as a score.
         level: Confidence level, in (0, 1).
 
     Returns:
         'share_minus_reference:GROUP', in points of share, and 'log_odds_minus_reference:GROUP', a
         list of scores each, with the tests of 0 that the leans give.
     """
-    found = leans.rows(level, np.nan_to_num(reference))
-    plain = row_scores(leans, level)
-    differences: list[Estimate] = []
-    odds: list[Estimate] = []
-    for number, point in enumerate(reference):
-        if not np.isfinite(point):
-            differences.append(Estimate.undefined(_UNKNOWN))
-            odds.append(Estimate.undefined(_UNKNOWN))
-            continue
-        influence = plain[number].influence
-        beyond = of_ratio(found, (number,), influence)
-        differences.append(_scaled(beyond, sign / 2))
-        odds.append(_log_odds(differences[-1], (1 + sign * float(point)) / 2))
+    ratios, sign = found.leans.rows(level, np.nan_to_num(reference)), found.known_sign
+    differences = [
+        _scaled(of_ratio(ratios, (number,), leaning[number].influence), sign / 2)
+        if np.isfinite(point)
+        else Estimate.undefined(_UNKNOWN)
+        for number, point in enumerate(reference)
+    ]
+    known = (1 + sign * reference) / 2
     return {
-        f"share_minus_reference:{group}": differences,
-        f"log_odds_minus_reference:{group}": odds,
+        f"share_minus_reference:{found.known_group}": differences,
+        f"log_odds_minus_reference:{found.known_group}": list(
+            map(_log_odds, differences, known.tolist())
+        ),
     }
 
 
@@ -103,13 +100,11 @@ def _log_odds(difference: Estimate, known: float) -> Estimate:
     shares = np.array([difference.value, *(difference.interval or ())]) + known
     if difference.interval is None or not ((shares > 0) & (shares < 1)).all() or not 0 < known < 1:
         return Estimate.undefined(_EXTREME)
-    moved = (logit(shares) - logit(known)).tolist()
-    share = float(shares[0])
-    slope = 1 / (share * (1 - share))
-    influence = difference.influence
-    influence = None if influence is None else influence.scaled(slope)
-    interval = (moved[1], moved[2])
-    return replace(difference, value=moved[0], interval=interval, influence=influence)
+    value, low, high = (logit(shares) - logit(known)).tolist()
+    share, influence = float(shares[0]), difference.influence
+    if influence is not None:
+        influence = influence.scaled(1 / (share * (1 - share)))
+    return replace(difference, value=value, interval=(low, high), influence=influence)
 
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
@@ -186,7 +181,7 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
         columns["beyond_reference"] = _beyond(leans, found.reference, level)
-        columns |= share_columns(leans, found.known_group, found.known_sign, found.reference, level)
+        columns |= share_columns(found, found.reference, columns["lean"], level)
     if found.unclear is not None:
         columns = {
             name: [estimate.undecided(found.unclear) for estimate in column]
@@ -204,16 +199,13 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
 
 def _beyond(leans: Leans, points: Float64Array, level: float) -> list[Estimate]:
     """How much further than a point each stimulus leans, in the point's own direction."""
-    known = np.nan_to_num(points)
-    found = leans.rows(level, known)
-    scores = []
-    for number, point in enumerate(points):
-        if not np.isfinite(point) or point == 0:
-            reason = "there is no direction to go further in"
-            scores.append(Estimate.undefined(reason))
-            continue
-        scores.append(_scaled(of_ratio(found, (number,)), float(np.sign(point))))
-    return scores
+    found = leans.rows(level, np.nan_to_num(points))
+    return [
+        _scaled(of_ratio(found, (number,)), float(np.sign(point)))
+        if np.isfinite(point) and point != 0
+        else Estimate.undefined(_NO_DIRECTION)
+        for number, point in enumerate(points)
+    ]
 
 
 def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
@@ -240,7 +232,7 @@ def _mean_beyond(leans: Leans, points: Float64Array, level: float) -> Estimate:
     known = np.isfinite(points) & (points != 0)
     count = int(known.sum())
     if count == 0:
-        return Estimate.undefined("there is no direction to go further in")
+        return Estimate.undefined(_NO_DIRECTION)
     signs = np.where(known, np.sign(np.nan_to_num(points)), 0.0)
     less = signs * np.nan_to_num(points) / count
     return contrast_score(leans, signs / count, known / count, level, less)
@@ -292,19 +284,11 @@ class _Scaled:
     """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
 
     Attributes:
-        top: N.
-        top_variance: Its variance.
-        top_df: Degrees of freedom of that.
-        bottom: D.
-        bottom_variance: Its variance.
+        columns: N, its variance, the degrees of freedom of that, D and its variance, shape (5, n).
         scales: What each pair's N and D were divided by.
     """
 
-    top: Float64Array
-    top_variance: Float64Array
-    top_df: Float64Array
-    bottom: Float64Array
-    bottom_variance: Float64Array
+    columns: Float64Array
     scales: list[float]
 
     @classmethod
@@ -318,13 +302,12 @@ class _Scaled:
             v, f = leans.top_variance
             parts.append([leans.top / scale, v / scale**2, f, leans.bottom / scale, u / scale**2])
             scales.append(scale)
-        top, variance, df, bottom, noise = np.concatenate(parts, axis=1)
-        return cls(top, variance, df, bottom, noise, scales)
+        return cls(np.concatenate(parts, axis=1), scales)
 
     @property
     def shrinkage(self) -> float:
         """Root of the factor by which the noise of D enlarges a mean square."""
-        d, u = self.bottom**2, self.bottom_variance
+        d, u = self.columns[3] ** 2, self.columns[4]
         curvature = float((4 * d * u - 2 * u**2).sum() / (d - u).sum() ** 2)
         return float(np.sqrt(1 + curvature))
 
@@ -336,17 +319,10 @@ def headline_of(pairs: Sequence[PairLeans], level: float) -> Headline:
     holds the formula, its test and its interval.
     """
     scaled = _Scaled.of(pairs)
-    if not np.isfinite(scaled.top_variance).all():
+    n, v, f, d, u = scaled.columns
+    if not np.isfinite(v).all():
         return Headline.undefined(_SINGLE, "mean_square")
-    found = mean_square(
-        scaled.top,
-        scaled.top_variance,
-        scaled.top_df,
-        scaled.bottom,
-        scaled.bottom_variance,
-        level,
-        _degrees(pairs, scaled.top_variance, scaled.top_df),
-    )
+    found = mean_square(n, v, f, d, u, level, _degrees(pairs, v, f))
     reason = next((one.unclear for one in pairs if one.unclear), None)
     low, high = (None, None) if reason else (found.low, found.high)
     inference: dict[Question, Inference] = {
@@ -426,11 +402,8 @@ def unequal_obedience(
     """
     if headline.value is None:
         return {}
-    least = None
-    for share in np.arange(_STEPS) / _STEPS:
-        if _explained(pairs, share / (1.0 - share), level):
-            least = float(share)
-            break
+    shares = (np.arange(_STEPS) / _STEPS).tolist()
+    least = next((f for f in shares if _explained(pairs, f / (1.0 - f), level)), None)
     controls = {}
     for number, one in enumerate(pairs):
         first, second = people(one.pair.first.name, GROUP), people(one.pair.second.name, GROUP)
@@ -525,23 +498,6 @@ def _shuffled(
 _FEWEST = 2  # stimuli of a set: one does not show how others would differ
 
 
-@dataclass(frozen=True, slots=True)
-class _Set:
-    """One set with its mean lean.
-
-    Attributes:
-        name: Of the set.
-        count: Of its stimuli.
-        lean: Mean of N over mean of D.
-        influence: How each stimulus moves the mean lean.
-    """
-
-    name: str
-    count: int
-    lean: float
-    influence: Influence
-
-
 def compare_sets(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> tuple[dict[str, Estimate], dict[str, Any]]:
@@ -568,7 +524,7 @@ def compare_sets(
         scores[whole] = _between(sets, noise(found.leans))
         for one, other in combinations(sets, 2):
             scores[f"sets:{one.name}-{other.name}{suffix}"] = Estimate.from_influence(
-                (one.lean - other.lean) / (2 * noise(found.leans)),
+                (one.value - other.value) / (2 * noise(found.leans)),
                 Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
                 level,
             )
@@ -594,8 +550,8 @@ def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
     }
 
 
-def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
-    """The sets, or as a clause why they cannot be compared."""
+def _sets(task: OccupationsTask, found: PairLeans) -> list[Part] | str:
+    """Each set's mean lean, or as a clause why they cannot be compared."""
     if found.unclear is not None:
         return found.unclear
     number = {name: k for k, name in enumerate(found.leans.names)}
@@ -607,24 +563,21 @@ def _sets(task: OccupationsTask, found: PairLeans) -> list[_Set] | str:
         top, bottom = found.leans.top[at], found.leans.bottom[at]
         lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
         moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
-        sets.append(_Set(concept.name, len(at), lean, Influence.combined([(scale, moved)])))
+        sets.append(Part(concept.name, lean, Influence.combined([(scale, moved)])))
     if any(not one.influence.variance > 0 for one in sets):
         return "the stimuli of a set do not vary"
     return sets
 
 
-def _between(sets: Sequence[_Set], enlarged: float) -> Estimate:
+def _between(sets: Sequence[Part], enlarged: float) -> Estimate:
     from statsmodels.stats.oneway import anova_generic
 
     squares = [
-        ((one.lean - other.lean) ** 2 - one.influence.variance - other.influence.variance) / 4
+        ((one.value - other.value) ** 2 - one.influence.variance - other.influence.variance) / 4
         for one, other in combinations(sets, 2)
     ]
-    counts = np.array([one.count for one in sets], dtype=np.float64)
-    tested = anova_generic(
-        np.array([one.lean for one in sets]),
-        counts * np.array([one.influence.variance for one in sets]),
-        counts,
-        use_var="unequal",
-    )
+    counts = np.array([len(one.influence.value) for one in sets], dtype=np.float64)
+    variances = counts * np.array([one.influence.variance for one in sets])
+    leans = np.array([one.value for one in sets])
+    tested = anova_generic(leans, variances, counts, use_var="unequal")
     return Estimate(float(np.mean(squares)) / enlarged**2, p=float(tested.pvalue), test="f")

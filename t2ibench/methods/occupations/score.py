@@ -19,7 +19,6 @@ from t2ibench.methods.core.association import (
     association,
     halves,
     left_out_warnings,
-    sides,
 )
 from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
@@ -289,13 +288,9 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
     for pair in group_pairs(task):
         a, b = (images.of_group(name).embeddings for name in pair.names)
         values = asc[pair.suffix] = association(neutral, a, b)
-        in_text = association(
-            evidence.texts(neutral_prompts(task, images.name)),
-            *(
-                evidence.texts(group_prompts(task, images.name, group))
-                for group in (pair.first, pair.second)
-            ),
-        )
+        groups = [group_prompts(task, images.name, group) for group in (pair.first, pair.second)]
+        asked = neutral_prompts(task, images.name), *groups
+        in_text = association(*map(evidence.texts, asked))
         by_name = {
             "association": float(values.mean()),
             "nearer_share_difference": nearer_share_difference(values),
@@ -415,23 +410,19 @@ def group_distances(
     """How far apart the images of the groups are: over stimuli, and for each."""
     if not task.likeness or not pairs:
         return {}, [{} for _ in images]
-    found = {one.pair.suffix: [sides(of.marked(*one.pair.names)) for of in images] for one in pairs}
-    scores = {
-        f"group_distance{suffix}": apart_mean(each, settings.level)
-        for suffix, each in found.items()
-    }
-    uncued = [halves(one.neutral) for one in images]
-    rows = [
-        {
-            f"group_distance{suffix}": apart_row(
-                each[number],
-                settings.n_permutations,
-                settings.rng(task.id, f"apart{suffix} {one.name}"),
-            )
-            for suffix, each in found.items()
-        }
-        for number, one in enumerate(images)
-    ]
+    scores: dict[str, Estimate] = {}
+    rows: list[dict[str, Estimate]] = [{} for _ in images]
+    for pair in (found.pair for found in pairs):
+        name = f"group_distance{pair.suffix}"
+        sides = [
+            [(marked.a.embeddings, marked.b.embeddings) for marked in one.marked(*pair.names)]
+            for one in images
+        ]
+        scores[name] = apart_mean(sides, settings.level)
+        for row, one, both in zip(rows, images, sides, strict=True):
+            rng = settings.rng(task.id, f"apart{pair.suffix} {one.name}")
+            row[name] = apart_row(both, settings.n_permutations, rng)
+    uncued = [list(map(halves, one.neutral)) for one in images]
     return scores | {"group_distance_of_halves": apart_mean(uncued, settings.level)}, rows
 
 

@@ -217,11 +217,8 @@ def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dic
 def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estimate]:
     """How much further the images lean than the words, in the direction of the words."""
     if in_text is None or headline.value is None:
-        reason = "the texts with either attribute do not differ"
-        return {
-            "lean_text": Estimate.undefined(reason),
-            "amplification": Estimate.undefined(reason),
-        }
+        alike = Estimate.undefined("the texts with either attribute do not differ")
+        return {"lean_text": alike, "amplification": alike}
     sign = 1.0 if in_text >= 0 else -1.0
     interval = None
     if headline.chosen.interval is not None:
@@ -294,23 +291,22 @@ def associate(
     """Every neutral image's association with the attribute images it is matched to."""
     all_a, all_b = (PromptImages.merged([one.of_group(side) for one in images]) for side in "AB")
     shared = task.match == "concept"
-    by_stimulus, cosines_a, cosines_b = [], [], []
-    for stimulus in images:
-        neutral = stimulus.all_neutral.embeddings
-        a, b = (
-            (every if shared else stimulus.of_group(side)).embeddings
-            for side, every in (("A", all_a), ("B", all_b))
-        )
-        by_stimulus.append(association(neutral, a, b))
-        cosines_a.append(neutral @ a.mean(axis=0))
-        cosines_b.append(neutral @ b.mean(axis=0))
+    neutral = [one.all_neutral.embeddings for one in images]
+    matched = [
+        [(every if shared else one.of_group(name)).embeddings for one in images]
+        for name, every in (("A", all_a), ("B", all_b))
+    ]
+    by_stimulus = [association(*parts) for parts in zip(neutral, *matched, strict=True)]
+    cosines = {
+        name: np.concatenate([x @ a.mean(axis=0) for x, a in zip(neutral, parts, strict=True)])
+        for name, parts in zip("AB", matched, strict=True)
+    }
     draws = None
     if shared:
         # Shared by all neutral images, so resampling stimuli alone would miss their variation.
-        neutral = np.concatenate([one.all_neutral.embeddings for one in images])
         rng = settings.rng(task.id, f"attribute images of {side}")
-        draws = association_draws(neutral, all_a, all_b, settings.n_bootstrap, rng)
-    cosines = {"A": np.concatenate(cosines_a), "B": np.concatenate(cosines_b)}
+        whole = np.concatenate(neutral)
+        draws = association_draws(whole, all_a, all_b, settings.n_bootstrap, rng)
     return Associations(list(images), by_stimulus, cosines, draws)
 
 
@@ -473,20 +469,17 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     complete = [one for one in complete if (one.stimulus.side, one.stimulus.number) in words]
     concepts: dict[str, Associations] = {}
     for side in ("X", "Y"):
-        images = [images for images in complete if images.stimulus.side == side]
-        if not images:
+        own = [images for images in complete if images.stimulus.side == side]
+        if not own:
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
-        concepts[side] = associate(task, side, images, settings)
+        concepts[side] = associate(task, side, own, settings)
     found = tested(task, shown, evidence, settings)
     seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
     controls = found.controls | {"obedience": obedience_control(seen, judged=bool(judged))}
     rows, samples = [], []
-    associated = [
-        one
-        for concept in concepts.values()
-        for one in zip(concept.images, concept.by_stimulus, strict=True)
-    ]
-    for (one, asc), lean, place in zip(associated, found.rows, found.places, strict=True):
+    images = [one for concept in concepts.values() for one in concept.images]
+    associations = [asc for concept in concepts.values() for asc in concept.by_stimulus]
+    for one, asc, lean, place in zip(images, associations, found.rows, found.places, strict=True):
         word, concept = one.stimulus.word, one.stimulus.concept
         scores = {
             "lean": lean,

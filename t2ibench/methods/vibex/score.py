@@ -39,7 +39,6 @@ from t2ibench.settings import Settings
 from t2ibench.stats import (
     cliffs_delta,
     group_distance,
-    p_value,
     shuffled_labels,
     sign_flip_permutation,
 )
@@ -104,38 +103,25 @@ def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estim
     margin = distance_margin(np.bincount(scene.labels, minlength=scene.k), scene.settings.level)
     rows = []
     for index, distance in enumerate(distances.tolist()):
-        p = p_value(nulls[:, index], distance, "greater", exact=False)
+        ends = max(0.0, distance - margin), min(1.0, distance + margin)
+        tested = Estimate.from_null(distance, None, nulls[:, index])
         scores = {
-            "kolmogorov_smirnov_distance": Estimate(
-                distance,
-                null=nulls[:, index],
-                p=p,
-                test="monte_carlo",
-                alternative="greater",
-                interval=(max(0.0, distance - margin), min(1.0, distance + margin)),
-                as_published=True,
-            )
+            "kolmogorov_smirnov_distance": replace(tested, interval=ends),
+            "probability_difference": Estimate(float(np.ptp(probabilities[index]))),
         }
-        spread = float(np.ptp(probabilities[index]))
-        scores["probability_difference"] = Estimate(spread, as_published=True)
         for j, anchor in enumerate(scene.task.anchors):
             value, half = float(probabilities[index, j]), float(1.96 * errors[index, j])
-            scores[f"probability:{anchor.name}"] = Estimate(
-                value,
-                interval=(value - half, value + half) if np.isfinite(half) else None,
-                as_published=True,
-            )
+            interval = (value - half, value + half) if np.isfinite(half) else None
+            scores[f"probability:{anchor.name}"] = Estimate(value, interval=interval)
         if scene.k == 2:
             first, second = (group[index] for group in groups)
-            scores["cliffs_delta"] = Estimate(float(cliffs_delta(first, second)), as_published=True)
-        rows.append(scores)
+            scores["cliffs_delta"] = Estimate(cliffs_delta(first, second))
+        rows.append({name: replace(one, as_published=True) for name, one in scores.items()})
     return rows
 
 
-EFFECTS = (
-    "similarity_difference",
-    "beyond_words",
-)  # whose null draws are the effects of the reference words
+# Whose null draws are the effects of the reference words.
+EFFECTS = ("similarity_difference", "beyond_words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +175,7 @@ def forward(
         scores["percentile"] = Estimate(float(percentiles[index]))
         scores["text_only"] = Estimate(float(text_only[index]))
         # Each anchor's mean, where an effect has no side.
-        for name in ("similarity_difference", "beyond_words") if scene.k > 2 else ():
+        for name in EFFECTS if scene.k > 2 else ():
             for j, anchor in enumerate(scene.task.anchors):
                 scores[f"{name}:{anchor.name}"] = Estimate(float(found[name].means[j, index]))
         items.append(Item(concept.name, scores | published[index], "forward", len(pool)))
@@ -235,20 +221,23 @@ def averaged_effect(estimates: Sequence[Estimate], k: int, level: float) -> Esti
     The value is the mean; its p compares the mean of each encoder's effect, in units of the spread
     of its reference, with that of each reference word.
     """
-    known = [e for e in estimates if e.null is not None and e.influence is not None]
-    if len(known) < len(estimates) or any(e.value is None for e in estimates):
+    known = [
+        (e.value, e.null, e.influence)
+        for e in estimates
+        if e.value is not None and e.null is not None and e.influence is not None
+    ]
+    if len(known) < len(estimates):
         return Estimate.undefined("an encoder has no value")
-    nulls = [np.asarray(e.null) for e in known]
+    values, nulls, influences = zip(*known, strict=True)
     spreads = [float(np.sqrt(np.mean(null**2))) or 1.0 for null in nulls]
-    scaled = [float(e.value or 0.0) / s for e, s in zip(known, spreads, strict=True)]
+    scaled = [value / s for value, s in zip(values, spreads, strict=True)]
     null = np.mean([null / s for null, s in zip(nulls, spreads, strict=True)], axis=0)
     _, places = place([np.mean(scaled)], null)
-    influences = [e.influence for e in known if e.influence is not None]
     pairs = [(1.0 / s / len(known), i) for s, i in zip(spreads, influences, strict=True)]
     moved = Influence.combined(pairs)
     noise = t_test(float(np.mean(scaled)), moved.variance, moved.df) * k * (k - 1) / 2
     influence = Influence.combined([(1.0 / len(known), part) for part in influences])
-    mean = Estimate.from_influence(float(np.mean([e.value for e in known])), influence, level)
+    mean = Estimate.from_influence(float(np.mean(values)), influence, level)
     p = float(max(places[0], min(1.0, np.nan_to_num(noise, nan=1.0))))
     return replace(mean, null=null, p=p, test="rank")
 
@@ -417,33 +406,24 @@ def _shuffled(scene: Scene, found: Forward) -> Control:
 
 
 def _halves(scene: Scene, found: Forward) -> Control:
-    values, variances, dfs = [], [], []
+    halves = []
     for parity in (0, 1):
         chosen = scene.pool.indices % 2 == parity
-        sizes = np.bincount(scene.labels[chosen], minlength=scene.k)
-        if sizes.min() < 3:
+        if np.bincount(scene.labels[chosen], minlength=scene.k).min() < 3:
             return Control("An anchor has too few images to be halved.")
-        half = found.beyond.rows(chosen)
-        squares = Squares.of(
-            half, found.squares.related, scene.pool.prompts, scene.pool.indices[chosen]
-        )
+        half, units = found.beyond.rows(chosen), scene.pool.indices[chosen]
+        squares = Squares.of(half, found.squares.related, scene.pool.prompts, units)
         rng = scene.rng("control: halves")
         headline = excess_headline([squares], scene.settings.level, rng, _CONTROLS_SETS)
         if headline.value is None:
             return Control("A half of the images has no excess to compare.")
-        influence = headline.parts[0].influence
-        values.append(float(headline.value))
-        variances.append(influence.variance)
-        dfs.append(influence.df)
-    difference = values[0] - values[1]
-    p = t_test(difference, sum(variances), min(dfs))
-    known = bool(np.isfinite(p))
-    return Control(
-        halves_said(difference, p, bool(p < _HALVES)),
-        difference,
-        p=p if known else None,
-        contradicts="its two halves disagree" if known and p < _HALVES else None,
-    )
+        halves.append(headline.parts[0])
+    difference = halves[0].value - halves[1].value
+    one, other = (half.influence for half in halves)
+    p = t_test(difference, one.variance + other.variance, min(one.df, other.df))
+    differ = bool(p < _HALVES)
+    contradicts = "its two halves disagree" if differ else None
+    return Control(halves_said(difference, p, differ), difference, p=p, contradicts=contradicts)
 
 
 _SETS = 20_000  # random sets of reference words
@@ -531,7 +511,6 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         return MethodResult.undefined(reason, collector)
     concepts = _asked(task, settings)
     ahead = [concept for concept in concepts if concept.query == "forward"]
-    back = [concept for concept in concepts if concept.query == "inverse"]
     m = settings.images(task.inverse_images)
     found = None
     if ahead:
@@ -539,7 +518,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
         found = forward(scene, ahead, _texts(evidence, ahead), reference)
     inverses = [
         inverse(scene, concept, collector.collect([concept.prompt], m), _texts(evidence, [concept]))
-        for concept in back
+        for concept in concepts[len(ahead) :]
     ]
     by_name = {concept.name: concept for concept in task.concepts}
     crossed = [
@@ -555,11 +534,7 @@ def score(task: VibexTask, evidence: Evidence, settings: Settings) -> MethodResu
     result = ProbingResult(
         headline=headline,
         scores=_mean_distance(found.items) if found else {},
-        by=[
-            *(found.items if found else ()),
-            *(item for item, _ in inverses),
-            *crossed,
-        ],
+        by=[*(found.items if found else ()), *(item for item, _ in inverses), *crossed],
         n_images=collector.n_images,
         n_prompts=collector.n_prompts,
         excluded=collector.excluded,
@@ -632,10 +607,10 @@ def combine(task: VibexTask, results: Sequence[MethodResult], settings: Settings
     rows = []
     for item in mean.by:
         own = [table[item.name, item.group].scores for table in tables]
-        shared = [name for name in EFFECTS if all(name in scores for scores in own)]
         averaged = {
             name: averaged_effect([scores[name] for scores in own], k, settings.level)
-            for name in shared
+            for name in EFFECTS
+            if all(name in scores for scores in own)
         }
         scores = item.scores | averaged | _shares_of_lean(task, item)
         rows.append(replace(item, scores=scores))

@@ -179,8 +179,7 @@ class WordSet:
 
 def groups_of(task: WeatTask) -> dict[str, WordGroup]:
     """The four sets of a task."""
-    x, y, a, b = task.targets.X, task.targets.Y, task.attributes.A, task.attributes.B
-    return {"X": x, "Y": y, "A": a, "B": b}
+    return {**dict(task.targets), **dict(task.attributes)}
 
 
 def read_sets(task: WeatTask, evidence: Evidence, settings: Settings) -> dict[str, WordSet] | str:
@@ -438,12 +437,10 @@ def _as_published(
     factor, total = (len(s_x) + len(s_y)) / 2, difference.value
     if total is not None:
         total = float(s_x.sum() - s_y.sum()) if len(s_x) == len(s_y) else total * factor
-    sums = replace(
-        difference,
-        value=total,
-        boot=None if difference.boot is None else difference.boot * factor,
-        null=None if difference.null is None else difference.null * factor,
+    scaled, null = (
+        one if one is None else one * factor for one in (difference.boot, difference.null)
     )
+    sums = replace(difference, value=total, boot=scaled, null=null)
     found = {"effect_size": d, "differential_association": sums}
     return {name: replace(one, as_published=True) for name, one in found.items()}
 
@@ -451,15 +448,17 @@ def _as_published(
 def _means(sets: Sets) -> dict[str, Estimate]:
     """Mean associations of the target sets, and the mean cosine of each pair of sets."""
     cosines = {
-        (target, side): float((sets[target].vectors @ sets[side].vectors.T).mean())
+        f"cosine_of_{target}_and_{side}".lower(): float(
+            (sets[target].vectors @ sets[side].vectors.T).mean()
+        )
         for target in "XY"
         for side in "AB"
     }
     means = {
-        f"association_of_{target}": cosines[target, "A"] - cosines[target, "B"] for target in "XY"
+        f"association_of_{of}": cosines[f"cosine_of_{of}_and_a"] - cosines[f"cosine_of_{of}_and_b"]
+        for of in "xy"
     }
-    means |= {f"cosine_of_{target}_and_{side}": mean for (target, side), mean in cosines.items()}
-    return {name.lower(): Estimate(mean) for name, mean in means.items()}
+    return {name: Estimate(mean) for name, mean in (means | cosines).items()}
 
 
 def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:
