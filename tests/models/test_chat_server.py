@@ -107,16 +107,12 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
 
 
 def test_attempts_are_counted(waits: list[float]) -> None:
-    with serving(says((503, "busy"))) as (url, posted):
-        with pytest.raises(
-            ServerAwayError, match=r"replied with status 503; tried 3 times\."
-        ) as caught:
-            chat_server(url, retries=3).chat(MESSAGES)
-        assert len(posted) == 3
-        with pytest.raises(ServerAwayError, match="tried once"):
-            chat_server(url, retries=1).chat(MESSAGES)
-    assert len(posted) == 4
-    assert "\n" not in str(caught.value) and "base_url" in str(caught.value)
+    with (
+        serving(says((503, "busy"))) as (url, posted),
+        pytest.raises(ServerAwayError, match=r"status 503; tried 3 times\..*base_url"),
+    ):
+        chat_server(url, retries=3).chat(MESSAGES)
+    assert len(posted) == 3
 
 
 def test_one_session_serves_many_threads() -> None:

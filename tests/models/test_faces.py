@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
+import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -74,14 +73,7 @@ def test_the_files_are_those_of_the_model_card() -> None:
 
 
 def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = importlib.import_module
-
-    def without(name: str, package: str | None = None) -> Any:
-        if name.startswith("ai_edge_litert"):
-            raise ModuleNotFoundError(f"No module named '{name}'")
-        return load(name, package)
-
-    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
     faces._network.cache_clear()
     for extra in ("skin", "face-gender"):
         with pytest.raises(T2IBenchError, match="needs LiteRT") as caught:

@@ -13,15 +13,14 @@ from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.fingerprint import file_hash
 from t2ibench.models.generators import create_generator
-from t2ibench.models.generators.diffusers import _one_a_row
 from t2ibench.models.generators.hooks import Hook, calls, find_hook
 from t2ibench.models.generators.pipeline_arguments import DiffusersArguments
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.pipeline.generation import generate_batch
 from tests.models import hooks_of_tests, tiny
+from tests.models.tiny import ARGS
 
 HERE = "tests.models.hooks_of_tests"
-ARGS = {"steps": "2", "size": "32"}
 REQUESTS = [
     ImageRequest(f"a photo of a {word}", index, 1000 * index + len(word))
     for word in ("nurse", "rose")
@@ -92,12 +91,6 @@ def test_images_whose_calls_are_alike_are_made_together() -> None:
     per_image = hooks_of_tests.steered(Recorded(), {})
     found = list(calls(REQUESTS, per_image, Recorded(), "x"))
     assert found == [([0, 2, 4, 5, 6, 7], {}, True), ([1, 3], {"guidance_scale": 3.0}, True)]
-
-
-def test_texts_are_for_each_image() -> None:
-    call = {"prompt": "c", "negative_prompt_2": "d", "negative": "e", "steps": 4}
-    rows = {"prompt": ["c", "c"], "negative_prompt_2": ["d", "d"], "negative": "e", "steps": 4}
-    assert _one_a_row(call, 2) == rows
 
 
 @pytest.mark.parametrize(

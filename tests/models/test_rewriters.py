@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -136,16 +137,8 @@ def test_names_and_arguments(tmp_path: Path) -> None:
 def test_the_instruction_decides_the_fingerprint(tmp_path: Path) -> None:
     file = tmp_path / "diverse.txt"
     file.write_text("Rewrite, and name a gender at random: {prompt}", encoding="utf-8")
-    made = [
-        create_rewriter("openai:m", args)
-        for args in (
-            {},
-            {"template": f"@{file}"},
-            {"temperature": "0.5"},
-            {"per": "image"},
-            {"max_tokens": "7"},
-        )
-    ]
+    changes = [{"template": f"@{file}"}, {"temperature": "0.5"}, {"per": "image"}]
+    made = [create_rewriter("openai:m", args) for args in ({}, *changes, {"max_tokens": "7"})]
     assert len({one.fingerprint for one in made}) == len(made)
     # How it is reached decides nothing.
     same = create_rewriter("openai:m", {"workers": "2", "retries": "1", "timeout": "9"})
@@ -182,13 +175,11 @@ def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def speak(body: dict[str, Any]) -> tuple[Any, ...]:
         prompt = posted_text(body).rpartition("Prompt: ")[2]
+        cut = {"message": {"content": ""}, "finish_reason": "content_filter"}
         said: dict[str, tuple[Any, ...]] = {
             "a bomb": (400, filtered),
             "a gun": (200, {"choices": [{"message": {"refusal": "No guns.", "content": None}}]}),
-            "a knife": (
-                200,
-                {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]},
-            ),
+            "a knife": (200, {"choices": [cut]}),
             "an error": (400, {"error": {"message": "too long"}}),
         }
         return said.get(prompt, (200, f"{prompt}, at dusk"))
@@ -198,10 +189,7 @@ def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> Non
         rewriter = create_rewriter("openai:m", {"base_url": url, "api_key_env": "MY_KEY"})
         found = rewriter.rewrite(asked(*prompts))
     assert [one.status for one in found] == ["ok", *["refused"] * 3, "failed", "ok"]
-    assert [one.text for one in found if one.text] == [
-        "a nurse, at dusk",
-        "a {index} nurse, at dusk",
-    ]
+    assert (found[0].text, found[5].text) == ("a nurse, at dusk", "a {index} nurse, at dusk")
     assert len(posted) == len(prompts)
     assert {(one["temperature"], one["authorization"]) for one in posted} == {(0, "Bearer secret")}
     assert "secret" not in json.dumps(rewriter.settings)
@@ -282,6 +270,9 @@ class Full(Plain):
     cost: float | None = 1.5
     expected: tuple[str, ...] = ()
 
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [replace(one, revised_prompt="own word") for one in super().generate(requests)]
+
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
     ) -> Iterator[list[tuple[int, GeneratedImage]]]:
@@ -335,8 +326,8 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     requests = [ImageRequest(prompt, k, 10 + k) for k, prompt in enumerate(prompts)]
     found = model.generate(requests)
     assert [one.status for one in found] == ["refused", "ok", "failed", "failed", "ok"]
-    revised = [one.revised_prompt for one in found]
-    assert revised == [None, "a male nurse", None, None, "a male nurse"]
+    used = "own word" if kind is Full else "a male nurse"  # the generator's own comes first
+    assert [one.revised_prompt for one in found] == [None, used, None, None, used]
     assert all(one.reason.startswith(NOT_REWRITTEN) for one in found[2:4])
     # The seed is that of the prompt as it was: with and without, images begin with the same noise.
     assert generator.asked == [
@@ -351,18 +342,6 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
         model.cost = 2.0
         assert generator.cost == 2.0 and model.forecast(requests) == "5 requests"
         assert model.effective_settings() == {"steps": 1}
-
-
-def test_the_generators_own_word_for_its_prompt_comes_first(tmp_path: Path) -> None:
-    class Revises(Plain):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            return [
-                GeneratedImage("ok", Image.new("RGB", (8, 8)), revised_prompt="again")
-                for _ in requests
-            ]
-
-    (found,) = behind(Revises(), tmp_path).generate([ImageRequest("a nurse", 0, 0)])
-    assert found.revised_prompt == "again"
 
 
 def test_stored_rewritings_stay(tmp_path: Path) -> None:

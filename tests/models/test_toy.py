@@ -28,11 +28,11 @@ from t2ibench.toyland import draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
 from tests.conftest import Cli
+from tests.models.tiny import draw as draw_all
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
 
-NAMES = ("toy", "toy-fair", "toy-clip")
 IMAGE_TASKS = "t2iat,occupations,mcas"
 
 
@@ -55,15 +55,6 @@ def test_the_models_are_small_half_precision_and_safetensors_only() -> None:
             with safe_open(path, "np") as weights:
                 kinds = {weights.get_slice(key).get_dtype() for key in weights.keys()}  # noqa: SIM118
             assert kinds <= {"F16", "I64"}, path
-
-
-def test_the_two_pipelines_share_all_but_the_denoiser() -> None:
-    toy, fair = bundled_model("toy"), bundled_model("toy-fair")
-    for part in ("vae", "text_encoder", "tokenizer"):
-        for path in sorted((toy / part).iterdir()):
-            assert path.read_bytes() == (fair / part / path.name).read_bytes()
-    unet = "unet/diffusion_pytorch_model.safetensors"
-    assert (toy / unet).read_bytes() != (fair / unet).read_bytes()
 
 
 @pytest.mark.parametrize("folder", ["toy/tokenizer", "toy-clip"])
@@ -96,14 +87,12 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
 
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 3)
-    whole = create_generator("toy", {})
-    together = [np.asarray(one.image) for one in whole.generate(requests)]
+    toy = create_generator("toy", {})
+    together = draw_all(toy, requests, len(requests))
     assert together[0].shape == (64, 64, 3)
-    few = [np.asarray(whole.generate([one])[0].image) for one in requests[::4]]
-    for first, second in zip(together[::4], few, strict=True):
-        assert np.array_equal(first, second)
-    backwards = [np.asarray(one.image) for one in whole.generate(requests[::-1])][::-1]
-    assert all(np.array_equal(a, b) for a, b in zip(together, backwards, strict=True))
+    assert all(map(np.array_equal, together[::4], draw_all(toy, requests[::4], 1)))
+    backwards = draw_all(toy, requests[::-1], len(requests))[::-1]
+    assert all(map(np.array_equal, together, backwards))
 
 
 @pytest.mark.nightly
@@ -145,7 +134,7 @@ def test_toy_clip_reads_toyland() -> None:
 
 
 PLANTED = ("t2iat_flowers_insects", "occupations_t2iat")
-NULLS = ("t2iat_judaism_christianity",)
+NULL = "t2iat_judaism_christianity"
 # Enough of both for these claims at other seeds too; leaderboard/submissions has whole runs.
 SMALL: dict[str, Any] = {
     "limit": 6,
@@ -169,7 +158,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
         )
         for name, model, tasks, images in (
             ("biased", "toy", PLANTED, 6),
-            ("null", "toy", NULLS, 12),
+            ("null", "toy", NULL, 12),
             ("fair", "toy-fair", PLANTED, 4),
         )
     }
@@ -187,19 +176,8 @@ def test_planted_biases_are_found_and_smaller_in_the_fair_model(
 
 
 @pytest.mark.nightly
-def test_planted_signs(runs: dict[str, Results]) -> None:
-    tasks = runs["biased"].tasks
-    for encoder in ("toy-clip", "toyland"):
-        flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
-        assert (flowers.scores["effect_size"].value or 0) > 0
-    rows = {row.name: row.scores["association"].value or 0 for row in tasks["occupations_t2iat"].by}
-    assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", NULLS)
-def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> None:
-    headline = runs["null"].tasks[name].headline
+def test_planted_nulls_are_not_found(runs: dict[str, Results]) -> None:
+    headline = runs["null"].tasks[NULL].headline
     # A trained model need not be fair where nothing was planted; it may not be far from it.
     assert headline.p is not None and headline.p > 0.005
     assert headline.value is not None and abs(headline.value) < 0.3
