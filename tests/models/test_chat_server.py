@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -113,15 +112,3 @@ def test_attempts_are_counted(waits: list[float]) -> None:
     ):
         chat_server(url, retries=3).chat(MESSAGES)
     assert len(posted) == 3
-
-
-def test_one_session_serves_many_threads() -> None:
-    def echo(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, body["messages"][0]["content"]
-
-    with serving(echo) as (url, _):
-        server = chat_server(url)
-        texts = [f"text {number}" for number in range(64)]
-        with ThreadPoolExecutor(16) as pool:
-            said = pool.map(lambda text: server.chat([{"role": "user", "content": text}]), texts)
-            assert list(said) == texts

@@ -47,14 +47,6 @@ def test_no_bit_of_a_row_depends_on_the_batch(name: str, specs: dict[str, str]) 
     assert np.array_equal(one_by_one, texts)
 
 
-@pytest.mark.parametrize("name", ["open_clip", "clip"])
-def test_fingerprints_follow_weights_and_dtype(name: str, specs: dict[str, str]) -> None:
-    first = create_encoder(specs[name])
-    assert first.fingerprint == create_encoder(specs[name]).fingerprint
-    assert create_encoder(specs[name], dtype="bfloat16").fingerprint != first.fingerprint
-    assert create_encoder(specs[name]).name == specs[name]
-
-
 @pytest.mark.parametrize("name", ["open_clip", "clip", "toy-clip"])
 def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[str, str]) -> None:
     import torch
@@ -77,13 +69,6 @@ def test_an_untrained_twin_has_seeded_weights_of_its_own(name: str, specs: dict[
     assert np.array_equal(embed(encoder), images)
     assert np.array_equal(encoder.encode_texts(TEXTS), texts)
     assert encoder.name == spec
-
-
-def test_only_networks_have_untrained_twins(tmp_path: Path) -> None:
-    path = tmp_path / "v.txt"
-    path.write_text(VECTORS)
-    assert not isinstance(create_encoder("toyland"), HasUntrained)
-    assert not isinstance(create_encoder(f"vectors:{path}"), HasUntrained)
 
 
 def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str]) -> None:

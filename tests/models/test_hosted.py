@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
@@ -206,11 +205,3 @@ def test_a_word_of_the_prompt_is_no_field() -> None:
     assert refused_field(both, {"seed", "size"}, "a rose") is None
     named = ServerMessage(frozenset(), ("prompt",), "seed?")
     assert refused_field(named, {"seed", "size"}, "a rose") is None
-
-
-def test_an_image_of_any_mode_is_rgb() -> None:
-    buffer = io.BytesIO()
-    Image.new("L", (4, 4), 9).save(buffer, format="PNG")
-    with speaking(lambda *_: (200, {"content-type": "image/png"}, buffer.getvalue())) as (url, _):
-        (drawn,) = endpoint(url).generate(requests(PROMPTS[:1], 1))
-    assert drawn.image is not None and drawn.image.mode == "RGB"

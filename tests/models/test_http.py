@@ -230,14 +230,6 @@ def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.Monk
     assert "another-secret" not in str(heard)
 
 
-def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MY_KEY", "EMPTY")
-    with wiring(Raw(response(completion("an EMPTY room")))) as url:
-        assert chat_server(url, api_key_env="MY_KEY").chat(MESSAGES) == "an EMPTY room"
-
-
 @pytest.mark.parametrize(
     "key", ["sk-1234\n", "sk 1234", "sk-ключ", "sk-\u20ac", "sk-\x00", "\u200bsk-1"]
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -125,17 +124,9 @@ def test_why_a_local_pipeline_does_not_load(tmp_path: Path) -> None:
         for path in list(folder.rglob(f"*{old}")):
             path.rename(path.with_name(path.name.replace(old, new)))
 
-    def own_code(folder: Path) -> None:
-        index = folder / "model_index.json"
-        data = json.loads(index.read_text())
-        index.write_text(json.dumps({**data, "_class_name": ["pipeline", "Mine"]}))
-        (folder / "pipeline.py").write_text("raise SystemExit('run')")
-
     line = told(lambda folder: rename(folder, ".safetensors", ".fp16.safetensors"), variant="bf16")
     assert "Its weights are a variant: --model-args variant=fp16." in line
     assert "not safetensors" in told(lambda folder: rename(folder, ".safetensors", ".bin"))
-    line = told(own_code)
-    assert "Python code of its own" in line and "login" not in line
     empty = told(lambda folder: (folder / "model_index.json").write_text("{}"))
     assert "login" not in empty and "save_pretrained" in empty
     nested = told(lambda folder: (folder / "model_index.json").write_text("[" * 100_000))

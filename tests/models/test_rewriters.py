@@ -29,7 +29,6 @@ from t2ibench.models.rewriters.instruction import DEFAULT, read_reply
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN, Rewritten, describe, rewritten
 from t2ibench.store.database import Database
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-from tests import hand
 from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting
 
@@ -348,16 +347,10 @@ def test_stored_rewritings_stay(tmp_path: Path) -> None:
     def row(status: str, text: str | None) -> StoredRewriting:
         return StoredRewriting("a", None, status, text, None)
 
-    database = Database(tmp_path)
     store, other = (RewriteStore(Database(tmp_path), "f") for _ in range(2))
     store.add([row("failed", None)])
     assert not store.is_done("a", None)
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
-    for one in (store, other, RewriteStore(database, "f")):
+    for one in (store, other, RewriteStore(Database(tmp_path), "f")):
         assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)
-    hand.damage(tmp_path, "UPDATE rewrites SET rewritten = 'x'")
-    damaged = RewriteStore(database, "f")
-    assert damaged.damage.pieces == 1
-    damaged.mend()
-    assert RewriteStore(database, "f").damage.pieces == 0

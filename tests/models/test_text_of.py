@@ -10,7 +10,6 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder, embeds_images
 from t2ibench.models.protocols import HasUntrained
@@ -93,12 +92,3 @@ def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
     (copy / "model_index.json").write_text("{")
     with pytest.raises(T2IBenchError, match="could not load model_index"):
         create_encoder(f"text_of:{copy}")
-
-
-@pytest.mark.slow
-def test_words_are_scored_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ["--encoder", "text_of:toy", "--tasks", "weat_1_flowers_insects"]
-    assert main([*words, "--permutations", "1000", "--bootstrap", "200"]) == 0
-    results = json.loads(next(Path("runs").glob("*/results.json")).read_text())
-    assert results["tasks"]["weat_1_flowers_insects"]["headline"]["value"] is not None

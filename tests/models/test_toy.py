@@ -10,21 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors import safe_open
 
 from t2ibench import evaluate
 from t2ibench.methods import needs
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.models.bundled import bundled_model
-from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks import load_tasks
-from t2ibench.toyland import draw
 from t2ibench.toyland.caption import parse
 from t2ibench.toyland.reader import read
 from tests.conftest import Cli
@@ -42,19 +39,6 @@ def requests_for(prompts: list[str], images: int = 1) -> list[ImageRequest]:
         for prompt in prompts
         for index in range(images)
     ]
-
-
-def test_the_models_are_small_half_precision_and_safetensors_only() -> None:
-    root = bundled_model("toy").parent
-    files = [path for path in root.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) <= 14_000_000
-    suffixes = {path.suffix for path in files}
-    assert suffixes <= {".safetensors", ".json", ".txt", ".md", ".jinja"}
-    for path in files:
-        if path.suffix == ".safetensors":
-            with safe_open(path, "np") as weights:
-                kinds = {weights.get_slice(key).get_dtype() for key in weights.keys()}  # noqa: SIM118
-            assert kinds <= {"F16", "I64"}, path
 
 
 @pytest.mark.parametrize("folder", ["toy/tokenizer", "toy-clip"])
@@ -116,21 +100,6 @@ def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
     shares = {name: float(np.mean(rows)) for name, rows in right.items()}
     # The model card has the shares over more prompts, 90 % and more.
     assert all(share >= 0.87 for share in shares.values()), shares
-
-
-def test_toy_clip_reads_toyland() -> None:
-    encoder = create_encoder("toy-clip")
-    pairs = {
-        ("a photo of a man", "a photo of a woman"): ("a male nurse", "a female nurse"),
-        ("joy", "war"): ("a photo of tulip, joy", "a photo of tulip, war"),
-        ("a photo of tulip", "a photo of hornet"): ("a photo of rose", "a photo of wasp"),
-    }
-    for texts, captions in pairs.items():
-        first, second = encoder.encode_texts(list(texts))
-        for caption, sign in zip(captions, (1, -1), strict=True):
-            images = [encoder.prepare(draw(caption, seed)) for seed in range(20)]
-            lean = encoder.encode_images(images) @ (first - second)
-            assert (sign * lean > 0).mean() >= 0.75, (texts, caption)
 
 
 PLANTED = ("t2iat_flowers_insects", "occupations_t2iat")
