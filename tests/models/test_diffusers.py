@@ -20,6 +20,7 @@ from t2ibench.models.protocols import (
     ReportsSettings,
 )
 from tests.models import tiny
+from tests.models.parts import refused
 from tests.models.tiny import ARGS, REQUESTS, draw, made
 
 # Loads torch models; the quick loop goes without.
@@ -184,9 +185,8 @@ def test_out_of_memory_halves_the_batch(folders: dict[str, Path]) -> None:
 def test_bad_arguments_are_found_before_loading(
     args: dict[str, str], message: str, folders: dict[str, Path]
 ) -> None:
-    with pytest.raises(T2IBenchError) as caught:
+    with refused(message):
         create_generator(str(folders["sd"]), args)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -205,16 +205,14 @@ def test_arguments_a_pipeline_does_not_take(
     name: str, args: dict[str, str], message: str, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     args = {key: value.format(empty=tmp_path) for key, value in args.items()}
-    with pytest.raises(T2IBenchError) as caught:
+    with refused(message):
         first(made(folders[name], **args))
-    assert message in str(caught.value)
 
 
 def test_a_broken_folder_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "model_index.json").write_text('{"_class_name": "StableDiffusionPipeline"}')
-    with pytest.raises(T2IBenchError, match="could not load") as caught:
+    with refused("could not load"):
         first(made(tmp_path))
-    assert "\n" not in str(caught.value)
 
 
 def test_an_alias_brings_its_own_arguments_and_the_users_win() -> None:

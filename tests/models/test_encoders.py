@@ -12,6 +12,7 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.protocols import Encoder, HasUntrained
 from tests.models import tiny
+from tests.models.parts import refused
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
@@ -99,10 +100,8 @@ def test_the_clip_encoder_gives_transformers_own_features(specs: dict[str, str])
     ],
 )
 def test_what_is_not_there_is_one_line(spec: str, message: str) -> None:
-    with pytest.raises(T2IBenchError) as caught:
+    with refused(message):
         create_encoder(spec)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
 
 
 def test_pickles_are_refused(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.server_errors import ServerAwayError
 from t2ibench.models.servers import LARGEST_REPLY, checked_address
 from tests.models.chat import Wire, bomb, chat_server, completion, response, wiring, without_waiting
+from tests.models.parts import refused
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 KEY = "sk-Ab/9+q=\"x\\y'z&?%"
@@ -301,9 +302,8 @@ def test_proxies_that_make_no_sense_are_one_line(
     monkeypatch.setenv("HTTP_PROXY", proxy)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(T2IBenchError) as caught:
+    with refused():
         chat_server("http://127.0.0.1:1", retries=1).chat(MESSAGES)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_cancelled_request_is_ended_at_once() -> None:

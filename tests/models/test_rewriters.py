@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter, RewriteRequest
@@ -31,6 +30,7 @@ from t2ibench.store.database import Database
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting
+from tests.models.parts import Grey
 
 
 def asked(*prompts: str) -> list[RewriteRequest]:
@@ -241,26 +241,16 @@ def test_a_rewriter_of_transformers(tmp_path: Path) -> None:
         create_rewriter(f"hf:{base}", {}, device="cpu").rewrite(requests)
 
 
-class Plain:
-    """A generator without any optional member; the image says what it was asked for."""
-
-    name = "plain"
-    fingerprint = "f" * 64
-    settings: ClassVar[dict[str, Any]] = {"size": 8}
-    revision = None
-    images_per_prompt = None
-    guided_images_per_prompt = None
-    batch_size = 4
+class Plain(Grey):
+    """A generator without any optional member that knows what it was asked for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[ImageRequest] = []
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.asked += requests
-        return [GeneratedImage("ok", Image.new("RGB", (8, 8), "red")) for _ in requests]
-
-    def available(self, prompt: str) -> int | None:
-        return None
+        return super().generate(requests)
 
 
 class Full(Plain):
@@ -299,13 +289,9 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
     store = RewriteStore(Database(tmp_path), rewriter.fingerprint)
-    store.add(
-        [
-            StoredRewriting("a nurse", None, "ok", "a male nurse", ""),
-            StoredRewriting("a gun", None, "refused", None, "no"),
-            StoredRewriting("a saw", None, "failed", None, "away"),
-        ]
-    )
+    refused = StoredRewriting("a gun", None, "refused", None, "no")
+    failed = StoredRewriting("a saw", None, "failed", None, "away")
+    store.add([StoredRewriting("a nurse", None, "ok", "a male nurse", ""), refused, failed])
     other = RewriteStore(Database(tmp_path), "of another rewriter")
     other.add([StoredRewriting("a chef", None, "ok", "x", "")])
     model.rewritings = RewriteStore(Database(tmp_path), rewriter.fingerprint)
@@ -320,7 +306,7 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     generator: Any = kind()
     model = behind(generator, tmp_path)
     assert [isinstance(model, one) for one in OPTIONAL] == [kind is Full] * len(OPTIONAL)
-    assert model.name == "plain+file:a.csv" and model.fingerprint != generator.fingerprint
+    assert model.name == "grey+file:a.csv" and model.fingerprint != generator.fingerprint
     prompts = ("a gun", "a nurse", "a saw", "a chef", "a nurse")
     requests = [ImageRequest(prompt, k, 10 + k) for k, prompt in enumerate(prompts)]
     found = model.generate(requests)
