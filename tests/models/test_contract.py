@@ -18,7 +18,6 @@ from t2ibench.models.generators import create_generator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
 from tests.models import tiny
-from tests.models.chat import posted_image, serving
 from tests.models.parts import Flat, Grey, Yes, digest
 
 
@@ -90,17 +89,6 @@ def test_a_vision_language_model(tmp_path: Path) -> None:
         lambda: judge(f"vlm:{vlm}", {"max_tokens": "4"}),
         make_other=lambda: judge(f"vlm:{vlm}", {"max_tokens": "5"}),
     )
-
-
-def test_a_judge_on_a_server() -> None:
-    def sees(body: dict[str, Any]) -> tuple[int, Any]:
-        bright = np.asarray(posted_image(body)).mean() > 110
-        return 200, "male" if bright else "sunny"
-
-    with serving(sees) as (url, _):
-        assert not check_judge(lambda: judge("openai:eye", {"base_url": url}))
-    lines = check_judge(lambda: judge("openai:eye", {"base_url": url, "retries": "1"}))
-    assert len(lines) == 1 and "cannot be reached" in lines[0]
 
 
 class Coloured(Grey):

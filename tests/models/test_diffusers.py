@@ -55,7 +55,10 @@ def test_the_fingerprint_follows_what_decides_an_image(folders: dict[str, Path])
         args = {**ARGS, **changes}
         return create_generator(str(folders["sd"]), args, seed=seed, dtype=dtype).fingerprint
 
-    assert of() == of(offload="none")
+    assert of() == of(offload="none") == of(offload="text") == of(compile="false")
+    cached = {"cache": "TaylorSeerCacheConfig"}
+    faster = {of(compile="true"), of(attention="native"), of(**cached)}
+    assert len({of(), of(**cached, **{"cache.cache_interval": "2"}), *faster}) == 5
     scheduled = of(scheduler="EulerDiscreteScheduler")
     others = {of(steps="3"), of(guidance="3"), of(negative_prompt="dark"), of(seed=1), scheduled}
     assert len({of(), of(dtype="bfloat16"), made(folders["sdxl"]).fingerprint, *others}) == 8

@@ -38,12 +38,6 @@ def judge(spec: str, **args: str) -> Judge:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("male", "male"),
-        ("Female.", "female"),
-        ("**female**", "female"),
-        ('"male"', "male"),
-        ("The person is female", "female"),
-        ('{"answer": "Female"}', "female"),
         ('```json\n{"answer": "male"}\n```', "male"),
         ("unknown", "unknown"),
         ("I cannot tell.", "unknown"),

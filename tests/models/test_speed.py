@@ -162,19 +162,6 @@ def test_a_batch_grows_while_memory_lasts() -> None:
     assert size.now == 4  # not tried again
 
 
-def test_only_what_changes_images_changes_the_fingerprint(tmp_path: Path) -> None:
-    (tmp_path / "model_index.json").write_text("{}")
-    plain = made(tmp_path).fingerprint
-    for same in ({"compile": "false"}, {"offload": "text"}):
-        assert made(tmp_path, **same).fingerprint == plain, same
-        assert made(tmp_path, **same).settings == made(tmp_path).settings
-    others = [
-        {"compile": "true"}, {"attention": "native"}, {"cache": "TaylorSeerCacheConfig"},
-        {"cache": "TaylorSeerCacheConfig", "cache.cache_interval": "2"},
-    ]  # fmt: skip
-    assert len({plain, *(made(tmp_path, **one).fingerprint for one in others)}) == 5
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     "args",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,6 @@ from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks import load_tasks
-from t2ibench.toyland.caption import parse
-from t2ibench.toyland.reader import read
 from tests.conftest import Cli
 from tests.models.tiny import draw as draw_all
 
@@ -77,29 +74,6 @@ def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     assert all(map(np.array_equal, together[::4], draw_all(toy, requests[::4], 1)))
     backwards = draw_all(toy, requests[::-1], len(requests))[::-1]
     assert all(map(np.array_equal, together, backwards))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("model", ["toy", "toy-fair"])
-def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
-    prompts = sorted(
-        {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
-    )
-    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 128, replace=False)]
-    right: dict[str, list[bool]] = defaultdict(list)
-    for prompt, drawn in zip(
-        chosen, create_generator(model, {}).generate(requests_for(chosen)), strict=True
-    ):
-        assert drawn.image is not None
-        what, seen = parse(prompt), read(drawn.image)
-        right["kind"].append(seen.top("kind") == what.kind)
-        if what.weather:
-            right["weather"].append(seen.top("weather") == what.weather)
-        if what.gender and not what.several:
-            right["gender"].append(seen.top("gender") == what.gender)
-    shares = {name: float(np.mean(rows)) for name, rows in right.items()}
-    # The model card has the shares over more prompts, 90 % and more.
-    assert all(share >= 0.87 for share in shares.values()), shares
 
 
 PLANTED = ("t2iat_flowers_insects", "occupations_t2iat")
