@@ -53,15 +53,6 @@ def test_points_are_in_pixels_of_the_image_whatever_its_size_and_shape(find: Fac
     assert np.abs(moved - mesh - (600, 0)).max() < 8
 
 
-def test_two_faces_are_two(find: FaceMeshes) -> None:
-    image = drawn("a photo of a light-skinned person", 1)
-    both = Image.new("RGB", (1024, 512))
-    both.paste(image, (0, 0))
-    both.paste(image, (512, 0))
-    found = find(both)
-    assert len(found) == 2 and len({mesh[:, 0].mean() < 512 for mesh in found}) == 2
-
-
 def test_the_files_are_those_of_the_model_card() -> None:
     """Which docs and licence speak of, and which are in the package."""
     card = (faces._FOLDER / "MODEL_CARD.md").read_text()
