@@ -58,17 +58,15 @@ class ChatServer:
     """
 
     def __init__(self, model: str, args: ChatArguments, library: Library = "openai") -> None:
-        self._server: OpenAiServer | LitellmServer
-        self.settings: dict[str, Any]
-        url: str | None
-        more: dict[str, Any]
-        if library == "openai":
-            self._server = OpenAiServer("/chat/completions", args)
-            url, more = self._server.where, {}
-        else:
-            self._server = LitellmServer(model, args)
-            url, more = self._server.address, {"library": library}
-        self.settings = {"model": model, "url": url, "max_tokens": args.max_tokens, **more}
+        self._server = (
+            OpenAiServer("/chat/completions", args)
+            if library == "openai"
+            else LitellmServer(model, args)
+        )
+        url, limit = self._server.address, args.max_tokens
+        self.settings: dict[str, Any] = {"model": model, "url": url, "max_tokens": limit}
+        if library != "openai":
+            self.settings["library"] = library
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for."""

@@ -11,6 +11,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_origin, get_type_hints
 
@@ -60,16 +62,30 @@ _ODD_TEXTS = {
 _MOST = 8  # items that a model is tried with; batches are of 1, 3 and so many
 _CLOSE, _UNIT = 1e-5, 1e-3  # between embeddings of one item; from the length 1
 _HEX = re.compile(r"[0-9a-f]{64}")
-Apart = Callable[[Any, Any], float]
+# What members have to be, besides of their type.
+_MEMBERS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "name": (bool, "a text"),
+    "fingerprint": (_HEX.fullmatch, "64 lower-case hex digits (a SHA-256)"),
+    "batch_size": (lambda size: size >= 1, "1 or more"),
+    **dict.fromkeys(
+        ("images_per_prompt", "guided_images_per_prompt"),
+        (lambda number: number is None or number >= 1, "1 or more"),
+    ),
+}
+# From items, and how they are given, to what becomes of each.
+_Call = Callable[[list[Any], str], list[Any]]
+
+
+class _BrokenError(Exception):
+    """What comes next needs what is broken; that is noted."""
 
 
 class _Promise(NamedTuple):
-    """How far results may be apart from those given alone, what they are, and the promise."""
+    """What results are called, why each is the same in any company, and how nearly."""
 
-    apart: Apart
-    tolerance: float
     given: str
     rule: str
+    tolerance: float = 0
 
 
 def check_generator(
@@ -92,54 +108,49 @@ def check_generator(
     Returns:
         A line for everything that is wrong.
     """
-    trial = _Trial(make, make_other, Generator)
-    generator = trial.model
-    if generator is None:
-        return trial.lines
-    trial.require_json("settings", lambda: generator.settings)
-    for name in ("images_per_prompt", "guided_images_per_prompt"):
-        value = getattr(generator, name)
-        trial.require(value is None or value >= 1, f"{name} is {value}; expected 1 or more")
-    requests = _requests(trial, prompts)
-    if not requests:
-        return [*trial.lines, "no image can be tried: it has none of the prompts (--prompt gives)"]
+    trial = _Trial()
+    with suppress(_BrokenError):
+        generator, second = trial.made(Generator, make, make_other)
+        trial.require_json("settings", lambda: generator.settings)
+        requests = _requests(partial(trial.available, generator), prompts)
+        trial.insist(
+            bool(requests), "no image can be tried: it has none of the prompts (--prompt gives)"
+        )
+        rule = "an image must depend on its own request only, never on the others there"
+        promise = _Promise("images", rule, pixel_tolerance)
+        images = trial.in_batches(requests, partial(trial.images_of, generator), promise)
+        trial.require(
+            any(image is not None for image in images), "none of the prompts gives an image"
+        )
 
-    def generate(one: Generator) -> Callable[[list[Any], str], list[Any] | None]:
-        return lambda part, how: trial.images_of(one, part, how)
-
-    rule = "an image must depend on its own request only, never on the others there"
-    promise = _Promise(_levels, pixel_tolerance, "images", rule)
-    images = trial.in_batches(requests, generate(generator), promise)
-    trial.require(
-        any(image is not None for image in images or [None]), "none of the prompts gives an image"
-    )
-    for what, prompt in _ODD_TEXTS.items():
-        number = trial.available(prompt)
-        for image in generate(generator)([ImageRequest(prompt, 0, 7)], f"for {what}") or ():
+        def odd(prompt: str, how: str) -> None:
+            number = trial.available(generator, prompt)
+            (image,) = trial.images_of(generator, [ImageRequest(prompt, 0, 7)], how)
             trial.require(
                 number != 0 or image is None,
-                f"available() says that no image exists for {what}, but generate() returns one",
+                f"available() says that no image exists {how}, but generate() returns one",
             )
-    again: list[tuple[str, Any]] = []
-    if trial.second is not None:
-        again.append(("by a second instance, made in the same way", trial.second))
-    if isinstance(generator, ReportsSettings):
-        trial.require_json("effective_settings()", generator.effective_settings)
-    if isinstance(generator, Releasable):
-        trial.attempt("release()", generator.release)
-        again.append(("after release()", generator))
-    for where, one in again:
-        found = generate(one)(requests[:1], where)
-        if images and found:
+
+        trial.with_odd_texts(odd)
+        again: list[tuple[str, Any]] = []
+        if second is not None:
+            again.append(("by a second instance, made in the same way", second))
+        if isinstance(generator, ReportsSettings):
+            trial.require_json("effective_settings()", generator.effective_settings)
+        if isinstance(generator, Releasable):
+            trial.attempt("release()", generator.release)
+            again.append(("after release()", generator))
+        for where, one in again:
+            found = trial.images_of(one, requests[:1], where)
             trial.compare(images[:1], found, where, promise._replace(tolerance=0))
     return trial.lines
 
 
-def _requests(trial: _Trial, prompts: Sequence[str]) -> list[ImageRequest]:
+def _requests(available: Callable[[str], int | None], prompts: Sequence[str]) -> list[ImageRequest]:
     """Eight at most, two samples of each prompt where there are as many."""
     requests = []
     for prompt in prompts:
-        number = trial.available(prompt)
+        number = available(prompt)
         for index in range(2 if number is None else min(2, number)):
             digest = hashlib.sha256(f"{prompt}\0{index}".encode()).digest()
             requests.append(ImageRequest(prompt, index, int.from_bytes(digest[:6], "big")))
@@ -163,64 +174,52 @@ def check_encoder(
     Returns:
         A line for everything that is wrong.
     """
-    trial = _Trial(make, make_other, Encoder)
-    encoder: Any = trial.model
-    if encoder is None:
-        return trial.lines
-
-    def rows(name: str, one: Any = encoder) -> Callable[[list[Any], str], list[Any] | None]:
-        return lambda part, how: trial.rows_of(one, name, part, how)
-
-    rule = "an embedding must depend on its own item only"
-    promise = _Promise(_distance, _CLOSE, "embeddings", rule)
-    encoded = trial.in_batches(list(texts[:_MOST]), rows("encode_texts"), promise)
-    for what, text in _ODD_TEXTS.items():
-        rows("encode_texts")([text], f"for {what}")
-    if not encoder.embeds_images:
-        return trial.lines
-    prepared = trial.attempt(
-        "prepare()", lambda: [encoder.prepare(image) for image in sample_images(_MOST)]
-    )
-    if prepared is None:
-        return trial.lines
-    seen = trial.in_batches(prepared, rows("encode_images"), promise)
-    if seen is None:
-        return trial.lines
-    trial.require(
-        not np.isnan(seen).any(), "encode_images() has rows of NaN; every image has an embedding"
-    )
-    trial.require(
-        encoded is None or len(encoded[0]) == len(seen[0]),
-        "images and texts have embeddings of different length; they must share one space",
-    )
-    if isinstance(encoder, HasUntrained):
-        _check_untrained(trial, encoder, seen[0])
+    trial = _Trial()
+    with suppress(_BrokenError):
+        encoder, _ = trial.made(Encoder, make, make_other)
+        promise = _Promise("embeddings", "an embedding must depend on its own item only", _CLOSE)
+        encode = partial(trial.rows_of, encoder, "encode_texts")
+        encoded = trial.in_batches(list(texts[:_MOST]), encode, promise)
+        trial.with_odd_texts(lambda text, how: encode([text], how))
+        if not encoder.embeds_images:
+            return trial.lines
+        prepared = trial.attempt(
+            "prepare()", lambda: [encoder.prepare(image) for image in sample_images(_MOST)]
+        )
+        seen = trial.in_batches(prepared, partial(trial.rows_of, encoder, "encode_images"), promise)
+        trial.require(
+            not np.isnan(seen).any(),
+            "encode_images() has rows of NaN; every image has an embedding",
+        )
+        trial.require(
+            len(encoded[0]) == len(seen[0]),
+            "images and texts have embeddings of different length; they must share one space",
+        )
+        if isinstance(encoder, HasUntrained):
+            _check_untrained(trial, encoder, seen[0])
     return trial.lines
 
 
 def _check_untrained(trial: _Trial, encoder: Any, seen: Any) -> None:
     """An encoder of random weights: another one, and the same one every time."""
     twins = [trial.attempt("untrained()", encoder.untrained) for _ in range(2)]
-    if not all(one is not None and trial.has_members(one, Encoder) for one in twins):
-        return
-    twin, again = twins
-    trial.require(
-        twin.name != encoder.name and twin.fingerprint != encoder.fingerprint,
-        "untrained() gives an encoder of the same name or fingerprint; it needs its own",
-    )
+    for twin in twins:
+        trial.check_members(twin, Encoder)
+        trial.require(
+            twin.name != encoder.name and twin.fingerprint != encoder.fingerprint,
+            "untrained() gives an encoder of the same name or fingerprint; it needs its own",
+        )
     (image,) = sample_images(1)
-    found = [
-        trial.rows_of(one, "encode_images", [one.prepare(image)], "by untrained()") for one in twins
-    ]
-    blind, same = (rows[0] if rows else None for rows in found)
-    if blind is None or same is None:
-        return
+    blind, same = (
+        trial.rows_of(one, "encode_images", [one.prepare(image)], "by untrained()")[0]
+        for one in twins
+    )
     trial.require(
-        twin.fingerprint == again.fingerprint and _distance(blind, same) <= _CLOSE,
+        twins[0].fingerprint == twins[1].fingerprint and _apart(blind, same) <= _CLOSE,
         "untrained() gives another fingerprint or embeds otherwise every time; seed its weights",
     )
     trial.require(
-        _distance(blind, seen) > _CLOSE,
+        _apart(blind, seen) > _CLOSE,
         "untrained() embeds images as the encoder itself does; its weights must be random",
     )
 
@@ -241,39 +240,38 @@ def check_judge(
     Returns:
         A line for everything that is wrong.
     """
-    trial = _Trial(make, make_other, Judge)
-    judge = trial.model
-    if judge is None:
-        return trial.lines
+    trial = _Trial()
     queries = []
     for number, image in enumerate(sample_images(_MOST)):
         question, classes = _QUESTIONS[number % len(_QUESTIONS)]
         digest = hashlib.sha256(image.tobytes()).hexdigest()
         queries.append(Query(image, "a photo of a person", number, digest, question, classes))
+    with suppress(_BrokenError):
+        judge, _ = trial.made(Judge, make, make_other)
 
-    def texts(part: list[Query], how: str) -> list[str | None] | None:
-        answers = trial.results("answer", judge.answer, part, how, Answer)
-        for query, one in zip(part, answers or (), strict=bool(answers)):
-            if one.answer is None:
-                trial.require(bool(one.reason), "there is neither an answer nor a reason")
-            elif query.classes:
-                trial.require(
-                    one.answer in (*query.classes, UNKNOWN),
-                    f"the answer {one.answer!r} is none of the classes {', '.join(query.classes)} "
-                    f"and not '{UNKNOWN}'",
-                )
-            else:
-                fits = isinstance(one.answer, str) and bool(one.answer)
-                trial.require(fits, f"the answer {one.answer!r} is not a text")
-        return None if answers is None else [one.answer for one in answers]
+        def texts(part: list[Query], how: str) -> list[str | None]:
+            answers = trial.results("answer", judge.answer, part, how, Answer)
+            for query, one in zip(part, answers, strict=True):
+                if one.answer is None:
+                    trial.require(bool(one.reason), "there is neither an answer nor a reason")
+                elif query.classes:
+                    trial.require(
+                        one.answer in (*query.classes, UNKNOWN),
+                        f"the answer {one.answer!r} is none of the classes "
+                        f"{', '.join(query.classes)} and not '{UNKNOWN}'",
+                    )
+                else:
+                    fits = isinstance(one.answer, str) and bool(one.answer)
+                    trial.require(fits, f"the answer {one.answer!r} is not a text")
+            return [one.answer for one in answers]
 
-    rule = "an answer must depend on its own query only"
-    alone = trial.in_batches(queries, texts, _Promise(_unequal, 0, "answers", rule))
-    words = [one for one, query in zip(alone or (), queries, strict=False) if not query.classes]
-    trial.require(
-        free_text or all(one is None for one in words),
-        "it answers in free text although its adapter says free_text=False",
-    )
+        rule = "an answer must depend on its own query only"
+        alone = trial.in_batches(queries, texts, _Promise("answers", rule))
+        words = [one for one, query in zip(alone, queries, strict=True) if not query.classes]
+        trial.require(
+            free_text or all(one is None for one in words),
+            "it answers in free text although its adapter says free_text=False",
+        )
     return trial.lines
 
 
@@ -294,104 +292,110 @@ def check_rewriter(
     Returns:
         A line for everything that is wrong.
     """
-    trial = _Trial(make, make_other, Rewriter)
-    rewriter = trial.model
-    if rewriter is None:
-        return trial.lines
-    each = {"prompt": False, "image": True}.get(rewriter.per)
-    trial.require(each is not None, f"per is {rewriter.per!r}; expected 'prompt' or 'image'")
-    trial.require_json("settings", lambda: rewriter.settings)
+    trial = _Trial()
+    with suppress(_BrokenError):
+        rewriter, _ = trial.made(Rewriter, make, make_other)
+        each = rewriter.per == "image"
+        trial.require(
+            each or rewriter.per == "prompt",
+            f"per is {rewriter.per!r}; expected 'prompt' or 'image'",
+        )
+        trial.require_json("settings", lambda: rewriter.settings)
 
-    def texts(part: list[RewriteRequest], how: str) -> list[str | None] | None:
-        found = trial.results("rewrite", rewriter.rewrite, part, how, Rewriting)
-        for one in found or ():
-            trial.require_status(one, ("ok", "refused", "failed"))
-            kept = one.status != "ok" or (isinstance(one.text, str) and bool(one.text.strip()))
-            trial.require(kept, f"a rewriting with status 'ok' has the text {one.text!r}")
-        return None if found is None else [one.text for one in found]
+        def texts(part: list[RewriteRequest], how: str) -> list[str | None]:
+            found = trial.results("rewrite", rewriter.rewrite, part, how, Rewriting)
+            for one in found:
+                trial.require_status(one, ("ok", "refused", "failed"))
+                kept = one.status != "ok" or (isinstance(one.text, str) and bool(one.text.strip()))
+                trial.require(kept, f"a rewriting with status 'ok' has the text {one.text!r}")
+            return [one.text for one in found]
 
-    requests = [
-        RewriteRequest(prompt, number if each else None, 7919 * number)
-        for number, prompt in enumerate(prompts)
-    ]
-    rule = (
-        "a rewriting must depend on its own prompt, index and seed only (a server may not be able "
-        "to promise that: what it said is stored and replayed)"
-    )
-    trial.in_batches(requests, texts, _Promise(_unequal, 0, "rewritings", rule))
-    for what, text in _ODD_TEXTS.items():
-        texts([RewriteRequest(text, 0 if each else None, 1)], f"for {what}")
+        requests = [
+            RewriteRequest(prompt, number if each else None, 7919 * number)
+            for number, prompt in enumerate(prompts)
+        ]
+        rule = (
+            "a rewriting must depend on its own prompt, index and seed only (a server may not be "
+            "able to promise that: what it said is stored and replayed)"
+        )
+        trial.in_batches(requests, texts, _Promise("rewritings", rule))
+        trial.with_odd_texts(
+            lambda text, how: texts([RewriteRequest(text, 0 if each else None, 1)], how)
+        )
     return trial.lines
 
 
 class _Trial:
-    """Two models made in the same way, and a line for everything that is wrong with them."""
+    """A line for everything that is wrong with a model; what cannot go on raises `_BrokenError`."""
 
-    def __init__(
-        self, make: Callable[[], Any], make_other: Callable[[], Any] | None, protocol: type
-    ) -> None:
+    def __init__(self) -> None:
         self.lines: list[str] = []
-        self.second: Any = None
-        self.model: Any = self.attempt("making it", make)
-        if self.model is None or not self.has_members(self.model, protocol):
-            self.model = None
-            return
-        self.second = self.attempt("making it again", make)
-        self.require(
-            self.second is None or self.second.fingerprint == self.model.fingerprint,
-            "fingerprint differs between two instances made in the same way; derive it from "
-            "settings and weights, not from the object, the time or the process",
-        )
-        other = make_other and self.attempt("making a model with other arguments", make_other)
-        self.require(
-            other is None or other.fingerprint != self.model.fingerprint,
-            "fingerprint is the same with other arguments; hash every setting that decides a "
-            "result",
-        )
 
-    def require(self, kept: bool, line: str) -> bool:
+    def require(self, kept: bool, line: str) -> None:
         """Note a line, once, unless the promise is kept."""
         if not kept and line not in self.lines:
             self.lines.append(line)
-        return kept
+
+    def insist(self, kept: bool, line: str) -> None:
+        """The same, of what all that follows needs."""
+        self.require(kept, line)
+        if not kept:
+            raise _BrokenError
 
     def attempt(self, what: str, call: Callable[[], Any]) -> Any:
-        """What a call that must not raise returns; None after an exception, which is noted."""
+        """What a call that must not raise returns."""
         try:
             return call()
         except Exception as error:
-            self.require(False, f"{what} raises {type(error).__name__}: {first_line(error)}")
-            return None
+            self.insist(False, f"{what} raises {type(error).__name__}: {first_line(error)}")
 
-    def has_members(self, model: Any, protocol: type) -> bool:
-        """Whether all members exist; what they are is noted."""
+    def made(
+        self, protocol: type, make: Callable[[], Any], make_other: Callable[[], Any] | None
+    ) -> tuple[Any, Any]:
+        """A model, and a second one made in the same way; None where that fails."""
+        model, second = self.attempt("making it", make), None
+        self.check_members(model, protocol)
+        with suppress(_BrokenError):
+            second = self.attempt("making it again", make)
+            self.require(
+                second.fingerprint == model.fingerprint,
+                "fingerprint differs between two instances made in the same way; derive it from "
+                "settings and weights, not from the object, the time or the process",
+            )
+        with suppress(_BrokenError):
+            if make_other is not None:
+                other = self.attempt("making a model with other arguments", make_other)
+                self.require(
+                    other.fingerprint != model.fingerprint,
+                    "fingerprint is the same with other arguments; hash every setting that "
+                    "decides a result",
+                )
+        return model, second
+
+    def check_members(self, model: Any, protocol: type) -> None:
+        """Note what members are missing, and what they are else."""
         missing = lacking(model, protocol)
-        where = f"see {protocol.__module__}.{protocol.__name__}"
-        for name in missing:
-            self.require(False, f"{name} is missing; {where}")
         for name, allowed in get_type_hints(protocol).items():
             value: Any = getattr(model, name, None)
             if name in missing or get_origin(allowed) in {Mapping, Literal}:
                 continue
             fits = isinstance(value, allowed) and (allowed is bool or not isinstance(value, bool))
-            words = getattr(allowed, "__name__", str(allowed).replace(" | ", " or "))
-            self.require(fits, f"{name} is {value!r}; expected {words}")
-            if name == "batch_size" and fits:
-                self.require(value >= 1, f"batch_size is {value!r}; expected 1 or more")
-            if name == "name" and fits:
-                self.require(bool(value), "name is empty")
-            if name == "fingerprint" and fits:
-                self.require(
-                    _HEX.fullmatch(value) is not None,
-                    f"fingerprint is {value!r}; expected 64 lower-case hex digits (a SHA-256)",
-                )
-        return not missing
+            expected = getattr(allowed, "__name__", str(allowed).replace(" | ", " or "))
+            if fits and name in _MEMBERS:
+                check, expected = _MEMBERS[name]
+                fits = bool(check(value))
+            self.require(fits, f"{name} is {value!r}; expected {expected}")
+        for name in missing:
+            where = f"see {protocol.__module__}.{protocol.__name__}"
+            self.require(False, f"{name} is missing; {where}")
+        if missing:
+            raise _BrokenError
 
     def require_json(self, what: str, read: Callable[[], Any]) -> None:
         """Note what is no mapping of JSON values, which can be stored and read back."""
         value = self.attempt(what, lambda: dict(read()))
         try:
-            fits = value is None or json.loads(json.dumps(value, allow_nan=False)) == value
+            fits = json.loads(json.dumps(value, allow_nan=False)) == value
         except (TypeError, ValueError):
             fits = False
         self.require(fits, f"{what} is {value!r}; expected a mapping of JSON values")
@@ -409,138 +413,118 @@ class _Trial:
 
     def results(
         self, name: str, call: Callable[[Any], Any], items: list[Any], how: str, kind: type
-    ) -> list[Any] | None:
-        """What a method gives; None where that is not one thing of the right type for each item."""
+    ) -> list[Any]:
+        """What a method gives: one thing of the right type for each item."""
         found = self.attempt(f"{name}() of {len(items)} requests {how}", lambda: call(items))
         typed = isinstance(found, list) and all(isinstance(one, kind) for one in found)
-        if found is None or not self.require(
-            typed, f"{name}() must return a list of {kind.__name__}"
-        ):
-            return None
+        self.insist(typed, f"{name}() must return a list of {kind.__name__}")
         count = f"{name}() returns {len(found)} results for {len(items)} requests"
-        return found if self.require(len(found) == len(items), count) else None
+        self.insist(len(found) == len(items), count)
+        return list(found)
 
-    def in_batches(
-        self, items: list[Any], call: Callable[[list[Any], str], list[Any] | None], kept: _Promise
-    ) -> list[Any] | None:
+    def with_odd_texts(self, call: Callable[[str, str], object]) -> None:
+        """Call it with each odd text."""
+        for what, text in _ODD_TEXTS.items():
+            with suppress(_BrokenError):
+                call(text, f"for {what}")
+
+    def in_batches(self, items: list[Any], call: _Call, promise: _Promise) -> list[Any]:
         """What each item gives alone, after comparing it with batches and another order."""
 
-        def divided(size: int, how: str) -> list[Any] | None:
-            parts = [call(items[at : at + size], how) for at in range(0, len(items), size)]
-            return None if None in parts else [one for part in parts for one in part or ()]
+        def divided(size: int, how: str) -> list[Any]:
+            parts = (items[at : at + size] for at in range(0, len(items), size))
+            return [one for part in parts for one in call(part, how)]
 
         alone = divided(1, "alone")
-        if alone is None:
-            return None
-        for size in (3, _MOST):
-            where = f"a batch of {size}"
-            found = divided(size, f"in {where}")
-            if found is None:
-                return alone
-            self.compare(alone, found, f"in {where}", kept)
-        found = call(items[::-1], "in another order")
-        if found is not None:
-            self.compare(alone, found[::-1], "in another order", kept)
+        with suppress(_BrokenError):
+            for size in (3, _MOST):
+                where = f"in a batch of {size}"
+                self.compare(alone, divided(size, where), where, promise)
+            where = "in another order"
+            self.compare(alone, call(items[::-1], where)[::-1], where, promise)
         return alone
 
-    def compare(self, alone: list[Any], found: list[Any], where: str, kept: _Promise) -> None:
+    def compare(self, alone: list[Any], found: list[Any], where: str, promise: _Promise) -> None:
         """Note where things are not those that their items gave alone."""
-        apart, tolerance, given, rule = kept
-        worst = max(apart(one, other) for one, other in zip(alone, found, strict=True))
+        given, rule, tolerance = promise
+        worst = max(_apart(one, other) for one, other in zip(alone, found, strict=True))
         if worst <= tolerance:
             return
         left = list(found)
         for one in alone:
-            same = next((n for n, other in enumerate(left) if apart(one, other) <= tolerance), None)
-            if same is None:
-                break
-            del left[same]
+            same = (n for n, other in enumerate(left) if _apart(one, other) <= tolerance)
+            if (number := next(same, None)) is not None:
+                del left[number]
         if not left:
             self.require(False, f"{given} {where} are not in the order of the requests")
             return
-        much = "" if worst == np.inf else f" by up to {worst:.2g}"
-        levels = f"{much} of 255 levels" if much and apart is _levels else much
+        levels = " of 255 levels" if given == "images" else ""
+        much = "" if worst == np.inf else f" by up to {worst:.2g}{levels}"
         hint = "; of a neural network, name 'torch' in the adapter's libraries"
         self.require(
             False,
-            f"{given} {where} differ{levels} from those given alone: {rule}"
-            f"{hint if apart is _levels and worst == 1 else ''}",
+            f"{given} {where} differ{much} from those given alone: {rule}"
+            f"{hint if levels and worst == 1 else ''}",
         )
 
-    def available(self, prompt: str) -> int | None:
+    def available(self, generator: Generator, prompt: str) -> int | None:
         """How many images of a prompt there can be."""
-        number = self.attempt(f"available({prompt[:40]!r})", lambda: self.model.available(prompt))
+        number = self.attempt(f"available({prompt[:40]!r})", lambda: generator.available(prompt))
         fits = number is None or (isinstance(number, int) and number >= 0)
         self.require(fits, f"available() is {number!r}; expected None or a number")
         return number if fits else 0
 
-    def images_of(self, generator: Generator, requests: list[Any], how: str) -> list[Any] | None:
+    def images_of(self, generator: Generator, requests: list[Any], how: str) -> list[Any]:
         """Pixels of the images of a call, shape (h, w, 3); None where there is no image."""
         results = self.results("generate", generator.generate, requests, how, GeneratedImage)
-        for one in results or ():
+        for one in results:
             self.require_status(one, ("ok", "refused", "filtered", "failed"))
-        return None if results is None else [self._pixels(one) for one in results]
+        return [self._pixels(one) if one.status == "ok" else None for one in results]
 
     def _pixels(self, result: GeneratedImage) -> Any:
         from PIL import Image
 
-        image = result.image
-        if result.status != "ok":
-            return None
+        image: Any = result.image
         if result.path is not None:
             path = Path(result.path)
             image = self.attempt(f"opening {path}", lambda: read_image(path))
-            return None if image is None else np.asarray(image, dtype=np.int16)
-        if not isinstance(image, Image.Image):
-            kind = type(image).__name__
-            line = f"a result is 'ok' and its image is a {kind}; expected a PIL image or a path"
-            self.require(False, line)
-            return None
+        kind = type(image).__name__
+        self.insist(
+            isinstance(image, Image.Image),
+            f"a result is 'ok' and its image is a {kind}; expected a PIL image or a path",
+        )
         self.require(image.mode == "RGB", f"an image has the mode {image.mode}; expected RGB")
         return np.asarray(image.convert("RGB"), dtype=np.int16)
 
-    def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any] | None:
+    def rows_of(self, encoder: Any, name: str, items: list[Any], how: str) -> list[Any]:
         """Rows of one call, where they are as promised."""
         rows = self.attempt(f"{name}() {how}", lambda: getattr(encoder, name)(items))
-        if rows is None:
-            return None
         is_array = isinstance(rows, np.ndarray)
         said = f"{rows.dtype} of shape {rows.shape}" if is_array else f"a {type(rows).__name__}"
-        if not self.require(
+        self.insist(
             is_array and rows.dtype == np.float32 and rows.ndim == 2 and len(rows) == len(items),
             f"{name}() gives {said}; expected a float32 array of shape ({len(items)}, d)",
-        ):
-            return None
+        )
         known = rows[~np.isnan(rows).all(axis=1)].astype(np.float64)
-        if self.require(
-            bool(np.isfinite(known).all()),
-            f"{name}() gives rows that are partly not finite ({how})",
-        ):
-            lengths = np.linalg.norm(known, axis=1)
-            self.require(
-                bool((np.abs(lengths - 1) <= _UNIT).all()),
-                f"{name}() gives rows that are not of unit length ({how}); divide each by its "
-                "norm, and return a row of NaN for a missing embedding",
-            )
+        finite = bool(np.isfinite(known).all())
+        self.require(finite, f"{name}() gives rows that are partly not finite ({how})")
+        lengths = np.linalg.norm(known, axis=1)
+        self.require(
+            not finite or bool((np.abs(lengths - 1) <= _UNIT).all()),
+            f"{name}() gives rows that are not of unit length ({how}); divide each by its "
+            "norm, and return a row of NaN for a missing embedding",
+        )
         return list(rows)
 
 
-def _levels(one: Any, other: Any) -> float:
-    """Levels of 255 between two images; infinite where one is none, or of another size."""
-    if one is None or other is None:
-        return 0.0 if one is other else np.inf
-    return float(np.abs(one - other).max(initial=0)) if one.shape == other.shape else np.inf
-
-
-def _distance(one: Any, other: Any) -> float:
-    """The largest difference of two embeddings, which may both be unknown."""
-    if one.shape != other.shape or np.isnan(one).any() != np.isnan(other).any():
+def _apart(one: Any, other: Any) -> float:
+    """The largest difference of two results; infinite where they cannot be compared."""
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
+        return 0.0 if type(one) is type(other) and one == other else np.inf
+    unknown = np.isnan(one).any()
+    if one.shape != other.shape or unknown != np.isnan(other).any():
         return np.inf
-    return 0.0 if np.isnan(one).any() else float(np.abs(one - other).max())
-
-
-def _unequal(one: Any, other: Any) -> float:
-    return 0.0 if one == other else np.inf
+    return 0.0 if unknown else float(np.abs(one - other).max(initial=0))
 
 
 def sample_images(count: int) -> list[Image]:

@@ -37,7 +37,6 @@ class Proposer(Protocol):
         Raises:
             T2IBenchError: there is none.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,6 @@ class Rewriter(Protocol):
         Returns:
             One rewriting for each request, in their order.
         """
-        ...
 
 
 @runtime_checkable
@@ -124,7 +122,6 @@ class RewritesInParts(Protocol):
         Yields:
             Rewritings, each with the number of its request: every request once, in any order.
         """
-        ...
 
 
 @runtime_checkable
@@ -151,4 +148,3 @@ class ChecksPrompts(Protocol):
         Raises:
             T2IBenchError: some of it cannot be rewritten.
         """
-        ...

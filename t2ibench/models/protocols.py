@@ -95,11 +95,9 @@ class Generator(Protocol):
         Returns:
             One result for each request, in their order.
         """
-        ...
 
     def available(self, prompt: str) -> int | None:
         """How many images of a prompt there can be; None where the model generates any number."""
-        ...
 
 
 @runtime_checkable
@@ -121,7 +119,6 @@ class GeneratesInParts(Protocol):
         Yields:
             Results, each with the number of its request: every request once, in any order.
         """
-        ...
 
 
 @runtime_checkable
@@ -145,7 +142,6 @@ class Charges(Protocol):
         Raises:
             T2IBenchError: no price is known, so no limit can be kept.
         """
-        ...
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         """How many requests to a server some images would be, and what they would cost.
@@ -156,7 +152,6 @@ class Charges(Protocol):
         Returns:
             A sentence.
         """
-        ...
 
 
 @runtime_checkable
@@ -181,7 +176,6 @@ class Encoder(Protocol):
         Once it has prepared a first image, which has to load whatever loads lazily, it is called
         from several threads at once.
         """
-        ...
 
     def encode_images(self, prepared: Sequence[Any]) -> Float32Array:
         """Embed prepared images.
@@ -192,7 +186,6 @@ class Encoder(Protocol):
         Returns:
             float32, shape (n, d), rows of unit length, in the order of the images.
         """
-        ...
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts.
@@ -204,7 +197,6 @@ class Encoder(Protocol):
             float32, shape (n, d), rows of unit length. The row of a text that the encoder has no
             vector for (a word missing from a vocabulary) is all NaN.
         """
-        ...
 
 
 @runtime_checkable
@@ -220,7 +212,6 @@ class HasUntrained(Protocol):
             An encoder with a name and a fingerprint of its own and the same random weights
             every time.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +277,6 @@ class Judge(Protocol):
         Returns:
             One answer for each query, in their order.
         """
-        ...
 
 
 @runtime_checkable
@@ -306,7 +296,6 @@ class AnswersInParts(Protocol):
         Yields:
             Answers, each with the number of its query: every query once, in any order.
         """
-        ...
 
 
 @runtime_checkable
@@ -319,7 +308,6 @@ class ReportsWaits(Protocol):
         Args:
             tell: Gets a sentence each time; called from any thread.
         """
-        ...
 
 
 @runtime_checkable
@@ -332,7 +320,6 @@ class ChecksAccess(Protocol):
         Raises:
             T2IBenchError: it cannot be asked.
         """
-        ...
 
 
 @runtime_checkable
@@ -353,7 +340,6 @@ class LooksUp(Protocol):
         Raises:
             T2IBenchError: none of its answers is about an image of the run.
         """
-        ...
 
 
 @runtime_checkable
@@ -362,7 +348,6 @@ class Releasable(Protocol):
 
     def release(self) -> None:
         """Free the device's memory; the model is loaded again when it is used again."""
-        ...
 
 
 @runtime_checkable
@@ -375,7 +360,6 @@ class ExpectsPrompts(Protocol):
         Args:
             prompts: Each once, in their order.
         """
-        ...
 
 
 @runtime_checkable
@@ -391,7 +375,6 @@ class KnowsWords(Protocol):
         Returns:
             The words, sorted, each once.
         """
-        ...
 
 
 @runtime_checkable
@@ -404,4 +387,3 @@ class ReportsSettings(Protocol):
         Returns:
             JSON values; empty where the model is not loaded yet.
         """
-        ...

@@ -52,7 +52,6 @@ class FindsRewritings(Protocol):
 
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,6 +294,7 @@ class OpenAiServer(Server):
 
     Attributes:
         base_url: Its address.
+        address: Where it is asked, below that.
         client: openai's AsyncOpenAI, for calls that `ask` makes; the first one makes it.
 
     Raises:
@@ -304,6 +305,7 @@ class OpenAiServer(Server):
         self.base_url = checked_address(args.base_url or _OPENAI)
         key = ApiKey("T2IBENCH_NO_KEY" if local_only else args.api_key_env or "OPENAI_API_KEY")
         super().__init__(self.base_url + path, key, args)
+        self.address = self.where
         self._largest = args.largest_reply
         self.client: Any = None
 

@@ -93,7 +93,7 @@ def speaking(
             self.end_headers()
             self.wfile.write(data)
 
-        do_GET = do_POST
+        do_GET = do_HEAD = do_POST
 
         def log_message(self, *_: Any) -> None:
             pass

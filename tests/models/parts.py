@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from t2ibench.arguments import Arguments, PositiveInt
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.protocols import Answer, GeneratedImage, ImageRequest, Query
+
+
+@contextmanager
+def refused(*words: str) -> Iterator[None]:
+    """What raises one line with these words in it."""
+    with pytest.raises(T2IBenchError) as caught:
+        yield
+    said = str(caught.value)
+    assert all(word in said for word in words) and "\n" not in said, said
 
 
 def digest(*parts: object) -> str:

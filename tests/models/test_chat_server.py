@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
@@ -107,25 +106,9 @@ def test_a_server_that_is_busy_for_ever_is_left_after_five_minutes(
 
 
 def test_attempts_are_counted(waits: list[float]) -> None:
-    with serving(says((503, "busy"))) as (url, posted):
-        with pytest.raises(
-            ServerAwayError, match=r"replied with status 503; tried 3 times\."
-        ) as caught:
-            chat_server(url, retries=3).chat(MESSAGES)
-        assert len(posted) == 3
-        with pytest.raises(ServerAwayError, match="tried once"):
-            chat_server(url, retries=1).chat(MESSAGES)
-    assert len(posted) == 4
-    assert "\n" not in str(caught.value) and "base_url" in str(caught.value)
-
-
-def test_one_session_serves_many_threads() -> None:
-    def echo(body: dict[str, Any]) -> tuple[int, Any]:
-        return 200, body["messages"][0]["content"]
-
-    with serving(echo) as (url, _):
-        server = chat_server(url)
-        texts = [f"text {number}" for number in range(64)]
-        with ThreadPoolExecutor(16) as pool:
-            said = pool.map(lambda text: server.chat([{"role": "user", "content": text}]), texts)
-            assert list(said) == texts
+    with (
+        serving(says((503, "busy"))) as (url, posted),
+        pytest.raises(ServerAwayError, match=r"status 503; tried 3 times\..*base_url"),
+    ):
+        chat_server(url, retries=3).chat(MESSAGES)
+    assert len(posted) == 3

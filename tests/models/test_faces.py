@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
+import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from t2ibench.errors import T2IBenchError
 from t2ibench.models import faces
 from t2ibench.models.faces import FaceMeshes, box_of
 from t2ibench.toyland import draw
+from tests.models.parts import refused
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,15 +53,6 @@ def test_points_are_in_pixels_of_the_image_whatever_its_size_and_shape(find: Fac
     assert np.abs(moved - mesh - (600, 0)).max() < 8
 
 
-def test_two_faces_are_two(find: FaceMeshes) -> None:
-    image = drawn("a photo of a light-skinned person", 1)
-    both = Image.new("RGB", (1024, 512))
-    both.paste(image, (0, 0))
-    both.paste(image, (512, 0))
-    found = find(both)
-    assert len(found) == 2 and len({mesh[:, 0].mean() < 512 for mesh in found}) == 2
-
-
 def test_the_files_are_those_of_the_model_card() -> None:
     """Which docs and licence speak of, and which are in the package."""
     card = (faces._FOLDER / "MODEL_CARD.md").read_text()
@@ -74,16 +64,8 @@ def test_the_files_are_those_of_the_model_card() -> None:
 
 
 def test_what_is_said_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = importlib.import_module
-
-    def without(name: str, package: str | None = None) -> Any:
-        if name.startswith("ai_edge_litert"):
-            raise ModuleNotFoundError(f"No module named '{name}'")
-        return load(name, package)
-
-    monkeypatch.setattr(importlib, "import_module", without)
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
     faces._network.cache_clear()
     for extra in ("skin", "face-gender"):
-        with pytest.raises(T2IBenchError, match="needs LiteRT") as caught:
+        with refused("needs LiteRT", f'pip install "t2ibench[{extra}]"'):
             FaceMeshes(extra)
-        assert f'pip install "t2ibench[{extra}]"' in str(caught.value)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import create_generator
@@ -125,13 +124,10 @@ def test_litellm_answers_refusals_and_prices(
     """LiteLLM's interface, as version 1.106 has it, in front of a real server."""
     import httpx
 
-    class StatusError(Exception):
+    class ContentPolicyViolationError(Exception):
         status_code = 400
 
-    class ContentPolicyViolationError(StatusError):
-        pass
-
-    class RateLimitError(StatusError):
+    class RateLimitError(Exception):
         status_code = 429
 
     limited = [True]
@@ -177,11 +173,9 @@ def test_a_throttle_doubles_then_adds_and_halves() -> None:
     for _ in range(9):
         throttle.answered(1.0)
     assert throttle.limit == 9
-    throttle.answered(20.0)  # more at a time would only wait for one another
-    before = throttle.limit
     for _ in range(100):
-        throttle.answered(20.0)
-    assert throttle.limit == before
+        throttle.answered(20.0)  # more at a time would only wait for one another
+    assert throttle.limit == 9
     now[0] = 10.0
     throttle.failed(Failure("replied with status 429", True, 60.0, True))
     now[0] = 50.0
@@ -211,12 +205,3 @@ def test_a_word_of_the_prompt_is_no_field() -> None:
     assert refused_field(both, {"seed", "size"}, "a rose") is None
     named = ServerMessage(frozenset(), ("prompt",), "seed?")
     assert refused_field(named, {"seed", "size"}, "a rose") is None
-
-
-def test_an_image_of_any_mode_is_rgb() -> None:
-    buffer = io.BytesIO()
-    Image.new("L", (4, 4), 9).save(buffer, format="PNG")
-    reply: Said = (200, {"content-type": "image/png"}, buffer.getvalue())
-    with speaking(lambda *_: reply) as (url, _):
-        (drawn,) = endpoint(url).generate(requests(PROMPTS[:1], 1))
-    assert drawn.image is not None and drawn.image.mode == "RGB"

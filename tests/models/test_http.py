@@ -10,7 +10,6 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -20,6 +19,7 @@ from t2ibench.models.api_key import ApiKey
 from t2ibench.models.server_errors import ServerAwayError
 from t2ibench.models.servers import LARGEST_REPLY, checked_address
 from tests.models.chat import Wire, bomb, chat_server, completion, response, wiring, without_waiting
+from tests.models.parts import refused
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
 KEY = "sk-Ab/9+q=\"x\\y'z&?%"
@@ -30,15 +30,17 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     without_waiting(monkeypatch)
 
 
-def raw(*responses: bytes) -> Callable[[Wire], bool]:
-    """A server that sends these bytes, one response after the other, the last one for ever."""
-    left = list(responses)
+class Raw:
+    """Sends these bytes, one response after the other, the last one for ever, and hangs up."""
 
-    def handle(wire: Wire) -> bool:
-        wire.send(left.pop(0) if len(left) > 1 else left[0])
-        return False
+    def __init__(self, *responses: bytes, keep: bool = False) -> None:
+        self.heard: list[Wire] = []
+        self._responses, self._keep = responses, keep
 
-    return handle
+    def __call__(self, wire: Wire) -> bool:
+        self.heard.append(wire)
+        wire.send(self._responses[min(len(self.heard), len(self._responses)) - 1])
+        return self._keep
 
 
 def hang(part: bytes, trickled: bytes) -> Callable[[threading.Event, Wire], None]:
@@ -68,12 +70,10 @@ HANGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("how", HANGS)
 def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
-    ended = threading.Event()
-    asked = 0
+    ended, asked = threading.Event(), list[Wire]()
 
     def handle(wire: Wire) -> bool:
-        nonlocal asked
-        asked += 1
+        asked.append(wire)
         HANGS[how](ended, wire)
         return False
 
@@ -83,7 +83,7 @@ def test_an_attempt_ends_at_its_deadline_wherever_it_hangs(how: str) -> None:
             chat_server(url, timeout=1, retries=1).chat(MESSAGES)
         assert 1 <= time.monotonic() - began < 10
         ended.set()
-    assert asked == 1
+    assert len(asked) == 1
 
 
 BAD = {
@@ -118,18 +118,11 @@ BAD = {
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
-    asked = 0
     sent, message = BAD[what]
-
-    def handle(wire: Wire) -> bool:
-        nonlocal asked
-        asked += 1
-        wire.send(sent)
-        return False
-
+    server = Raw(sent)
     from openai.resources import chat, images  # noqa: F401  what they take is not the reply's
 
-    with wiring(handle) as url:
+    with wiring(server) as url:
         tracemalloc.start()
         try:
             with pytest.raises(T2IBenchError, match=message) as caught:
@@ -139,7 +132,7 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
             tracemalloc.stop()
     assert not isinstance(caught.value, ServerAwayError)
     assert len(str(caught.value)) < 300 and str(caught.value).isprintable()
-    assert asked == 1 and peak < 40_000_000
+    assert len(server.heard) == 1 and peak < 40_000_000
 
 
 @pytest.mark.parametrize(
@@ -156,30 +149,21 @@ def test_a_bad_reply_is_one_short_line_asked_for_once(what: str) -> None:
     ],
 )
 def test_a_reply_that_breaks_off_is_asked_for_again(broken: bytes) -> None:
-    with wiring(raw(broken, response(completion("whole")))) as url:
+    with wiring(Raw(broken, response(completion("whole")))) as url:
         assert chat_server(url).chat(MESSAGES) == "whole"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ma\x00le\ud800",
-        "\udfff\ud83d",
-        "",
-        "\u2028\r\n\t\x1b[31m",
-        "\U0001f469\u200d\U0001f373",
-        "x" * 1_000_000,
-    ],
-)
+ODD = ["ma\x00le\ud800", "", "\u2028\r\n\t\x1b[31m", "\U0001f469\u200d\U0001f373", "x" * 1_000_000]
+
+
+@pytest.mark.parametrize("text", ODD)
 @pytest.mark.parametrize("packed", [True, False])
 def test_any_text_is_read_without_loss(text: str, packed: bool) -> None:
     body = completion(text)
-    sent = (
-        response(gzip.compress(body, mtime=0), 200, "Content-Encoding: gzip")
-        if packed
-        else response(body, 200, "Content-Type: text/html")
-    )
-    with wiring(raw(sent)) as url:
+    sent = response(body, 200, "Content-Type: text/html")
+    if packed:
+        sent = response(gzip.compress(body, mtime=0), 200, "Content-Encoding: gzip")
+    with wiring(Raw(sent)) as url:
         assert chat_server(url).chat(MESSAGES) == text
 
 
@@ -204,7 +188,7 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
     echo: str, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
-    heard, left = [], []
+    heard, sent = [], []
     bodies = [
         json.dumps({"error": {"message": f"no access for {echo}"}}).encode(),
         json.dumps({"error": {echo: f"no access for {echo}"}}).encode(),
@@ -214,21 +198,17 @@ def test_the_key_is_hidden_in_whatever_the_server_says(
     ]
     for body in bodies:
         escaped = "".join(f"\\u{ord(char):04x}" for char in echo).encode()
-        for sent in (body, body.replace(json.dumps(echo)[1:-1].encode(), escaped)):
-            left.append(response(sent, status, f"X-Echo: {quote(echo)}"))
-
-    def handle(wire: Wire) -> bool:
-        assert wire.headers["authorization"] == f"Bearer {KEY}"
-        wire.send(left.pop())
-        return True
-
-    with wiring(handle) as url:
+        for one in (body, body.replace(json.dumps(echo)[1:-1].encode(), escaped)):
+            sent.append(response(one, status, f"X-Echo: {quote(echo)}"))
+    told = Raw(*sent, keep=True)
+    with wiring(told) as url:
         server = chat_server(url, api_key_env="MY_KEY", retries=1)
-        while left:
+        for _ in sent:
             try:
                 heard.append(server.chat(MESSAGES))
             except T2IBenchError as error:
                 heard.append(str(error))
+    assert {wire.headers["authorization"] for wire in told.heard} == {f"Bearer {KEY}"}
     text = " ".join(heard)
     assert len(heard) == 10 and ("***" in text or status == 500)
     middles = {one.strip("=")[4:-4] for one in echoes(KEY)}
@@ -242,26 +222,13 @@ def test_nothing_of_the_environment_but_the_key_is_sent(monkeypatch: pytest.Monk
     for name in names:
         monkeypatch.setenv(name, "another-secret")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: another-secret")
-    heard: list[dict[str, str]] = []
-
-    def handle(wire: Wire) -> bool:
-        heard.append(wire.headers)
-        wire.send(response(completion("yes")))
-        return True
-
-    with wiring(handle) as url:
+    server = Raw(response(completion("yes")), keep=True)
+    with wiring(server) as url:
         chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
         chat_server(url, api_key_env="NO_SUCH_KEY").chat(MESSAGES)
+    heard = [wire.headers for wire in server.heard]
     assert [headers.get("authorization") for headers in heard] == [f"Bearer {KEY}", None]
     assert "another-secret" not in str(heard)
-
-
-def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("MY_KEY", "EMPTY")
-    with wiring(raw(response(completion("an EMPTY room")))) as url:
-        assert chat_server(url, api_key_env="MY_KEY").chat(MESSAGES) == "an EMPTY room"
 
 
 @pytest.mark.parametrize(
@@ -270,13 +237,8 @@ def test_a_word_that_stands_in_for_a_key_is_left_in_answers(
 def test_a_key_that_cannot_be_sent_is_one_line_before_any_request(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "\x00" in key:
-        monkeypatch.setattr("os.environ", {"MY_KEY": key})
-    else:
-        monkeypatch.setenv("MY_KEY", key)
-    with pytest.raises(
-        T2IBenchError, match="The key in MY_KEY has a space, a line break"
-    ) as caught:
+    monkeypatch.setattr("os.environ", {"MY_KEY": key})
+    with pytest.raises(T2IBenchError, match="The key in MY_KEY has a space") as caught:
         chat_server("http://127.0.0.1:1", api_key_env="MY_KEY")
     assert key not in str(caught.value) and "\n" not in str(caught.value)
 
@@ -321,26 +283,16 @@ def test_a_redirect_is_not_followed(
     netrc.write_text("machine 127.0.0.1 login me password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("MY_KEY", KEY)
-    elsewhere: list[Any] = []
-    here: list[str] = []
-
-    def moved(wire: Wire) -> bool:
-        here.append(wire.headers["authorization"])
-        wire.send(response(b"", status, f"Location: {away}/chat/completions"))
-        return False
-
-    def thief(wire: Wire) -> bool:
-        elsewhere.append(wire.headers)
-        wire.send(response(completion("mine")))
-        return True
-
-    with (
-        wiring(thief) as away,
-        wiring(moved) as url,
-        pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
-    ):
-        chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
-    assert not elsewhere and here == [f"Bearer {KEY}"]
+    thief = Raw(response(completion("mine")))
+    with wiring(thief) as away:
+        moved = Raw(response(b"", status, f"Location: {away}/chat/completions"))
+        with (
+            wiring(moved) as url,
+            pytest.raises(ServerAwayError, match=f"redirects to another address .{status}."),
+        ):
+            chat_server(url, api_key_env="MY_KEY").chat(MESSAGES)
+    assert not thief.heard
+    assert [wire.headers["authorization"] for wire in moved.heard] == [f"Bearer {KEY}"]
 
 
 @pytest.mark.parametrize("proxy", ["socks9://x", "http://[::1", "nonsense"])
@@ -348,11 +300,10 @@ def test_proxies_that_make_no_sense_are_one_line(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", proxy)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    with pytest.raises(T2IBenchError) as caught:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with refused():
         chat_server("http://127.0.0.1:1", retries=1).chat(MESSAGES)
-    assert "\n" not in str(caught.value)
 
 
 def test_a_cancelled_request_is_ended_at_once() -> None:
@@ -376,14 +327,8 @@ def test_a_cancelled_request_is_ended_at_once() -> None:
 
 
 def test_connections_are_used_again() -> None:
-    connections = set()
-
-    def handle(wire: Wire) -> bool:
-        connections.add(id(wire._connection))
-        wire.send(response(completion("yes")))
-        return True
-
-    with wiring(handle) as url:
-        server = chat_server(url)
-        assert [server.chat(MESSAGES) for _ in range(20)] == ["yes"] * 20
-    assert len(connections) == 1
+    server = Raw(response(completion("yes")), keep=True)
+    with wiring(server) as url:
+        client = chat_server(url)
+        assert [client.chat(MESSAGES) for _ in range(20)] == ["yes"] * 20
+    assert len({id(wire._connection) for wire in server.heard}) == 1

@@ -38,12 +38,6 @@ def judge(spec: str, **args: str) -> Judge:
 @pytest.mark.parametrize(
     ("reply", "answer"),
     [
-        ("male", "male"),
-        ("Female.", "female"),
-        ("**female**", "female"),
-        ('"male"', "male"),
-        ("The person is female", "female"),
-        ('{"answer": "Female"}', "female"),
         ('```json\n{"answer": "male"}\n```', "male"),
         ("unknown", "unknown"),
         ("I cannot tell.", "unknown"),
@@ -62,14 +56,6 @@ def test_replies(reply: str, answer: str) -> None:
 
 
 _CLASSES = ["male", "female", "middle old", "old"]
-
-
-@pytest.mark.slow
-@given(
-    reply=st.text() | st.lists(st.sampled_from([*_CLASSES, "{", "}", '"', ":", " "])).map("".join)
-)
-def test_any_reply_gives_a_class_or_unknown(reply: str) -> None:
-    assert class_of(reply, _CLASSES) in {*_CLASSES, "unknown"}
 
 
 @given(
@@ -94,9 +80,8 @@ def test_classes_that_contain_one_another() -> None:
 
 
 def test_toyland_classes_and_words() -> None:
-    one = judge("toyland")
     gender = ("male", "female")
-    answers = one.answer(
+    answers = judge("toyland").answer(
         [
             query("a photo of a woman", "Which gender?", *gender),
             query("a photo of a man", "Which gender?", "Woman", "Man"),
@@ -195,14 +180,12 @@ def test_people_answer_by_the_name_of_a_file(tmp_path: Path) -> None:
 
 
 def test_who_answered_is_the_name_and_what_was_answered_the_fingerprint(tmp_path: Path) -> None:
-    found = []
-    for text in ("prompt,answer\na,male\n", "prompt,answer\na,female\n"):
-        path = tmp_path / f"{len(found)}.csv"
-        path.write_text(text)
+    path, found = tmp_path / "people.csv", []
+    for answer in ("male", "female"):
+        path.write_text(f"prompt,answer\na,{answer}\n")
         found.append(judge(f"answers:{path},by=anna"))
-    first, second = found
-    assert first.name == second.name == "answers by anna"
-    assert first.fingerprint != second.fingerprint
+    assert {one.name for one in found} == {"answers by anna"}
+    assert len({one.fingerprint for one in found}) == 2
 
 
 def test_a_filled_sheet_is_a_judge(tmp_path: Path) -> None:
@@ -221,8 +204,6 @@ def test_a_filled_sheet_is_a_judge(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("prompt,index,anser\n,0,b\n", "a row needs its image"),
-        ("file,answer\na.png,b,c\n", "3 cells, but the header has 2"),
-        ("prompt,answer\n,b\n", "a row needs"),
         ("prompt,index,answer\na,x,b\n", "a row needs"),
         ("prompt,index,answer\na,0,b\na,0,c\n", "differently"),
     ],
@@ -262,20 +243,19 @@ def sees(body: dict[str, Any]) -> tuple[int, Any]:
 
 def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
+    asked = [
+        query("a photo of a woman", "Which?", "male", "female"),
+        query("a photo of a man", "Which?", "male", "female"),
+        query("a photo of a rose", "What is it?"),
+    ]
     with serving(sees) as (url, posted):
-        one = judge("openai:eye", base_url=url, api_key_env="MY_KEY", workers="2")
-        answers = one.answer(
-            [
-                query("a photo of a woman", "Which?", "male", "female"),
-                query("a photo of a man", "Which?", "male", "female"),
-                query("a photo of a rose", "What is it?"),
-            ]
-        )
+        one = judge("openai:eye", base_url=url, api_key_env="MY_KEY", workers="1")
+        answers = one.answer(asked)
     assert [found.answer for found in answers] == ["female", "male", "It shows a flower"]
     assert answers[0].raw == "I think it is female."
     assert {body["authorization"] for body in posted} == {"Bearer secret"}
     assert {(body["model"], body["temperature"]) for body in posted} == {("eye", 0)}
-    assert "secret" not in one.fingerprint + one.name
+    assert ["response_format" in body for body in posted] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +263,6 @@ def test_a_server_sees_the_image_and_the_question(monkeypatch: pytest.MonkeyPatc
     [
         ((400, {"error": {"message": "image too\nlarge"}}), "400: image too large"),
         ((200, {"choices": []}), "not a chat completion"),
-        ((200, {"choices": [{"message": {"content": None}}]}), "no text"),
         ((200, {"choices": [{"message": {"refusal": "no faces"}}]}), "refused: no faces"),
     ],
 )

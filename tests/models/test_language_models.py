@@ -8,37 +8,11 @@ import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.judges import create_judges
-from t2ibench.models.judges.vlm import VlmJudge
 from t2ibench.models.proposers import create_proposer
-from t2ibench.models.protocols import Query
 from tests.models import tiny
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny.llava(tmp_path_factory.mktemp("llava"))
-
-
-@pytest.fixture(scope="module")
-def judge(folder: Path) -> VlmJudge:
-    (found,) = create_judges([f"vlm:{folder}"], {"max_tokens": "5"}, device="cpu")
-    assert isinstance(found, VlmJudge)
-    return found
-
-
-def test_free_text_is_greedy(judge: VlmJudge) -> None:
-    queries = [Query(image, "p", 0, "0", "Which?") for image in tiny.images(3)]
-    first, again = judge.answer(queries), judge.answer(queries)
-    assert first == again
-    assert all(found.answer for found in first)
-
-
-def test_fingerprints(folder: Path, judge: VlmJudge) -> None:
-    (other,) = create_judges([f"vlm:{folder}"], {"max_tokens": "6"}, device="cpu")
-    assert other.fingerprint != judge.fingerprint
 
 
 def test_what_is_no_vision_language_model(tmp_path: Path) -> None:
@@ -56,5 +30,3 @@ def test_a_proposer_of_transformers(tmp_path: Path) -> None:
     assert len(proposer.reply(messages)) <= 8
     with pytest.raises(T2IBenchError, match="no chat template"):
         create_proposer(f"hf:{tiny.llama(tmp_path / 'base', chat=False)}", {}, device="cpu")
-    with pytest.raises(T2IBenchError, match="No such folder"):
-        create_proposer("hf:./nowhere", {})

@@ -75,11 +75,3 @@ def test_its_method_keeps_the_contract(site: Path, monkeypatch: pytest.MonkeyPat
     document = read_yaml(SOURCE / "t2ibench_example" / "tasks" / "tone_day_night.yaml")
     settings = Settings(images_per_prompt=4, n_permutations=100, n_bootstrap=50)
     assert check_method(method, method.Task.model_validate(document.data), settings) == []
-
-
-@pytest.mark.slow
-def test_a_wrong_argument_of_a_plugin_is_one_line(site: Path, tmp_path: Path) -> None:
-    status, _, errors = command(
-        site, tmp_path, "check", "adapter", "grey", "--model-args", "contras=1"
-    )
-    assert status == 1 and "Did you mean 'contrast'?" in errors and "Traceback" not in errors

@@ -15,7 +15,7 @@ from PIL import Image
 from t2ibench import registry as registry_module
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.adapter import Adapter, Listed, listed
+from t2ibench.models.adapter import Listed, listed
 from t2ibench.models.encoders import ENCODERS, create_encoder, embeds_images
 from t2ibench.models.generators import (
     GENERATORS,
@@ -25,20 +25,11 @@ from t2ibench.models.generators import (
     default_judge,
 )
 from t2ibench.models.judges import JUDGES, check_judges, create_judges
-from t2ibench.models.proposers import PROPOSERS, create_proposer
-from t2ibench.models.protocols import Releasable, ReportsSettings
+from t2ibench.models.proposers import create_proposer
 from t2ibench.registry import Registry
-from tests.models.parts import Flat, Grey, Yes
+from tests.models.parts import Flat, Grey, Yes, refused
 
 PARTS = "tests.models.parts"
-
-
-@pytest.mark.parametrize("registry", [GENERATORS, ENCODERS, JUDGES, PROPOSERS])
-def test_every_entry_is_an_adapter_that_says_what_it_is(registry: Registry[Any]) -> None:
-    for name, adapter in registry.items():
-        assert isinstance(adapter, Adapter)
-        assert adapter.form.startswith(name) and adapter.description
-        assert "\n" not in adapter.description
 
 
 def test_a_factory_gets_its_arguments_and_what_the_run_knows() -> None:
@@ -79,9 +70,8 @@ def test_an_adapter_as_a_target_is_used_like_a_registered_one() -> None:
     ],
 )
 def test_what_cannot_be_made_is_one_line(spec: str, args: dict[str, str], message: str) -> None:
-    with pytest.raises(T2IBenchError) as caught:
+    with refused(message):
         create_generator(spec, args)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_objects_are_used_as_they_are() -> None:
@@ -160,12 +150,6 @@ def test_a_name_in_a_file_cannot_ask_for_code() -> None:
             create_judges([spec], {}, recorded=True)
     assert can_regenerate("no.such.module:x") and embeds_images("no.such.module:x")
     assert create_generator("toyland", {}, recorded=True).name == "toyland"
-
-
-def test_what_a_generator_really_used() -> None:
-    toyland = create_generator("toyland", {"nurse.gender.male": 0.25})
-    assert isinstance(toyland, ReportsSettings) and not isinstance(toyland, Releasable)
-    assert toyland.effective_settings()["biases"] == {"nurse.gender.female": 0.75}
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter, RewriteRequest
@@ -28,9 +28,9 @@ from t2ibench.models.rewriters.instruction import DEFAULT, read_reply
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN, Rewritten, describe, rewritten
 from t2ibench.store.database import Database
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
-from tests import hand
 from tests.models import tiny
 from tests.models.chat import posted_text, serving, without_waiting
+from tests.models.parts import Grey
 
 
 def asked(*prompts: str) -> list[RewriteRequest]:
@@ -136,16 +136,8 @@ def test_names_and_arguments(tmp_path: Path) -> None:
 def test_the_instruction_decides_the_fingerprint(tmp_path: Path) -> None:
     file = tmp_path / "diverse.txt"
     file.write_text("Rewrite, and name a gender at random: {prompt}", encoding="utf-8")
-    made = [
-        create_rewriter("openai:m", args)
-        for args in (
-            {},
-            {"template": f"@{file}"},
-            {"temperature": "0.5"},
-            {"per": "image"},
-            {"max_tokens": "7"},
-        )
-    ]
+    changes = [{"template": f"@{file}"}, {"temperature": "0.5"}, {"per": "image"}]
+    made = [create_rewriter("openai:m", args) for args in ({}, *changes, {"max_tokens": "7"})]
     assert len({one.fingerprint for one in made}) == len(made)
     # How it is reached decides nothing.
     same = create_rewriter("openai:m", {"workers": "2", "retries": "1", "timeout": "9"})
@@ -182,13 +174,11 @@ def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def speak(body: dict[str, Any]) -> tuple[Any, ...]:
         prompt = posted_text(body).rpartition("Prompt: ")[2]
+        cut = {"message": {"content": ""}, "finish_reason": "content_filter"}
         said: dict[str, tuple[Any, ...]] = {
             "a bomb": (400, filtered),
             "a gun": (200, {"choices": [{"message": {"refusal": "No guns.", "content": None}}]}),
-            "a knife": (
-                200,
-                {"choices": [{"message": {"content": ""}, "finish_reason": "content_filter"}]},
-            ),
+            "a knife": (200, {"choices": [cut]}),
             "an error": (400, {"error": {"message": "too long"}}),
         }
         return said.get(prompt, (200, f"{prompt}, at dusk"))
@@ -198,10 +188,7 @@ def test_a_server_is_asked_once_a_prompt(monkeypatch: pytest.MonkeyPatch) -> Non
         rewriter = create_rewriter("openai:m", {"base_url": url, "api_key_env": "MY_KEY"})
         found = rewriter.rewrite(asked(*prompts))
     assert [one.status for one in found] == ["ok", *["refused"] * 3, "failed", "ok"]
-    assert [one.text for one in found if one.text] == [
-        "a nurse, at dusk",
-        "a {index} nurse, at dusk",
-    ]
+    assert (found[0].text, found[5].text) == ("a nurse, at dusk", "a {index} nurse, at dusk")
     assert len(posted) == len(prompts)
     assert {(one["temperature"], one["authorization"]) for one in posted} == {(0, "Bearer secret")}
     assert "secret" not in json.dumps(rewriter.settings)
@@ -254,26 +241,16 @@ def test_a_rewriter_of_transformers(tmp_path: Path) -> None:
         create_rewriter(f"hf:{base}", {}, device="cpu").rewrite(requests)
 
 
-class Plain:
-    """A generator without any optional member; the image says what it was asked for."""
-
-    name = "plain"
-    fingerprint = "f" * 64
-    settings: ClassVar[dict[str, Any]] = {"size": 8}
-    revision = None
-    images_per_prompt = None
-    guided_images_per_prompt = None
-    batch_size = 4
+class Plain(Grey):
+    """A generator without any optional member that knows what it was asked for."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[ImageRequest] = []
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.asked += requests
-        return [GeneratedImage("ok", Image.new("RGB", (8, 8), "red")) for _ in requests]
-
-    def available(self, prompt: str) -> int | None:
-        return None
+        return super().generate(requests)
 
 
 class Full(Plain):
@@ -281,6 +258,9 @@ class Full(Plain):
 
     cost: float | None = 1.5
     expected: tuple[str, ...] = ()
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [replace(one, revised_prompt="own word") for one in super().generate(requests)]
 
     def generate_in_parts(
         self, requests: Sequence[ImageRequest]
@@ -309,13 +289,9 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     model = rewritten(generator, describe(rewriter, generator))
     assert isinstance(model, Rewritten)
     store = RewriteStore(Database(tmp_path), rewriter.fingerprint)
-    store.add(
-        [
-            StoredRewriting("a nurse", None, "ok", "a male nurse", ""),
-            StoredRewriting("a gun", None, "refused", None, "no"),
-            StoredRewriting("a saw", None, "failed", None, "away"),
-        ]
-    )
+    refused = StoredRewriting("a gun", None, "refused", None, "no")
+    failed = StoredRewriting("a saw", None, "failed", None, "away")
+    store.add([StoredRewriting("a nurse", None, "ok", "a male nurse", ""), refused, failed])
     other = RewriteStore(Database(tmp_path), "of another rewriter")
     other.add([StoredRewriting("a chef", None, "ok", "x", "")])
     model.rewritings = RewriteStore(Database(tmp_path), rewriter.fingerprint)
@@ -330,13 +306,13 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     generator: Any = kind()
     model = behind(generator, tmp_path)
     assert [isinstance(model, one) for one in OPTIONAL] == [kind is Full] * len(OPTIONAL)
-    assert model.name == "plain+file:a.csv" and model.fingerprint != generator.fingerprint
+    assert model.name == "grey+file:a.csv" and model.fingerprint != generator.fingerprint
     prompts = ("a gun", "a nurse", "a saw", "a chef", "a nurse")
     requests = [ImageRequest(prompt, k, 10 + k) for k, prompt in enumerate(prompts)]
     found = model.generate(requests)
     assert [one.status for one in found] == ["refused", "ok", "failed", "failed", "ok"]
-    revised = [one.revised_prompt for one in found]
-    assert revised == [None, "a male nurse", None, None, "a male nurse"]
+    used = "own word" if kind is Full else "a male nurse"  # the generator's own comes first
+    assert [one.revised_prompt for one in found] == [None, used, None, None, used]
     assert all(one.reason.startswith(NOT_REWRITTEN) for one in found[2:4])
     # The seed is that of the prompt as it was: with and without, images begin with the same noise.
     assert generator.asked == [
@@ -353,32 +329,14 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
         assert model.effective_settings() == {"steps": 1}
 
 
-def test_the_generators_own_word_for_its_prompt_comes_first(tmp_path: Path) -> None:
-    class Revises(Plain):
-        def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            return [
-                GeneratedImage("ok", Image.new("RGB", (8, 8)), revised_prompt="again")
-                for _ in requests
-            ]
-
-    (found,) = behind(Revises(), tmp_path).generate([ImageRequest("a nurse", 0, 0)])
-    assert found.revised_prompt == "again"
-
-
 def test_stored_rewritings_stay(tmp_path: Path) -> None:
     def row(status: str, text: str | None) -> StoredRewriting:
         return StoredRewriting("a", None, status, text, None)
 
-    database = Database(tmp_path)
     store, other = (RewriteStore(Database(tmp_path), "f") for _ in range(2))
     store.add([row("failed", None)])
     assert not store.is_done("a", None)
     store.add([row("ok", "b")])
     store.add([row("ok", "c")])
-    for one in (store, other, RewriteStore(database, "f")):
+    for one in (store, other, RewriteStore(Database(tmp_path), "f")):
         assert (one.find("a", 3), one.find("b", 0)) == (row("ok", "b"), None)
-    hand.damage(tmp_path, "UPDATE rewrites SET rewritten = 'x'")
-    damaged = RewriteStore(database, "f")
-    assert damaged.damage.pieces == 1
-    damaged.mend()
-    assert RewriteStore(database, "f").damage.pieces == 0

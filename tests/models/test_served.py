@@ -9,7 +9,7 @@ import json
 import pickle
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,17 @@ def served(url: str, **args: Any) -> Generator:
     return create_generator("openai:m", {"base_url": url, "timeout": 5, **args})
 
 
-def pixels(drawn: GeneratedImage) -> Any:
-    assert drawn.image is not None, drawn.reason
-    return np.asarray(drawn.image)
+def asked(
+    speak: Callable[..., Said], wanted: list[ImageRequest], **args: Any
+) -> tuple[list[GeneratedImage], list[dict[str, Any]], Any]:
+    """The images of requests that a server answers, the bodies that it got, and the model."""
+    with speaking(speak) as (url, posted):
+        model = served(url, **args)
+        return model.generate(wanted), posted, model
+
+
+def store_at(folder: Path) -> ImageStore:
+    return ImageStore(Database(folder), "f")
 
 
 def picture(shade: int = 100) -> bytes:
@@ -79,22 +87,13 @@ def toyland() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.slow
-def test_a_served_model_gives_the_images_of_the_same_model_here(
-    toyland: str, tmp_path: Path
-) -> None:
-    wanted = requests(PROMPTS, 5)
-    here = ImageStore(Database(tmp_path / "here"), "f")
-    there = ImageStore(Database(tmp_path / "there"), "f")
-    generate_images(wanted, create_generator("toyland"), here)
-    generate_images(wanted, served(toyland), there)
-    files = [[store.get(r.prompt, r.index) for r in wanted] for store in (here, there)]
-    assert [one.sha256 for one in files[0] if one] == [one.sha256 for one in files[1] if one]
-    assert all(one is not None and one.status == "ok" for one in files[1])
-
-
-def test_it_keeps_the_contract(toyland: str) -> None:
+def test_it_keeps_the_contract_and_gives_the_images_of_its_model(toyland: str) -> None:
     assert check_generator(lambda: served(toyland)) == []
+    wanted = requests(PROMPTS, 2)
+    for here, there in zip(
+        create_generator("toyland").generate(wanted), served(toyland).generate(wanted), strict=True
+    ):
+        assert np.array_equal(np.asarray(here.image), np.asarray(there.image))
 
 
 def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
@@ -110,11 +109,11 @@ def test_what_a_server_does_not_take_is_left_out_once_and_said() -> None:
         model.report_waits(said.append)
         assert model.effective_settings() == {}
         found = model.generate(requests(PROMPTS, 3))
-        assert {drawn.status for drawn in found} == {"ok"}
-        # The seed is tried at 63, 32 and 31 bits; after that nothing is refused any more.
-        assert len(posted) == 12 + 4
-        assert all("seed" not in body and body["output_format"] == "png" for body in posted[4:])
-        assert "unknown" in model.effective_settings()["seed"]
+    assert {drawn.status for drawn in found} == {"ok"}
+    # The seed is tried at 63, 32 and 31 bits; after that nothing is refused any more.
+    assert len(posted) == 12 + 4
+    assert all("seed" not in body and body["output_format"] == "png" for body in posted[4:])
+    assert "unknown" in model.effective_settings()["seed"]
     (line,) = said
     assert "takes no seed" in line and "unknown" in line
 
@@ -127,45 +126,31 @@ def test_a_seed_has_as_many_bits_as_the_server_takes(bits: int) -> None:
             return json_reply({"detail": detail}, 422)
         return one()
 
-    with speaking(speak) as (url, posted):
-        model: Any = served(url)
-        (request,) = requests(PROMPTS[:1], 1)
-        model.generate([request])
-        assert posted[-1]["seed"] == request.seed % (1 << bits)
-        assert ("bits" in model.effective_settings()["seed"]) == (bits < 63)
+    (request,) = requests(PROMPTS[:1], 1)
+    _, posted, model = asked(speak, [request])
+    assert posted[-1]["seed"] == request.seed % (1 << bits)
+    assert ("bits" in model.effective_settings()["seed"]) == (bits < 63)
 
 
 def test_settings_go_to_the_server_under_its_names() -> None:
-    args = {
-        "steps": "7",
-        "guidance": "2.5",
-        "negative_prompt": "blurry",
-        "size": "64x32",
-        "body.quality": "low",
-        "body.generator_device": "cpu",
-    }
-    with speaking(lambda *_: one()) as (url, posted):
-        model = served(url, **args)
-        model.generate(requests(PROMPTS[:1], 1))
-    sent = posted[0]
-    assert (sent["num_inference_steps"], sent["guidance_scale"]) == (7, 2.5)
-    assert (sent["size"], sent["negative_prompt"], sent["quality"]) == ("64x32", "blurry", "low")
-    assert sent["generator_device"] == "cpu"
-    assert "n" not in sent
+    args = {"steps": "7", "guidance": "2.5", "negative_prompt": "blurry", "size": "64x32"}
+    args |= {"body.quality": "low", "body.generator_device": "cpu"}
+    _, (sent,), model = asked(lambda *_: one(), requests(PROMPTS[:1], 1), **args)
+    expected = {"num_inference_steps": 7, "guidance_scale": 2.5, "negative_prompt": "blurry"}
+    expected |= {"size": "64x32", "quality": "low", "generator_device": "cpu"}
+    assert expected.items() <= sent.items() and "n" not in sent
     assert model.settings["steps"] == 7
+    url = model.settings["url"].removesuffix("/images/generations")
     assert model.fingerprint != served(url).fingerprint
     assert model.fingerprint == served(url, workers=3, timeout=9, **args).fingerprint
 
 
 def test_a_setting_of_the_user_that_is_refused_is_an_error_not_left_out() -> None:
-    def speak(body: dict[str, Any], _: Any) -> Said:
-        return wrong("Unknown parameter: 'num_inference_steps'.") if len(body) else one()
-
-    with speaking(speak) as (url, posted):
-        with pytest.raises(T2IBenchError, match="does not take num_inference_steps=7") as caught:
+    reply = wrong("Unknown parameter: 'num_inference_steps'.")
+    with speaking(lambda *_: reply) as (url, posted):
+        with pytest.raises(T2IBenchError, match=r"not take num_inference_steps=7.*Leave steps="):
             served(url, steps=7).generate(requests(PROMPTS, 3))
         assert len(posted) == 1
-    assert "Leave steps=" in str(caught.value)
 
 
 REFUSALS = {
@@ -180,75 +165,60 @@ REFUSALS = {
 
 @pytest.mark.parametrize("how", REFUSALS)
 def test_a_refusal_is_a_row_with_the_words_of_the_server(how: str, tmp_path: Path) -> None:
-    def speak(body: dict[str, Any], _: Any) -> Said:
-        return REFUSALS[how] if "nurse" in body["prompt"] else one()
-
-    store = ImageStore(Database(tmp_path), "f")
-    with speaking(speak) as (url, posted):
-        generate_images(requests(PROMPTS, 2), served(url), store)
-        assert len(posted) == 8
-        generate_images(requests(PROMPTS, 2), served(url), store)
-        assert len(posted) == 8  # it is not asked again
+    store = store_at(tmp_path)
+    with speaking(lambda body, _: REFUSALS[how] if "nurse" in body["prompt"] else one()) as (
+        url,
+        posted,
+    ):
+        for _ in range(2):  # it is not asked again
+            generate_images(requests(PROMPTS, 2), served(url), store)
+            assert len(posted) == 8
     refused = [one for one in store.attempts() if one.status != "ok"]
     assert [(one.prompt, one.status) for one in refused] == [(PROMPTS[0], "refused")] * 2
     assert all(one.reason and one.reason.startswith("the server replied") for one in refused)
 
 
 def test_what_a_filter_takes_after_it_was_made_is_filtered() -> None:
-    late = wrong(
-        "Rejected.", code="moderation_blocked", moderation_details={"moderation_stage": "output"}
-    )
+    late = {"code": "moderation_blocked", "moderation_details": {"moderation_stage": "output"}}
     replies = {
-        PROMPTS[0]: late,
+        PROMPTS[0]: wrong("Rejected.", **late),
         PROMPTS[1]: json_reply({"data": []}),
         PROMPTS[2]: json_reply({"data": [{"url": "", "respect_moderation": False}]}),
-        PROMPTS[3]: one(),
+        PROMPTS[3]: json_reply({"data": [{"b64_json": None}]}),
     }
-    with speaking(lambda body, _: replies[body["prompt"]]) as (url, _):
-        found = served(url).generate(requests(PROMPTS, 1))
-    assert [drawn.status for drawn in found] == ["filtered"] * 3 + ["ok"]
+    found, *_ = asked(lambda body, _: replies[body["prompt"]], requests(PROMPTS, 1))
+    assert [drawn.status for drawn in found] == ["filtered"] * 4
 
 
 def test_revised_prompts_are_stored_with_their_images(tmp_path: Path) -> None:
-    def speak(body: dict[str, Any], _: Any) -> Said:
-        if "rose" in body["prompt"]:
-            return one()
-        return one(
-            revised_prompt=body["prompt"] + (", diverse" if "nurse" in body["prompt"] else "")
-        )
-
-    with speaking(speak) as (url, _):
-        generate_images(requests(PROMPTS[:3], 1), served(url), ImageStore(Database(tmp_path), "f"))
     told = {
-        one.prompt: one.revised_prompt for one in ImageStore(Database(tmp_path), "f").attempts()
-    }
-    assert told == {
         PROMPTS[0]: PROMPTS[0] + ", diverse",
         PROMPTS[1]: None,  # it does not say
         PROMPTS[2]: PROMPTS[2],  # it says that it used the very prompt
     }
+    with speaking(lambda body, _: one(revised_prompt=told[body["prompt"]])) as (url, _):
+        generate_images(requests(PROMPTS[:3], 1), served(url), store_at(tmp_path))
+    assert {one.prompt: one.revised_prompt for one in store_at(tmp_path).attempts()} == told
 
 
-@pytest.mark.parametrize("form", ["relative", "absolute", "data"])
+@pytest.mark.parametrize("form", ["/files/1.png", "{root}/files/1.png", "data:image/png;base64,{}"])
 def test_images_at_addresses_are_fetched(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def speak(body: dict[str, Any], headers: dict[str, str]) -> Said:
         if "path" in body:
             return 200, {"content-type": "image/png"}, picture(77)
-        root = f"http://{headers['host']}"
         encoded = base64.b64encode(picture(77)).decode()
-        url = {
-            "relative": "/files/1.png",
-            "absolute": f"{root}/files/1.png",
-            "data": f"data:image/png;base64,{encoded}",
-        }[form]
+        url = form.format(encoded, root=f"http://{headers['host']}")
         return json_reply({"data": [{"url": url}]})
 
-    with speaking(speak) as (url, posted):
-        (drawn,) = served(url).generate(requests(PROMPTS[:1], 1))
-    assert pixels(drawn)[0, 0, 0] == 77
+    (drawn,), posted, _ = asked(speak, requests(PROMPTS[:1], 1))
+    assert drawn.image is not None and np.asarray(drawn.image)[0, 0, 0] == 77
     assert all(body["headers"]["authorization"] == f"Bearer {KEY}" for body in posted)
+
+
+def fetched(url: str, base: str, key: str = "NO_KEY") -> bytes:
+    return submit(fetch_image(url, base, ApiKey(key), 1000, 5.0)).result()
 
 
 @pytest.mark.parametrize(
@@ -266,22 +236,21 @@ def test_a_public_server_cannot_reach_into_a_private_network(url: str, why: str)
     with speaking(lambda *_: (200, {}, picture())) as (here, posted):
         port = here.partition("127.0.0.1:")[2].partition("/")[0]
         address = url.format(port=port)
-        fetch = fetch_image(address, "http://93.184.216.34/v1", ApiKey("NO_KEY"), 1000, 5.0)
         with pytest.raises(BadReplyError, match=why):
-            submit(fetch).result()
+            fetched(address, "http://93.184.216.34/v1")
         assert posted == []
         # The same from a server that is in a private network itself.
         if url.startswith("http://127"):
-            fetch = fetch_image(address, "http://10.0.0.1/v1", ApiKey("OPENAI_API_KEY"), 1000, 5.0)
-            assert submit(fetch).result() == picture()
+            assert fetched(address, "http://10.0.0.1/v1", "OPENAI_API_KEY") == picture()
             assert "authorization" not in posted[0]["headers"]
 
 
 def test_an_image_at_an_address_is_bounded() -> None:
-    with speaking(lambda *_: (200, {}, b"x" * 5000)) as (url, _):
-        fetch = fetch_image("/big", url, ApiKey("NO_KEY"), 1000, 5.0)
-        with pytest.raises(BadReplyError, match="larger than 1,000 bytes"):
-            submit(fetch).result()
+    with (
+        speaking(lambda *_: (200, {}, b"x" * 5000)) as (url, _),
+        pytest.raises(BadReplyError, match="larger than 1,000 bytes"),
+    ):
+        fetched("/big", url)
 
 
 def closed_port() -> int:
@@ -296,10 +265,7 @@ HOPELESS: dict[str, tuple[Said, str]] = {
     "a page": ((200, {"content-type": "text/html"}, b"<html>Welcome"), "is no images API"),
     "a page that is not there": ((404, {}, b"<html>Not found"), "has no such address"),
     "an unknown model": (wrong("No model m.", 404, code="model_not_found"), "no such image model"),
-    "a chat model": (
-        wrong("The model 'm' does not support image generation.", 400),
-        "no such image model",
-    ),
+    "a chat model": (wrong("Model 'm' does not support image generation."), "no such image model"),
     "another API": (json_reply({"choices": []}), "is no images API"),
     "no money": (wrong("Pay first.", 429, code="insufficient_quota"), "is not paid for"),
     "elsewhere": ((307, {"location": "http://example.com/"}, b""), "redirects"),
@@ -328,9 +294,7 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     waits = without_waiting(monkeypatch)
     with pytest.raises(T2IBenchError, match=r"cannot be reached.*tried 2 times"):
         served(f"http://127.0.0.1:{closed_port()}/v1").generate(requests(PROMPTS, 3))
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
         with pytest.raises(T2IBenchError, match="does not answer within 1 s; tried 2 times"):
             served(url, timeout=1).generate(requests(PROMPTS, 3))
@@ -357,52 +321,39 @@ def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_waiting(monkeypatch)
-    left = iter(range(20))
-
-    def speak(*_: Any) -> Said:
-        return one() if next(left, None) is not None else wrong("down", 503)
-
-    store = ImageStore(Database(tmp_path), "f")
-    with speaking(speak) as (url, _), pytest.raises(T2IBenchError, match="status 503"):
-        generate_images(requests(PROMPTS, 10), served(url, workers=4), store)
-    assert sum(one.status == "ok" for one in store.attempts()) == 20
+    left = iter([one()] * 20)
+    with (
+        speaking(lambda *_: next(left, wrong("down", 503))) as (url, _),
+        pytest.raises(T2IBenchError, match="status 503"),
+    ):
+        generate_images(requests(PROMPTS, 10), served(url, workers=4), store_at(tmp_path))
+    assert sum(one.status == "ok" for one in store_at(tmp_path).attempts()) == 20
 
 
 @pytest.mark.slow
 def test_a_server_that_limits_the_rate_is_asked_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def short(_: float) -> None:
-        await asyncio.sleep(0.05)
-
-    monkeypatch.setattr("t2ibench.models.servers.pause", short)
-    lock, busy, most, over = threading.Lock(), 0, 0, 0
+    monkeypatch.setattr("t2ibench.models.servers.pause", lambda _: asyncio.sleep(0.05))
+    room, over = threading.Semaphore(3), list[int]()
 
     def speak(*_: Any) -> Said:
-        nonlocal busy, most, over
-        with lock:
-            busy += 1
-            most = max(most, busy)
-            too_many = busy > 3
-            over += too_many
+        if not room.acquire(blocking=False):
+            over.append(1)
+            return wrong("slow down", 429)
         threading.Event().wait(0.02)
-        with lock:
-            busy -= 1
-        return wrong("slow down", 429) if too_many else one()
+        room.release()
+        return one()
 
-    with speaking(speak) as (url, _):
-        found = served(url, workers=32).generate(requests(PROMPTS, 20))
+    found, *_ = asked(speak, requests(PROMPTS, 20), workers=32)
     assert {drawn.status for drawn in found} == {"ok"}
-    assert most < 16 and over < 400  # of 32 at a time, and of 20 images a prompt
-
-
-def cli(*words: str) -> int:
-    return main(["run", "--tasks", "t2iat_flowers_insects", "--limit", "2", *words])
+    assert len(over) < 400  # of 32 at a time, and of 20 images a prompt
 
 
 def run_words(url: str, folder: Path, *args: str) -> list[str]:
     joined = ",".join([f"base_url={url}", *args])
     return [
+        *("run", "--tasks", "t2iat_flowers_insects", "--limit", "2", "--images-per-prompt", "2"),
         *("--model", "openai:m", "--model-args", joined, "--output-dir", str(folder)),
-        *("--images-per-prompt", "2", "--generate-only"),
+        "--generate-only",
     ]
 
 
@@ -415,17 +366,16 @@ def test_max_cost_stops_and_a_higher_one_goes_on(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = run_words(toyland, tmp_path, "price_per_image=0.25")
-    assert cli(*words, "--dry-run") == 0
+    assert main([*words, "--dry-run"]) == 0
     plan = " ".join(capsys.readouterr().out.split())
     total = int(plan.partition(" requests to ")[0].rpartition(" ")[2])
     assert f"{total / 4:,.2f} at 0.25 an image" in plan
-    assert cli(*words, "--max-cost", "2") == 1
-    first = capsys.readouterr().err
-    assert "--max-cost 2 allows no further image" in first and "have cost 2.00" in first
-    assert len(stored(tmp_path)) == 8
-    assert cli(*words, "--max-cost", "2") == 1  # what was paid before counts
-    assert len(stored(tmp_path)) == 8
-    assert cli(*words, "--max-cost", "1000") == 0
+    for _ in range(2):  # what was paid before counts
+        assert main([*words, "--max-cost", "2"]) == 1
+        said = capsys.readouterr().err
+        assert "--max-cost 2 allows no further image" in said and "have cost 2.00" in said
+        assert len(stored(tmp_path)) == 8
+    assert main([*words, "--max-cost", "1000"]) == 0
     assert len(stored(tmp_path)) == total
     assert f"all of this run {total / 4:,.2f}" in capsys.readouterr().err
     generator = open_run(next(tmp_path.rglob("run.db"))).record.generator
@@ -444,7 +394,7 @@ def test_what_is_spent_is_written_down_with_every_image(tmp_path: Path) -> None:
 
     with speaking(speak) as (url, _):
         words = run_words(url, tmp_path, "price_per_image=0.25", "workers=1")
-        assert cli(*words, "--max-cost", "2") == 1
+        assert main([*words, "--max-cost", "2"]) == 1
         assert known == [None, *(number / 4 for number in range(1, 8))]
         (path,) = tmp_path.iterdir()
         worker = served(url, price_per_image="0.25")  # another process on the same run
@@ -460,50 +410,35 @@ def test_an_unknown_price_is_said_and_not_guessed(
     toyland: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = run_words(toyland, tmp_path)
-    assert cli(*words, "--max-cost", "2") == 1
+    assert main([*words, "--max-cost", "2"]) == 1
     assert "costs is unknown" in capsys.readouterr().err
-    assert cli(*words, "--dry-run") == 0
+    assert main([*words, "--dry-run"]) == 0
     assert "their cost is unknown" in " ".join(capsys.readouterr().out.split())
     assert main(["run", "--model", "toyland", "--tasks", "mcas", "--max-cost", "1"]) == 1
     assert "toyland costs nothing" in capsys.readouterr().err
 
 
-def test_what_the_server_says_an_image_cost_is_counted() -> None:
-    with speaking(lambda *_: one()) as (url, _):
-        model: Any = served(url)
-        model.generate(requests(PROMPTS, 1))
-        assert model.cost is None
-    with speaking(lambda *_: json_reply({"data": [ROW], "usage": {"cost": 0.5}})) as (url, _):
-        model = served(url)
-        model.generate(requests(PROMPTS, 1))
-        assert model.cost == 2.0
+NO_COST = ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9", "null"]
 
 
-@pytest.mark.parametrize(
-    "cost", ["1e400", "1" + "0" * 400, "-1", "NaN", "Infinity", "true", '"0.5"', "[1]", "1e9"]
-)
-def test_a_cost_that_is_none_loses_no_image(cost: str, tmp_path: Path) -> None:
-    body = f'{{"data": [{json.dumps(ROW)}], "cost": {cost}, "usage": {{"cost": {cost}}}}}'.encode()
-    reply = (200, {"content-type": "application/json"}, body)
-    with speaking(lambda *_: reply) as (url, posted):
-        model: Any = served(url)
-        found = model.generate(requests(PROMPTS, 1))
+@pytest.mark.parametrize(("cost", "total"), [("0.5", 2.0), *((cost, None) for cost in NO_COST)])
+def test_what_the_server_says_an_image_cost_is_counted_and_loses_none(
+    cost: str, total: float | None
+) -> None:
+    body = f'{{"data": [{json.dumps(ROW)}], "usage": {{"cost": {cost}}}}}'.encode()
+    found, posted, model = asked(lambda *_: (200, {}, body), requests(PROMPTS, 1))
     assert [drawn.status for drawn in found] == ["ok"] * len(PROMPTS) == ["ok"] * len(posted)
-    assert model.cost is None
+    assert model.cost == total
 
 
 @pytest.mark.parametrize(
     "row",
     [{"b64_json": 5}, {"b64_json": ""}, {"url": ["a"]}, {"url": ""}, {"url": "", "b64_json": 1}],
 )
-def test_a_malformed_entry_is_failed_and_asked_for_again(row: dict[str, Any]) -> None:
+def test_a_malformed_entry_is_failed(row: dict[str, Any]) -> None:
     """Filtered images are a measured share; an entry that nobody can read is none of them."""
-    with speaking(lambda *_: json_reply({"data": [row]})) as (url, _):
-        (drawn,) = served(url).generate(requests(PROMPTS[:1], 1))
+    (drawn,), *_ = asked(lambda *_: json_reply({"data": [row]}), requests(PROMPTS[:1], 1))
     assert (drawn.status, drawn.reason) == ("failed", "the server's entry of an image is malformed")
-    with speaking(lambda *_: json_reply({"data": [{"b64_json": None}]})) as (url, _):
-        (drawn,) = served(url).generate(requests(PROMPTS[:1], 1))
-    assert drawn.status == "filtered"
 
 
 def test_no_key_is_stored_or_shown(
@@ -518,20 +453,16 @@ def test_no_key_is_stored_or_shown(
         return one(revised_prompt=f"{body['prompt']} {sent}")
 
     with speaking(speak) as (url, _):
-        cli(*run_words(url, tmp_path))
+        main(run_words(url, tmp_path))
     assert stored(tmp_path)
-    seen = capsys.readouterr()
     texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert all(KEY.encode() not in text for text in texts)
-    assert KEY not in seen.out + seen.err
+    assert KEY not in "".join(capsys.readouterr())
 
 
-def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
-    toyland: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_name_in_a_stored_file_does_not_make_anybody_pay(toyland: str) -> None:
     with pytest.raises(T2IBenchError, match="comes from a stored file"):
         create_generator("openai:m", {"base_url": "https://example.com/v1"}, recorded=True)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     model = create_generator("openai:m", {"base_url": toyland}, recorded=True)
     assert model.fingerprint == create_generator("openai:m", {"base_url": toyland}).fingerprint
     assert model.generate(requests(PROMPTS[:1], 1))[0].status == "ok"
@@ -551,29 +482,26 @@ def test_the_name_in_a_stored_file_does_not_make_anybody_pay(
     ],
 )
 def test_arguments_that_do_not_fit_are_named(args: dict[str, str], says: str) -> None:
-    with pytest.raises(T2IBenchError, match=says.replace("(", r"\(")):
+    with pytest.raises(T2IBenchError, match=says):
         create_generator("openai:m", args)
 
 
 def test_an_interrupted_run_asks_for_nothing_again_that_it_has(tmp_path: Path) -> None:
     api = Faults(images_server().images_app("m", create_generator("toyland")), 10**9, hang=0)
-    wanted, workers = requests(PROMPTS, 20), 4
-    got = 0
+    wanted, workers, got = requests(PROMPTS, 20), 4, []
 
     def interrupt(batch: Any) -> None:
-        nonlocal got
-        got += len(batch)
-        if got >= 30:
+        got.extend(batch)
+        if len(got) >= 30:
             raise KeyboardInterrupt
 
     with running(api) as url:
         with pytest.raises(KeyboardInterrupt):
             model = served(url, workers=workers)
-            generate_images(wanted, model, ImageStore(Database(tmp_path), "f"), on_batch=interrupt)
-        stored_now = len(ImageStore(Database(tmp_path), "f").attempts())
-        assert stored_now >= 30
-        generate_images(wanted, served(url), ImageStore(Database(tmp_path), "f"))
-    assert len(ImageStore(Database(tmp_path), "f").attempts()) == len(wanted)
+            generate_images(wanted, model, store_at(tmp_path), on_batch=interrupt)
+        assert len(store_at(tmp_path).attempts()) >= 30
+        generate_images(wanted, served(url), store_at(tmp_path))
+    assert len(store_at(tmp_path).attempts()) == len(wanted)
     assert api.charged.total() <= len(wanted) + workers  # what was under way, and no more
 
 
@@ -583,18 +511,15 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
 ) -> None:
     waits = without_waiting(monkeypatch)
     app = Faults(images_server().images_app("m", create_generator("toyland")), every=10, hang=2.5)
-    prompts = [
-        f"a photo of a {word} {number}" for word in ("nurse", "rose") for number in range(100)
-    ]
-    wanted = requests(prompts, 10)
-    store = ImageStore(Database(tmp_path / "there"), "f")
+    words = ("nurse", "rose")
+    wanted = requests([f"a photo of a {word} {n}" for word in words for n in range(100)], 10)
+    store, here = store_at(tmp_path / "there"), store_at(tmp_path / "here")
     with running(app) as url:
         model = served(url, timeout=1)
         for _ in range(3):
             generate_images(wanted, model, store)
             if all(store.is_done(r.prompt, r.index) for r in wanted):
                 break
-    here = ImageStore(Database(tmp_path / "here"), "f")
     generate_images(wanted, create_generator("toyland"), here)
     for request in wanted:
         there, expected = (s.get(request.prompt, request.index) for s in (store, here))
@@ -603,18 +528,3 @@ def test_two_thousand_requests_with_faults_lose_nothing_and_pay_nothing_twice(
     assert set(app.broken) == set(app.kinds) and app.broken.total() > 200
     assert len(app.charged) == len(wanted) and set(app.charged.values()) == {1}
     assert waits
-
-
-@pytest.mark.nightly
-def test_all_tasks_on_a_served_toy_have_the_images_of_toy(tmp_path: Path) -> None:
-    words = ["run", "--tasks", "all", "--limit", "1", "--images-per-prompt", "1"]
-    words += ["--guided-images-per-prompt", "1", "--generate-only", "--output-dir", str(tmp_path)]
-    assert main([*words, "--model", "toy", "--model-args", "steps=1"]) == 0  # quicker
-    api = images_server().images_app("toy", create_generator("toy", {"steps": "1"}))
-    with running(api) as url:
-        assert main([*words, "--model", "openai:toy", "--model-args", f"base_url={url}"]) == 0
-    here, there = (
-        {(row["prompt"], row["index"]): row["sha256"] for row in stored(folder)}
-        for folder in (next(tmp_path.glob("toy*")), next(tmp_path.glob("openai-toy*")))
-    )
-    assert here == there and len(here) > 100

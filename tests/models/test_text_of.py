@@ -10,11 +10,11 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.encoders import create_encoder, embeds_images
 from t2ibench.models.protocols import HasUntrained
 from tests.models import tiny
+from tests.models.parts import refused
 
 TEXTS = ["a nurse", "joy", "a photo of a chef in a kitchen"]
 
@@ -80,9 +80,8 @@ def test_each_tower_is_an_encoder_of_its_own(sd3: Path) -> None:
 
 
 def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="Did you mean 'text_encoder_3'") as caught:
+    with refused("Did you mean 'text_encoder_3'", "text_encoder, text_encoder_2, text_encoder_3"):
         create_encoder(f"text_of:{sd3}#text_encoder3")
-    assert "text_encoder, text_encoder_2, text_encoder_3" in str(caught.value)
     copy = tmp_path / "own"
     shutil.copytree(sd3, copy)
     index = json.loads((copy / "model_index.json").read_text())
@@ -93,12 +92,3 @@ def test_what_is_wrong_is_one_line(sd3: Path, tmp_path: Path) -> None:
     (copy / "model_index.json").write_text("{")
     with pytest.raises(T2IBenchError, match="could not load model_index"):
         create_encoder(f"text_of:{copy}")
-
-
-@pytest.mark.slow
-def test_words_are_scored_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ["--encoder", "text_of:toy", "--tasks", "weat_1_flowers_insects"]
-    assert main([*words, "--permutations", "1000", "--bootstrap", "200"]) == 0
-    results = json.loads(next(Path("runs").glob("*/results.json")).read_text())
-    assert results["tasks"]["weat_1_flowers_insects"]["headline"]["value"] is not None

@@ -4,6 +4,7 @@ under test is the one that real weights take."""
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from t2ibench.models.generators import create_generator
+from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.protocols import GeneratedImage, Generator, ImageRequest
 from tests.models.pipelines.parts import TABLE, clip_tokenizer, saved, seed
 
@@ -104,10 +107,8 @@ SIZES |= {"num_attention_heads": 4, "num_key_value_heads": 2}
 
 def token_ids(tokenizer: Any) -> dict[str, int]:
     """What a language model's configuration says about its tokenizer."""
-    known = {
-        f"{name}_id": getattr(tokenizer, f"{name}_id") for name in TOKENS if name != "unk_token"
-    }
-    return {"vocab_size": len(tokenizer), **known}
+    names = [f"{name}_id" for name in TOKENS if name != "unk_token"]
+    return {"vocab_size": len(tokenizer), **{name: getattr(tokenizer, name) for name in names}}
 
 
 def _llama(tokenizer: Any) -> Any:
@@ -163,13 +164,18 @@ def llama(folder: Path, *, chat: bool = True) -> Path:
 def images(count: int, size: int = 40) -> list[Image.Image]:
     """Random images."""
     rng = np.random.default_rng(0)
-    return [
-        Image.fromarray(rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8))
-        for _ in range(count)
-    ]
+    pixels = (rng.integers(0, 256, (size, size + 8, 3), dtype=np.uint8) for _ in range(count))
+    return [Image.fromarray(one) for one in pixels]
 
 
-def draw(generator: Generator, requests: list[ImageRequest], size: int) -> list[np.ndarray]:
+def made(folder: Path, **args: str) -> DiffusersGenerator:
+    """The generator of a saved pipeline."""
+    generator = create_generator(str(folder), {**ARGS, **args}, device="cpu")
+    assert isinstance(generator, DiffusersGenerator)
+    return generator
+
+
+def draw(generator: Generator, requests: Sequence[ImageRequest], size: int) -> list[np.ndarray]:
     """The images of requests, so many in one call."""
     drawn: list[GeneratedImage] = []
     for start in range(0, len(requests), size):

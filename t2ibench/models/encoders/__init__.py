@@ -10,8 +10,6 @@ from t2ibench.models.protocols import Encoder
 from t2ibench.models.resolution import create, find_registered
 from t2ibench.registry import Registry
 
-__all__ = ["DEFAULT_ENCODER", "DEFAULT_WEIGHTS", "ENCODERS", "create_encoder", "embeds_images"]
-
 DEFAULT_ENCODER = "open_clip:ViT-L-14/openai"
 DEFAULT_WEIGHTS = ("timm/vit_large_patch14_clip_224.openai", "open_clip_model.safetensors")
 ENCODERS: Registry[Adapter[Encoder]] = Registry(

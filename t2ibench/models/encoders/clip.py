@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,15 +14,7 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.adapter import Adapter, Request
 from t2ibench.models.bundled import bundled_model
-from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
-from t2ibench.models.encoders.towers import (
-    architecture,
-    batch_sizes,
-    encode,
-    stacked,
-    unit_rows,
-    untrained_twin,
-)
+from t2ibench.models.encoders.towers import TowerEncoder, architecture, untrained_twin
 from t2ibench.models.fingerprint import find_weights, fingerprint
 from t2ibench.models.hub import ask_hub, load_part
 from t2ibench.models.locations import loading
@@ -39,7 +31,7 @@ class _Loaded(NamedTuple):
     context: int  # tokens
 
 
-class ClipEncoder:
+class ClipEncoder(TowerEncoder):
     """A two-tower model of transformers (see models.protocols.Encoder).
 
     Args:
@@ -54,23 +46,15 @@ class ClipEncoder:
 
     def __init__(self, request: Request[Arguments], at_once: bool = True) -> None:
         where, identity = find_weights(request.source, "clip:")
-        self.name = request.spec
-        self.embeds_images = True
-        self._device = choose_device(request.device)
-        self._precision = dtype_name(request.dtype) or "float32"
-        self._batch, self.batch_size = batch_sizes(self._device)
+        super().__init__(request)
         self._folder = Path(where) if Path(where).is_dir() else None
         self._loaded = cache(lambda: self._load(where))
-        self.towers: Callable[[], Any] = lambda: self._loaded().model
+        self.towers = lambda: self._loaded().model
         if at_once:
             self._loaded()
         self.fingerprint = fingerprint(
             adapter="clip 1", weights=identity(), dtype=f"torch.{self._precision}"
         )
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return torch_dtype(self._precision)
 
     def _load(self, source: str) -> _Loaded:
         local = ask_hub(source, "config.json")
@@ -120,12 +104,9 @@ class ClipEncoder:
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
         towers = self.towers()
-
-        def call(batch: Sequence[torch.Tensor]) -> Any:
-            pixels = stacked(batch, self._device, self._dtype)
-            return _tensor(towers.get_image_features(pixel_values=pixels))
-
-        return unit_rows(encode(prepared, self._batch, call))
+        return self._image_rows(
+            prepared, lambda pixels: _tensor(towers.get_image_features(pixel_values=pixels))
+        )
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut."""
@@ -143,7 +124,7 @@ class ClipEncoder:
             inputs = {key: tokens[key] for key in names if key in tokens}
             return _tensor(towers.get_text_features(**inputs))
 
-        return unit_rows(encode(texts, self._batch, call))
+        return self._rows(texts, call)
 
 
 def _create_bundled(request: Request[Arguments]) -> ClipEncoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,8 @@ from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
-from t2ibench.models.encoders.towers import (
-    batch_sizes,
-    encode,
-    stacked,
-    unit_rows,
-    untrained_twin,
-)
+from t2ibench.models.devices import quietly
+from t2ibench.models.encoders.towers import TowerEncoder, untrained_twin
 from t2ibench.models.fingerprint import file_hash, fingerprint
 from t2ibench.models.hub import ask_hub, is_downloaded
 
@@ -31,7 +25,7 @@ if TYPE_CHECKING:
 _WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 
 
-class OpenClipEncoder:
+class OpenClipEncoder(TowerEncoder):
     """An open_clip model (see models.protocols.Encoder).
 
     Args:
@@ -68,11 +62,7 @@ class OpenClipEncoder:
                 f"open_clip has no weights '{tag}' for {architecture}.{did_you_mean(tag, tags)}",
                 f"It has: {', '.join(tags) or 'none; give a local file'}.",
             )
-        self.name = request.spec
-        self.embeds_images = True
-        self._device = choose_device(request.device)
-        self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
-        self._batch, self.batch_size = batch_sizes(self._device)
+        super().__init__(request)
         if not local:
             # Raises in seconds where weights are not here and the hub does not answer.
             where = open_clip.get_pretrained_cfg(architecture, tag).get("hf_hub") or ""
@@ -93,7 +83,7 @@ class OpenClipEncoder:
                 "safetensors file as open_clip:ARCH/FILE.",
             ) from error
         model = model.to(self._device, self._dtype).eval()
-        self.towers: Callable[[], Any] = lambda: model
+        self.towers = lambda: model
         self._architecture = architecture
         self._tokenizer = open_clip.get_tokenizer(architecture)
         self.fingerprint = fingerprint(
@@ -124,11 +114,7 @@ class OpenClipEncoder:
 
     def encode_images(self, prepared: Sequence[torch.Tensor]) -> Float32Array:
         """Shape (n, d)."""
-
-        def call(batch: Sequence[torch.Tensor]) -> Any:
-            return self.towers().encode_image(stacked(batch, self._device, self._dtype))
-
-        return unit_rows(encode(prepared, self._batch, call))
+        return self._image_rows(prepared, lambda pixels: self.towers().encode_image(pixels))
 
     def encode_texts(self, texts: Sequence[str]) -> Float32Array:
         """Shape (n, d); texts longer than the model's context are cut, as in training."""
@@ -136,8 +122,7 @@ class OpenClipEncoder:
         def call(batch: Sequence[str]) -> Any:
             return self.towers().encode_text(self._tokenizer(list(batch)).to(self._device))
 
-        rows: Float32Array = unit_rows(encode(texts, self._batch, call))
-        return np.ascontiguousarray(rows)
+        return np.ascontiguousarray(self._rows(texts, call))
 
 
 ADAPTER = Adapter(

@@ -7,19 +7,17 @@ and the like the mean over the tokens of the last layer, as Sentence-T5 does (Ni
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from t2ibench.arguments import Arguments
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.adapter import Adapter, Request
-from t2ibench.models.devices import choose_device, dtype_name, torch_dtype
 from t2ibench.models.encoders.towers import (
     TextsOnly,
+    TowerEncoder,
     architecture,
-    encode,
-    unit_rows,
     untrained_twin,
 )
 from t2ibench.models.fingerprint import find_weights, fingerprint
@@ -30,7 +28,7 @@ _CONTEXT = 77  # tokens; longer texts are cut, as CLIP's are
 _DEFAULT = "text_encoder"
 
 
-class TextEncoderOf(TextsOnly):
+class TextEncoderOf(TextsOnly, TowerEncoder):
     """A text encoder of a diffusers pipeline (see models.protocols.Encoder).
 
     Args:
@@ -47,14 +45,12 @@ class TextEncoderOf(TextsOnly):
         model, _, tower = request.source.partition("#")
         source = str(ALIASES[model].source) if model in ALIASES else model
         where, identity = find_weights(source, "text_of:")
-        self.name = request.spec
-        self.batch_size = 32
-        self._device = choose_device(request.device)
-        self._dtype = torch_dtype(dtype_name(request.dtype) or "float32")
+        super().__init__(request)
+        self._batch = self.batch_size = 32
         part = tower or _DEFAULT
         loaded, self._tokenizer = _load(where, part, self._dtype)
         loaded = loaded.to(self._device).eval()
-        self.towers: Callable[[], Any] = lambda: loaded
+        self.towers = lambda: loaded
         longest = getattr(loaded.config, "max_position_embeddings", None) or _CONTEXT
         self._context = min(_CONTEXT, longest, self._tokenizer.model_max_length)
         self.fingerprint = fingerprint(
@@ -92,7 +88,7 @@ class TextEncoderOf(TextsOnly):
             ids, mask = tokens["input_ids"], tokens["attention_mask"]
             return _pooled(self.towers(), ids, mask)
 
-        return unit_rows(encode(texts, self.batch_size, call))
+        return self._rows(texts, call)
 
 
 def _pooled(model: Any, ids: Any, mask: Any) -> Any:

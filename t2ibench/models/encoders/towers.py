@@ -11,7 +11,8 @@ import numpy as np
 
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.devices import quietly
+from t2ibench.models.adapter import Request
+from t2ibench.models.devices import choose_device, dtype_name, quietly, torch_dtype
 from t2ibench.models.fingerprint import fingerprint
 
 _E = TypeVar("_E")
@@ -105,6 +106,34 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in config.items()
         if key not in {"_name_or_path", "transformers_version", "dtype"}
     }
+
+
+class TowerEncoder:
+    """What the encoders of torch share (see models.protocols.Encoder); float32 by default.
+
+    Attributes:
+        towers: Gives the network.
+    """
+
+    embeds_images = True
+    fingerprint: str
+    towers: Callable[[], Any]
+
+    def __init__(self, request: Request[Any]) -> None:
+        self.name = request.spec
+        self._device = choose_device(request.device)
+        self._precision = dtype_name(request.dtype) or "float32"
+        self._batch, self.batch_size = batch_sizes(self._device)
+
+    @property
+    def _dtype(self) -> Any:
+        return torch_dtype(self._precision)
+
+    def _rows(self, items: Sequence[Any], call: Callable[[Sequence[Any]], Any]) -> Float32Array:
+        return unit_rows(encode(items, self._batch, call))
+
+    def _image_rows(self, prepared: Sequence[Any], call: Callable[[Any], Any]) -> Float32Array:
+        return self._rows(prepared, lambda batch: call(stacked(batch, self._device, self._dtype)))
 
 
 class TextsOnly:

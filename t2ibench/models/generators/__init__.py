@@ -10,7 +10,7 @@ from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.models.adapter import Adapter, Alias, Listed, Request, Sizes, listed
 from t2ibench.models.encoders import DEFAULT_ENCODER
-from t2ibench.models.generators.aliases import ALIASES
+from t2ibench.models.generators.aliases import ALIASES as ALIASES
 from t2ibench.models.judges import DEFAULT_JUDGE
 from t2ibench.models.locations import is_hub_id, is_path
 from t2ibench.models.protocols import Generator
@@ -23,19 +23,6 @@ from t2ibench.models.resolution import (
     made,
 )
 from t2ibench.registry import Registry
-
-__all__ = [
-    "ALIASES",
-    "GENERATORS",
-    "Alias",
-    "can_regenerate",
-    "create_generator",
-    "default_encoder",
-    "default_judge",
-    "describe_generators",
-    "free_arguments",
-    "libraries_of",
-]
 
 GENERATORS: Registry[Adapter[Generator]] = Registry(
     "generator",

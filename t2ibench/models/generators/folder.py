@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,7 @@ from t2ibench.store.images import is_image_file
 from t2ibench.store.jsonl import read_rows_strictly
 from t2ibench.store.tables import read_table
 
-_MANIFESTS = (
-    "prompts.jsonl",
-    "metadata.jsonl",
-    "prompts.csv",
-    "metadata.csv",
-)
+_MANIFESTS = ("prompts.jsonl", "metadata.jsonl", "prompts.csv", "metadata.csv")
 FILE_KEYS = ("file", "file_name", "image", "path")
 _PROMPT_KEYS = ("prompt", "text", "caption")
 _SHOWN = 5
@@ -166,29 +162,25 @@ class FolderGenerator(ImageFolder):
             self.settings = {**self.settings, "request": request}
         with ThreadPoolExecutor(4) as pool:
             hashes = dict(zip(paths, pool.map(_hash, paths), strict=True))
-        content = {
-            prompt: [hashes[path] for path in files] for prompt, files in self._files.items()
-        }
+        content = {key: [hashes[path] for path in files] for key, files in self._files.items()}
         parts = {"adapter": "folder 1", "content": content}
         self.fingerprint = fingerprint(parts | ({"request": request} if request else {}))
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """The files of the requests."""
-        results = []
-        for request in requests:
-            files = self._files.get(normal(request.prompt), [])
-            if request.index < len(files):
-                path = files[request.index]
-                used = self._given[normal(request.prompt)] if self._asked else None
-                name = str(path.relative_to(self._root))
-                if _is_there(path):
-                    found = GeneratedImage("ok", path=path, file=name, revised_prompt=used)
-                else:
-                    found = GeneratedImage("failed", reason=f"{name}: there is no such file")
-            else:
-                found = GeneratedImage("failed", reason="the folder has no such image")
-            results.append(found)
-        return results
+        return [self._drawn(request) for request in requests]
+
+    def _drawn(self, request: ImageRequest) -> GeneratedImage:
+        prompt = normal(request.prompt)
+        files = self._files.get(prompt, [])
+        if request.index >= len(files):
+            return GeneratedImage("failed", reason="the folder has no such image")
+        path = files[request.index]
+        name = str(path.relative_to(self._root))
+        if not _is_there(path):
+            return GeneratedImage("failed", reason=f"{name}: there is no such file")
+        used = self._given[prompt] if self._asked else None
+        return GeneratedImage("ok", path=path, file=name, revised_prompt=used)
 
     def available(self, prompt: str) -> int | None:
         """How many images of a prompt there are."""
@@ -205,11 +197,9 @@ def _request(prompts: Sequence[str]) -> str:
         ''
     """
     texts = {prompt.strip() for prompt in prompts}
-    shared = ""
-    for letters in zip(*(reversed(text) for text in texts), strict=False):
-        if len(set(letters)) > 1:
-            break
-        shared = letters[0] + shared
+    letters = zip(*(reversed(text) for text in texts), strict=False)
+    alike = takewhile(lambda one: len(set(one)) == 1, letters)
+    shared = "".join(one[0] for one in alike)[::-1]
     found = re.search(r"[.,;:(]\s.*", shared, re.DOTALL)
     return found[0] if found is not None and len(texts) > 1 else ""
 

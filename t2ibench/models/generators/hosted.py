@@ -111,8 +111,7 @@ class HostedArguments(ServerArguments):
 
     def deciding(self) -> dict[str, Any]:
         """What decides an image, as the user gave it."""
-        names = ("size", "steps", "guidance", "true_cfg", "negative_prompt")
-        given = {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in _NAMES}
         settings = {name: value for name, value in given.items() if value is not None}
         settings |= {f"body.{name}": value for name, value in self.body.items()}
         return settings if self.seed else {**settings, "seed": False}
@@ -406,11 +405,12 @@ class HostedGenerator:
     ) -> GeneratedImage | T2IBenchError:
         """What became of a request; an error where the work has to end."""
         if isinstance(found, T2IBenchError):
-            self._away += isinstance(found, ServerAwayError)
-            unusable = isinstance(found, UnusableServerError)
-            gone = isinstance(found, ServerAwayError) and (not self._worked or self._away >= _AWAY)
-            failed = GeneratedImage("failed", reason=str(found))
-            return found if unusable or gone else failed
+            away = isinstance(found, ServerAwayError)
+            self._away += away
+            gone = away and (not self._worked or self._away >= _AWAY)
+            if gone or isinstance(found, UnusableServerError):
+                return found
+            return GeneratedImage("failed", reason=str(found))
         self._worked, self._away = True, 0
         self._throttle.answered(seconds)
         drawn, paid = found

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from t2ibench.models.api_key import ApiKey
 from t2ibench.models.protocols import GeneratedImage
@@ -56,9 +55,8 @@ def check_usable(reply: Reply, url: str) -> None:
     reply.check_access(url)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One image of a reply.
+class Item(NamedTuple):
+    """The image of a reply.
 
     Attributes:
         image: The image file, its address where the reply does not hold it, or what became of it.
@@ -67,8 +65,8 @@ class Item:
     """
 
     image: bytes | str | GeneratedImage
-    revised_prompt: str | None = None
-    cost: float | None = None
+    revised_prompt: str | None
+    cost: float | None
 
     @property
     def made(self) -> bool:
@@ -84,7 +82,7 @@ def read_reply(body: bytes, prompt: str) -> Item:
     """The image in the body of a reply."""
     try:
         parsed = json.loads(body)
-        items = [read_item(row, prompt) for row in parsed["data"]]
+        found = [(_image_in(row), _revised_in(row, prompt)) for row in parsed["data"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         begins = one_line(body[:200].decode("utf-8", errors="replace"), 60)
         raise BadReplyError(f"the reply is no list of images (it begins with: {begins})") from None
@@ -92,32 +90,33 @@ def read_reply(body: bytes, prompt: str) -> Item:
     costs = (parsed.get("cost"), usage.get("cost") if isinstance(usage, Mapping) else None)
     numbers = (one for one in costs if isinstance(one, int | float) and not isinstance(one, bool))
     priced = (one for one in numbers if 0 <= one <= _MOST_COST)  # a server may say anything
-    taken = Item(_filtered("the server's reply has no image, as where a filter takes it"))
-    return replace((items or [taken])[0], cost=next(priced, None))
+    taken = _filtered("the server's reply has no image, as where a filter takes it")
+    return Item(*(found or [(taken, None)])[0], next(priced, None))
 
 
-def read_item(row: Mapping[str, Any], prompt: str) -> Item:
-    """One entry of a reply."""
+def _revised_in(row: Mapping[str, Any], prompt: str) -> str | None:
+    """The prompt that an entry says was used."""
     revised = row.get("revised_prompt")
-    changed = isinstance(revised, str) and revised.split() != prompt.split()
+    if not isinstance(revised, str):
+        return None
     # What is the same, but for spaces, is said too: that a server does not rewrite is a result.
-    said = None if not isinstance(revised, str) else (revised[:_LONGEST] if changed else prompt)
+    return prompt if revised.split() == prompt.split() else revised[:_LONGEST]
+
+
+def _image_in(row: Mapping[str, Any]) -> bytes | str | GeneratedImage:
+    """The image of one entry; ValueError where it is not Base64."""
     if row.get("respect_moderation") is False:
-        return Item(_filtered("the server's moderation took the image"), said)
+        return _filtered("the server's moderation took the image")
     encoded, url = row.get("b64_json"), row.get("url")
     if encoded is None and url is None:
-        return Item(_filtered("the server gave an entry without an image"), said)
+        return _filtered("the server gave an entry without an image")
     if isinstance(url, str) and url.startswith("data:"):
         encoded, url = url.partition(",")[2], None
     if isinstance(encoded, str) and encoded:
-        try:
-            return Item(base64.b64decode(encoded.partition(",")[2] or encoded), said)
-        except (binascii.Error, ValueError):
-            raise ValueError("not Base64") from None
+        return base64.b64decode(encoded.partition(",")[2] or encoded)
     if isinstance(url, str) and url:
-        return Item(url, said)
-    malformed = "the server's entry of an image is malformed"
-    return Item(GeneratedImage("failed", reason=malformed), said)
+        return url
+    return GeneratedImage("failed", reason="the server's entry of an image is malformed")
 
 
 def _decoded(data: bytes) -> GeneratedImage:

@@ -13,17 +13,6 @@ from t2ibench.models.protocols import Encoder, Judge
 from t2ibench.models.resolution import ResolvedAdapter, given_object, made, resolve
 from t2ibench.registry import Registry
 
-__all__ = [
-    "DEFAULT_JUDGE",
-    "JUDGES",
-    "answers_in_words",
-    "check_judges",
-    "create_judges",
-    "describe_judges",
-    "recorded_name",
-    "unreachable_classes",
-]
-
 ALIASES = read_aliases(Path(__file__).with_name("aliases.yaml"))
 DEFAULT_JUDGE = f"vlm:{ALIASES['qwen3-vl-4b'].source}"
 JUDGES: Registry[Adapter[Judge]] = Registry(

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ class AnswersJudge:
         self.fingerprint = fingerprint({"adapter": "answers 2", "file": file_hash(path)})
         self._path = path
         self._rows: dict[_Key, _Given] = {}
-        self._column_of: dict[tuple[str, tuple[str, ...]], str | None] = {}
+        self._column_of = cache(self._column)
         rows: list[tuple[int, dict[str, Any]]]
         if path.suffix.lower() in {".jsonl", ".json"}:
             rows = list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
@@ -142,7 +142,7 @@ class AnswersJudge:
             given = self._by_image.get(key)
             if given is not None:
                 answers = given.answers
-                column = self._column(*asked) if self._wide else query.question
+                column = self._column_of(*asked) if self._wide else query.question
                 text = answers.get(column or "") or answers.get("")
                 if text is not None:
                     by_lower = {name.lower(): name for name in query.classes}
@@ -152,27 +152,22 @@ class AnswersJudge:
 
     def _column(self, question: str, classes: tuple[str, ...]) -> str | None:
         """The column headed by a question or by a word of it, or the one that has its classes."""
-        key = (question, classes)
-        if key not in self._column_of:
-            wanted = {name.casefold() for name in classes}
-            headings = {name: name.replace("_", " ").casefold() for name in self._columns}
-            given = [one.answers for one in self._rows.values()]
-            ways = (
-                [name for name in headings if headings[name] == question.casefold()],
-                [
-                    name
-                    for name, heading in headings.items()
-                    if re.search(rf"\b{re.escape(heading)}\b", question.casefold())
-                ],
-                [
-                    name
-                    for name in headings
-                    if any(answers.get(name, "").casefold() in wanted for answers in given)
-                ],
-            )
-            chosen = next((way for way in ways if way), [])
-            self._column_of[key] = chosen[0] if len(chosen) == 1 else None
-        return self._column_of[key]
+        asked, wanted = question.casefold(), {name.casefold() for name in classes}
+
+        def heads(name: str) -> bool:
+            return _heading(name) == asked
+
+        def is_word(name: str) -> bool:
+            return re.search(rf"\b{re.escape(_heading(name))}\b", asked) is not None
+
+        def has_classes(name: str) -> bool:
+            given = (one.answers.get(name, "") for one in self._rows.values())
+            return any(answer.casefold() in wanted for answer in given)
+
+        for fits in (heads, is_word, has_classes):
+            if found := list(filter(fits, self._columns)):
+                return found[0] if len(found) == 1 else None
+        return None
 
     def check_images(
         self, asked: Iterable[tuple[StoredImage, Sequence[tuple[str, tuple[str, ...]]]]]
@@ -221,6 +216,10 @@ ADAPTER = Adapter(
     check=_create,
     regenerates=False,
 )
+
+
+def _heading(column: str) -> str:
+    return column.replace("_", " ").casefold()
 
 
 def _prompt_key(prompt: str, index: int) -> _Key:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -65,13 +65,27 @@ class _Around(NamedTuple):
 
 
 class _Tree:
-    """Token sequences that begin alike share their beginning."""
+    """What follows one image: token sequences that begin alike share their beginning.
+
+    Attributes:
+        read: Of each question, where each answer's tokens are read off.
+    """
 
     def __init__(self) -> None:
         self.tokens: list[int] = []
         self.parents: list[int] = []
         self.depths: list[int] = []
+        self.read: list[dict[str, list[tuple[int, int]]]] = []
         self._places: dict[tuple[int, int], int] = {}
+
+    def ask(self, tail: Sequence[int], answers: Mapping[str, tuple[int, ...]]) -> None:
+        """Add a question with its answers."""
+        *_, end = self.add(tail)
+        found = {}
+        for name, tokens in answers.items():
+            places = [end, *self.add(tokens[:-1], end)]
+            found[name] = list(zip(places, tokens, strict=True))
+        self.read.append(found)
 
     def add(self, tokens: Sequence[int], parent: int = -1) -> Iterator[int]:
         """Put tokens behind a token (-1: behind the image); yields their places."""
@@ -91,23 +105,6 @@ class _Tree:
             if parent >= 0:
                 seen[place] |= seen[parent]
         return seen
-
-
-@dataclass(slots=True)
-class _Branches:
-    """What follows one image: the tree, and where each answer's tokens are read off."""
-
-    tree: _Tree = field(default_factory=_Tree)
-    read: list[dict[str, list[tuple[int, int]]]] = field(default_factory=list)
-
-    def ask(self, tail: Sequence[int], answers: Mapping[str, tuple[int, ...]]) -> None:
-        """Add a question with its answers."""
-        *_, end = self.tree.add(tail)
-        found = {}
-        for name, tokens in answers.items():
-            places = [end, *self.tree.add(tokens[:-1], end)]
-            found[name] = list(zip(places, tokens, strict=True))
-        self.read.append(found)
 
 
 class SharedPasses:
@@ -158,13 +155,11 @@ class SharedPasses:
 
         with torch.inference_mode():
             images = self._read_images([group[0] for group in groups])
-            branches = []
-            for group in groups:
-                below = _Branches()
+            trees = [_Tree() for _ in groups]
+            for tree, group in zip(trees, groups, strict=True):
                 for one in group:
-                    below.ask(self._split(one).tail, one.answers)
-                branches.append(below)
-            return self._read_branches(images, branches)
+                    tree.ask(self._split(one).tail, one.answers)
+            return self._read_trees(images, trees)
 
     def _split(self, one: Asked) -> _Around:
         """What is around the image; the same with every image, so it is worked out once."""
@@ -228,23 +223,23 @@ class SharedPasses:
     def _keeping(self, which: Any) -> dict[str, Any]:
         return {"logits_to_keep": which} if self._keeps else {}
 
-    def _read_branches(
-        self, images: tuple[Any, list[int], list[int]], branches: Sequence[_Branches]
+    def _read_trees(
+        self, images: tuple[Any, list[int], list[int]], trees: Sequence[_Tree]
     ) -> list[list[Scored]]:
         import torch
 
         cache, lengths, starts = images
-        size = max(len(below.tree.tokens) for below in branches)
+        size = max(len(tree.tokens) for tree in trees)
         longest = max(lengths)
         if self._window is not None:
-            deepest = max(max(below.tree.depths) for below in branches)
+            deepest = max(max(tree.depths) for tree in trees)
             if longest + deepest >= self._window:
                 raise ValueError("the question is longer than its attention window")
-        ids = torch.zeros(len(branches), size, dtype=torch.long)
+        ids = torch.zeros(len(trees), size, dtype=torch.long)
         positions = torch.zeros_like(ids)
-        sees = torch.zeros(len(branches), 1, size, longest + size, dtype=torch.bool)
-        for row, below in enumerate(branches):
-            tree, count = below.tree, len(below.tree.tokens)
+        sees = torch.zeros(len(trees), 1, size, longest + size, dtype=torch.bool)
+        for row, tree in enumerate(trees):
+            count = len(tree.tokens)
             ids[row, :count] = torch.tensor(tree.tokens)
             positions[row, :count] = torch.tensor(tree.depths)
             positions[row] += starts[row]
@@ -254,7 +249,7 @@ class SharedPasses:
         mask = torch.zeros(sees.shape, dtype=self._dtype).masked_fill(~sees, hidden)
         if hasattr(self._inner(), "rope_deltas"):
             positions = positions[None].expand(3, -1, -1)  # time, height, width: a text has one
-        answers = [found for below in branches for asked in below.read for found in asked.values()]
+        answers = [found for tree in trees for asked in tree.read for found in asked.values()]
         places = sorted({place for found in answers for place, _ in found})
         kept = torch.tensor(places, device=self._device)
         logits = self._model(
@@ -268,7 +263,7 @@ class SharedPasses:
         if logits.shape[1] != len(places):
             logits = logits[:, kept]
         where = {place: number for number, place in enumerate(places)}
-        return [_read_off(logits[row].float(), where, below) for row, below in enumerate(branches)]
+        return [_read_off(logits[row].float(), where, tree) for row, tree in enumerate(trees)]
 
 
 def _window(config: Any) -> int | None:
@@ -284,13 +279,13 @@ def _window(config: Any) -> int | None:
     return min((window for window in windows if window), default=None)
 
 
-def _read_off(logits: torch.Tensor, where: Mapping[int, int], below: _Branches) -> list[Scored]:
+def _read_off(logits: torch.Tensor, where: Mapping[int, int], tree: _Tree) -> list[Scored]:
     """From logits at the places kept to the score of each answer."""
     import torch
 
     logs = torch.log_softmax(logits, dim=-1)
     scored = []
-    for one in below.read:
+    for one in tree.read:
         rows = [where[place] for found in one.values() for place, _ in found]
         tokens = [token for found in one.values() for _, token in found]
         values = iter(logs[rows, tokens].tolist())

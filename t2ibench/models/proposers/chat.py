@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt
 from t2ibench.models.adapter import Adapter, Request
@@ -18,68 +19,54 @@ class HfArguments(Arguments):
     max_tokens: PositiveInt = 1024
 
 
-class ModelProposer:
-    """A chat model of transformers, greedily (see models.language.Proposer).
-
-    Args:
-        request: What is asked for (see models.chat_model.ChatModel).
-
-    Raises:
-        T2IBenchError: it cannot be loaded, or has no chat template.
-    """
-
-    def __init__(self, request: Request[HfArguments]) -> None:
-        self.name = request.spec
-        self._model = ChatModel(request, request.args.max_tokens)
-        self._model.load()
-        self.fingerprint = fingerprint(
-            adapter="hf proposer 1",
-            weights=self._model.identity(),
-            dtype=f"torch.{self._model.dtype}",
-            max_tokens=request.args.max_tokens,
-        )
-
-    def reply(self, messages: Sequence[Message]) -> str:
-        """Generates a reply."""
-        return self._model.reply(messages)
-
-
 class OpenAiProposerArguments(ChatArguments):
     """What --proposer-args are taken; proposals are longer than a judge's answers."""
 
     max_tokens: PositiveInt = 1024
 
 
-class ServerProposer:
-    """A model on a server (see models.language.Proposer).
+class ChatProposer:
+    """A chat model, greedily (see models.language.Proposer).
 
     Args:
         name: As the user wrote it.
-        server: The model on its server.
-        args: Limits.
+        reply: Continues a conversation.
+        parts: What decides a reply.
+        report_waits: Has it said when the model is waited for.
     """
 
-    def __init__(self, name: str, server: ChatServer, args: OpenAiProposerArguments) -> None:
+    def __init__(
+        self,
+        name: str,
+        reply: Callable[[Sequence[Message]], str],
+        parts: Mapping[str, Any],
+        report_waits: Callable[[Callable[[str], None]], None] = lambda _: None,
+    ) -> None:
         self.name = name
-        self._server = server
-        self.fingerprint = fingerprint({"adapter": "openai proposer 1", **self._server.settings})
+        self.reply = reply
+        self.report_waits = report_waits
+        self.fingerprint = fingerprint(parts)
 
-    def report_waits(self, tell: Callable[[str], None]) -> None:
-        """Say when the server is waited for (see models.protocols.ReportsWaits)."""
-        self._server.report_waits(tell)
 
-    def reply(self, messages: Sequence[Message]) -> str:
-        """Asks the server."""
-        return self._server.chat(messages)
+def _of_transformers(request: Request[HfArguments]) -> ChatProposer:
+    model, most = ChatModel(request, request.args.max_tokens), request.args.max_tokens
+    model.load()
+    parts = {"adapter": "hf proposer 1", "weights": model.identity(), "max_tokens": most}
+    return ChatProposer(request.spec, model.reply, parts | {"dtype": f"torch.{model.dtype}"})
+
+
+def _of_server(name: str, server: ChatServer, _: OpenAiProposerArguments) -> ChatProposer:
+    parts = {"adapter": "openai proposer 1", **server.settings}
+    return ChatProposer(name, server.chat, parts, server.report_waits)
 
 
 HF = Adapter(
-    create=ModelProposer,
+    create=_of_transformers,
     form="hf:ID_OR_DIR",
     description="a chat model of transformers",
     Args=HfArguments,
 )
 OPENAI, LITELLM = (
-    chat_adapter(library, ServerProposer, OpenAiProposerArguments, "--proposer-args base_url=…")
+    chat_adapter(library, _of_server, OpenAiProposerArguments, "--proposer-args base_url=…")
     for library in LIBRARIES
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -22,13 +22,37 @@ from t2ibench.models.chat_server import (
 )
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import RewriteRequest, Rewriting
-from t2ibench.models.rewriters.instruction import Instruction, InstructionArguments, read_reply
+from t2ibench.models.rewriters.instruction import InstructionArguments, read_reply
 from t2ibench.models.server_errors import RefusedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
 
 
-class ModelRewriter:
-    """A chat model of transformers (see models.language.Rewriter); loaded when it is first asked.
+class _ChatRewriter:
+    """What both share (see models.language.Rewriter)."""
+
+    def __init__(
+        self, name: str, args: InstructionArguments, adapter: str, settings: Mapping[str, Any]
+    ) -> None:
+        self.name = name
+        self.per = args.per
+        self.settings: Mapping[str, Any] = {**settings, **args.settings()}
+        self.fingerprint = fingerprint(adapter=adapter, per=self.per, **self.settings)
+        self._args = args
+
+    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
+        """One conversation a prompt."""
+        found = dict(pair for part in self.rewrite_in_parts(requests) for pair in part)
+        return [found[number] for number in range(len(requests))]
+
+    def rewrite_in_parts(
+        self, requests: Sequence[RewriteRequest]
+    ) -> Iterator[list[tuple[int, Rewriting]]]:
+        """The same, each as soon as it is there (see models.language.RewritesInParts)."""
+        raise NotImplementedError
+
+
+class ModelRewriter(_ChatRewriter):
+    """A chat model of transformers; loaded when it is first asked.
 
     Args:
         request: What is asked for, and how (see models.chat_model.ChatModel).
@@ -38,36 +62,22 @@ class ModelRewriter:
     """
 
     def __init__(self, request: Request[InstructionArguments]) -> None:
-        self.name = request.spec
-        self._instruction = Instruction(request.args)
         self._model = ChatModel(request, request.args.max_tokens)
-        self.per = self._instruction.per
-        self.settings = {
-            "weights": self._model.identity(),
-            "dtype": self._model.dtype,
-            **self._instruction.settings,
-        }
-        parts = {"adapter": "hf rewriter 1", "per": self.per, **self.settings}
-        self.fingerprint = fingerprint(parts)
-
-    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """One conversation a prompt."""
-        return [one for part in self.rewrite_in_parts(requests) for _, one in part]
+        settings = {"weights": self._model.identity(), "dtype": self._model.dtype}
+        super().__init__(request.spec, request.args, "hf rewriter 1", settings)
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
     ) -> Iterator[list[tuple[int, Rewriting]]]:
-        """The same, one after the other (see models.language.RewritesInParts)."""
+        """One after the other (see models.language.RewritesInParts)."""
         self._model.load()
         for number, request in enumerate(requests):
             yield [(number, self._rewritten(request))]
 
     def _rewritten(self, request: RewriteRequest) -> Rewriting:
-        instruction = self._instruction
+        args = self._args
         try:
-            reply = self._model.reply(
-                instruction.messages(request), instruction.temperature, request.seed
-            )
+            reply = self._model.reply(args.messages(request), args.used_temperature, request.seed)
         except T2IBenchError:
             raise
         except Exception as error:  # one prompt, such as one that is too long, costs itself alone
@@ -91,8 +101,8 @@ class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
     price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
 
-class ServerRewriter:
-    """A model on a server (see models.language.Rewriter).
+class ServerRewriter(_ChatRewriter):
+    """A model on a server.
 
     Args:
         name: As the user wrote it.
@@ -101,24 +111,14 @@ class ServerRewriter:
     """
 
     def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
-        self.name = name
-        self._instruction = Instruction(args)
+        super().__init__(name, args, "openai rewriter 1", server.settings)
+        self._server = server
         self._workers = args.workers
         self.price = args.price_per_rewriting
-        self._server = server
-        self.per = self._instruction.per
-        self.settings = {**self._server.settings, **self._instruction.settings}
-        parts = {"adapter": "openai rewriter 1", "per": self.per, **self.settings}
-        self.fingerprint = fingerprint(parts)
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for (see models.protocols.ReportsWaits)."""
         self._server.report_waits(tell)
-
-    def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
-        """One request a prompt."""
-        found = dict(pair for part in self.rewrite_in_parts(requests) for pair in part)
-        return [found[number] for number in range(len(requests))]
 
     def rewrite_in_parts(
         self, requests: Sequence[RewriteRequest]
@@ -144,9 +144,9 @@ class ServerRewriter:
             raise away
 
     def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
-        temperature = self._instruction.temperature
+        temperature = self._args.used_temperature
         sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
-        return self._server.start(self._instruction.messages(request), sampling)
+        return self._server.start(self._args.messages(request), sampling)
 
 
 HF = Adapter(

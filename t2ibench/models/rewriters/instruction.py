@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from t2ibench.arguments import Arguments, PositiveInt, one_of
 from t2ibench.errors import T2IBenchError, shown
@@ -50,7 +49,7 @@ def _template(value: Any) -> Any:
 
 
 class InstructionArguments(Arguments):
-    """How a language model is asked.
+    """How a language model is asked to rewrite a prompt.
 
     Attributes:
         template: The instruction, or '@FILE' that holds it: {prompt} becomes the prompt, {index}
@@ -65,50 +64,36 @@ class InstructionArguments(Arguments):
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: PositiveInt = 256
 
-
-class Instruction:
-    """What a language model is asked, and how its reply is read.
-
-    Args:
-        args: As the user gave them.
-
-    Attributes:
-        per: See `Rewriter`.
-        temperature: 0 decodes greedily.
-
-    Raises:
-        T2IBenchError: every image of a prompt would get the same rewriting, and each was to have
-            its own.
-    """
-
-    def __init__(self, args: InstructionArguments) -> None:
-        self.per = args.per
-        self._template = args.template
-        self._max_tokens = args.max_tokens
-        usual = 0.0 if args.per == "prompt" else 1.0
-        self.temperature = usual if args.temperature is None else args.temperature
-        numbered = any(name in args.template for name in ("{index}", "{number}"))
-        if args.per == "image" and not self.temperature and not numbered:
+    @model_validator(mode="after")
+    def _fits(self) -> InstructionArguments:
+        numbered = any(name in self.template for name in ("{index}", "{number}"))
+        if self.per == "image" and not self.used_temperature and not numbered:
             raise T2IBenchError(
                 "--rewriter-args: per=image with temperature=0 gives every image of a prompt the "
                 "same rewriting.",
                 "Leave temperature out, or put {number} into the template.",
             )
-        if args.per == "prompt" and numbered:
+        if self.per == "prompt" and numbered:
             raise T2IBenchError(
                 "--rewriter-args: the template has {index} or {number}, and all images of a "
                 "prompt share one rewriting.",
                 "Add per=image.",
             )
+        return self
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def used_temperature(self) -> float:
+        """The temperature, by default that of `per`."""
+        usual = 0.0 if self.per == "prompt" else 1.0
+        return usual if self.temperature is None else self.temperature
+
+    def settings(self) -> dict[str, Any]:
         """What decides a rewriting besides the model, as JSON values."""
         return {
-            "template": self._template,
-            "template_sha256": hashlib.sha256(self._template.encode()).hexdigest(),
-            "temperature": self.temperature,
-            "max_tokens": self._max_tokens,
+            "template": self.template,
+            "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
+            "temperature": self.used_temperature,
+            "max_tokens": self.max_tokens,
         }
 
     def messages(self, request: RewriteRequest) -> list[Message]:
@@ -116,7 +101,7 @@ class Instruction:
         index = request.index or 0
         values = {"prompt": request.prompt, "index": str(index), "number": str(index + 1)}
         # In one pass: a prompt may hold braces of its own.
-        text = _FIELDS.sub(lambda found: values[found.group(1)], self._template)
+        text = _FIELDS.sub(lambda found: values[found.group(1)], self.template)
         return [{"role": "user", "content": text}]
 
 

@@ -14,11 +14,11 @@ from unittest import mock
 import numpy as np
 import numpy.typing as npt
 
-from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.diffusers import DiffusersGenerator
 from t2ibench.models.generators.pipelines import mixes_prompts
 from t2ibench.models.protocols import ImageRequest
 from tests.models.pipelines import parts
+from tests.models.tiny import draw, made
 
 SHORT = "a photo of a nurse"
 LONG = "a photo of a nurse, a clerk, the rose, an ant, a person, a picture of the ant"
@@ -72,22 +72,11 @@ class Row:
 
 def loaded(name: str, folder: Path) -> DiffusersGenerator:
     """The generator of a saved pipeline, loaded as any other is."""
-    args = {"steps": "2", "size": "32", **TRIED[name].get("args", {})}
-    generator = create_generator(str(folder), args, device="cpu")
-    assert isinstance(generator, DiffusersGenerator)
+    generator = made(folder, **TRIED[name].get("args", {}))
     generator.load()
     for attribute, value in TRIED[name].get("shrink", {}).items():
         setattr(generator._pipeline, attribute, value)
     return generator
-
-
-def images(
-    generator: DiffusersGenerator, requests: Sequence[ImageRequest]
-) -> list[npt.NDArray[np.int64]]:
-    """The images of requests that are made in one go."""
-    drawn = generator.generate(requests)
-    assert [one.status for one in drawn] == ["ok"] * len(requests), drawn
-    return [np.asarray(one.image, dtype=int) for one in drawn]
 
 
 def apart(one: npt.NDArray[np.int64], two: npt.NDArray[np.int64]) -> int:
@@ -107,11 +96,11 @@ def tried(name: str, folder: Path) -> Row:
     """
     generator = loaded(name, parts.saved(name, folder))
     requests = [ImageRequest(p, 0, seed) for p, seed in ((SHORT, 7), (SHORT, 8), (LONG, 7))]
-    alone = [images(generator, [request])[0] for request in requests]
-    together = images(generator, requests)
+    alone = [draw(generator, [request], 1)[0] for request in requests]
+    together = draw(generator, requests, 3)
     encoded = generator._prompts
     calls = encoded.calls if encoded else 0
-    images(generator, requests[:1])
+    draw(generator, requests[:1], 1)
     once = encoded is not None and encoded.works and encoded.calls == calls
     one_length = once and _shapes(generator, requests[0]) == _shapes(generator, requests[2])
     listed = mixes_prompts(generator._pipeline)
@@ -121,7 +110,7 @@ def tried(name: str, folder: Path) -> Row:
         if not listed and not one_image
         else nullcontext()
     ):
-        mixed = images(generator, requests[1:])
+        mixed = draw(generator, requests[1:], 2)
     return Row(
         models=TRIED[name]["models"],
         pipeline=type(generator._pipeline).__name__,
@@ -144,7 +133,7 @@ def _shapes(generator: DiffusersGenerator, request: ImageRequest) -> set[str]:
     encoded = generator._prompts
     assert encoded is not None
     encoded._known.clear()
-    images(generator, [request])
+    draw(generator, [request], 1)
     return {repr(_shape(one)) for one in encoded._known.values()}
 
 
