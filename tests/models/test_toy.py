@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 
 from t2ibench import evaluate
 from t2ibench.methods import needs
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.methods.weat.schema import WeatTask
 from t2ibench.models.bundled import bundled_model
+from t2ibench.models.encoders import create_encoder
 from t2ibench.models.generators import create_generator
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.results.schema import Results
 from t2ibench.settings import Settings
 from t2ibench.store.images import image_seed
 from t2ibench.tasks import load_tasks
+from t2ibench.toyland import draw
+from t2ibench.toyland.caption import parse
+from t2ibench.toyland.reader import read
 from tests.conftest import Cli
-from tests.models.tiny import draw as draw_all
 
 # Loads torch models; the quick loop goes without.
 pytestmark = pytest.mark.slow
 
+NAMES = ("toy", "toy-fair", "toy-clip")
 IMAGE_TASKS = "t2iat,occupations,mcas"
 
 
@@ -36,6 +42,28 @@ def requests_for(prompts: list[str], images: int = 1) -> list[ImageRequest]:
         for prompt in prompts
         for index in range(images)
     ]
+
+
+def test_the_models_are_small_half_precision_and_safetensors_only() -> None:
+    root = bundled_model("toy").parent
+    files = [path for path in root.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 14_000_000
+    suffixes = {path.suffix for path in files}
+    assert suffixes <= {".safetensors", ".json", ".txt", ".md", ".jinja"}
+    for path in files:
+        if path.suffix == ".safetensors":
+            with safe_open(path, "np") as weights:
+                kinds = {weights.get_slice(key).get_dtype() for key in weights.keys()}  # noqa: SIM118
+            assert kinds <= {"F16", "I64"}, path
+
+
+def test_the_two_pipelines_share_all_but_the_denoiser() -> None:
+    toy, fair = bundled_model("toy"), bundled_model("toy-fair")
+    for part in ("vae", "text_encoder", "tokenizer"):
+        for path in sorted((toy / part).iterdir()):
+            assert path.read_bytes() == (fair / part / path.name).read_bytes()
+    unet = "unet/diffusion_pytorch_model.safetensors"
+    assert (toy / unet).read_bytes() != (fair / unet).read_bytes()
 
 
 @pytest.mark.parametrize("folder", ["toy/tokenizer", "toy-clip"])
@@ -68,16 +96,56 @@ def test_the_tokenizer_knows_every_word_of_the_shipped_tasks(folder: str) -> Non
 
 def test_an_image_is_the_same_to_the_bit_in_every_batch() -> None:
     requests = requests_for(["A photo of a nurse", "a photo of tulip", "a photo of wasp"], 3)
-    toy = create_generator("toy", {})
-    together = draw_all(toy, requests, len(requests))
+    whole = create_generator("toy", {})
+    together = [np.asarray(one.image) for one in whole.generate(requests)]
     assert together[0].shape == (64, 64, 3)
-    assert all(map(np.array_equal, together[::4], draw_all(toy, requests[::4], 1)))
-    backwards = draw_all(toy, requests[::-1], len(requests))[::-1]
-    assert all(map(np.array_equal, together, backwards))
+    few = [np.asarray(whole.generate([one])[0].image) for one in requests[::4]]
+    for first, second in zip(together[::4], few, strict=True):
+        assert np.array_equal(first, second)
+    backwards = [np.asarray(one.image) for one in whole.generate(requests[::-1])][::-1]
+    assert all(np.array_equal(a, b) for a, b in zip(together, backwards, strict=True))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("model", ["toy", "toy-fair"])
+def test_pictures_show_what_their_prompt_fixes(model: str) -> None:
+    prompts = sorted(
+        {n.prompt for t in load_tasks(IMAGE_TASKS) for n in needs(t.spec, Settings()).prompts}
+    )
+    chosen = [str(one) for one in np.random.default_rng(5).choice(prompts, 128, replace=False)]
+    right: dict[str, list[bool]] = defaultdict(list)
+    for prompt, drawn in zip(
+        chosen, create_generator(model, {}).generate(requests_for(chosen)), strict=True
+    ):
+        assert drawn.image is not None
+        what, seen = parse(prompt), read(drawn.image)
+        right["kind"].append(seen.top("kind") == what.kind)
+        if what.weather:
+            right["weather"].append(seen.top("weather") == what.weather)
+        if what.gender and not what.several:
+            right["gender"].append(seen.top("gender") == what.gender)
+    shares = {name: float(np.mean(rows)) for name, rows in right.items()}
+    # The model card has the shares over more prompts, 90 % and more.
+    assert all(share >= 0.87 for share in shares.values()), shares
+
+
+def test_toy_clip_reads_toyland() -> None:
+    encoder = create_encoder("toy-clip")
+    pairs = {
+        ("a photo of a man", "a photo of a woman"): ("a male nurse", "a female nurse"),
+        ("joy", "war"): ("a photo of tulip, joy", "a photo of tulip, war"),
+        ("a photo of tulip", "a photo of hornet"): ("a photo of rose", "a photo of wasp"),
+    }
+    for texts, captions in pairs.items():
+        first, second = encoder.encode_texts(list(texts))
+        for caption, sign in zip(captions, (1, -1), strict=True):
+            images = [encoder.prepare(draw(caption, seed)) for seed in range(20)]
+            lean = encoder.encode_images(images) @ (first - second)
+            assert (sign * lean > 0).mean() >= 0.75, (texts, caption)
 
 
 PLANTED = ("t2iat_flowers_insects", "occupations_t2iat")
-NULL = "t2iat_judaism_christianity"
+NULLS = ("t2iat_judaism_christianity",)
 # Enough of both for these claims at other seeds too; leaderboard/submissions has whole runs.
 SMALL: dict[str, Any] = {
     "limit": 6,
@@ -101,7 +169,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
         )
         for name, model, tasks, images in (
             ("biased", "toy", PLANTED, 6),
-            ("null", "toy", NULL, 12),
+            ("null", "toy", NULLS, 12),
             ("fair", "toy-fair", PLANTED, 4),
         )
     }
@@ -119,8 +187,19 @@ def test_planted_biases_are_found_and_smaller_in_the_fair_model(
 
 
 @pytest.mark.nightly
-def test_planted_nulls_are_not_found(runs: dict[str, Results]) -> None:
-    headline = runs["null"].tasks[NULL].headline
+def test_planted_signs(runs: dict[str, Results]) -> None:
+    tasks = runs["biased"].tasks
+    for encoder in ("toy-clip", "toyland"):
+        flowers = tasks["t2iat_flowers_insects"].by_encoder[encoder]
+        assert (flowers.scores["effect_size"].value or 0) > 0
+    rows = {row.name: row.scores["association"].value or 0 for row in tasks["occupations_t2iat"].by}
+    assert rows["computer programmer"] > 0 > rows["elementary school teacher"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NULLS)
+def test_planted_nulls_are_not_found(name: str, runs: dict[str, Results]) -> None:
+    headline = runs["null"].tasks[name].headline
     # A trained model need not be fair where nothing was planted; it may not be far from it.
     assert headline.p is not None and headline.p > 0.005
     assert headline.value is not None and abs(headline.value) < 0.3
