@@ -137,3 +137,5 @@ def test_two_hundred(board: Path, tab: Any, tmp_path: Path) -> None:
     assert tab.locator("#found").inner_text() == "10 of 200 models"
     tab.goto((tmp_path / "compare.html").as_uri() + "#models=model-000,model-001")
     assert tab.locator("#diff tbody tr").count() == 5
+    assert "t2ibench compare RUN RUN" in tab.locator("p.note").first.inner_text()
+    assert not (tmp_path / "pairs").exists()

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from t2ibench.apps.leaderboard import remote, site
+from t2ibench.apps.leaderboard import remote
 from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
@@ -172,8 +172,6 @@ def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> 
     (small.parents[1] / "evidence.db").unlink()
     board = read_board(small.parent, Verifier([small.parent], 0, file))
     assert entry.level == board.entries[0].level == "recomputed"
-    site.build(board, tmp_path / "site")
-    assert (tmp_path / "site" / "model" / "toyland.html").is_file()
     # Another evidence.db has another hash, which submission.json names.
     edit_json(small / "submission.json", set_in("evidence", "sha256", value="0" * 64))
     assert key_of(small) not in {key, None}

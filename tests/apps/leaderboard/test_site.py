@@ -351,16 +351,6 @@ def test_what_is_inconclusive_or_small_is_shown(tab: Any, tmp_path: Path) -> Non
         expect(tab.locator("main")).to_contain_text(said)
 
 
-def test_too_many_models_to_compare_every_two(
-    tab: Any, board: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(site, "PAIRED_MODELS", 2)
-    site.build(board_of(board), tmp_path)
-    assert not (tmp_path / "pairs").exists()
-    tab.goto((tmp_path / "compare.html").as_uri() + "#models=toy,toy-fair")
-    expect(tab.locator("p.note").first).to_contain_text("t2ibench compare RUN RUN")
-
-
 @pytest.mark.parametrize("form", ["md", "latex", "csv", "leaderboard.csv"])
 def test_tables(form: str, board: Path) -> None:
     shown = board_of(board)
