@@ -174,7 +174,7 @@ def check(arguments: argparse.Namespace) -> int:
     """Verify submissions."""
     from t2ibench.apps.leaderboard.board import folder_problems
     from t2ibench.apps.leaderboard.names import visible
-    from t2ibench.apps.leaderboard.table import asked_images, departures
+    from t2ibench.apps.leaderboard.table import departures
 
     folders: list[Path] = []
     strays: list[str] = []
@@ -183,13 +183,13 @@ def check(arguments: argparse.Namespace) -> int:
         folders += inside or [path]
         strays += folder_problems(path) if inside else []
     verifier = _verifier(arguments, {folder.parent for folder in folders})
-    refused, asked = 0, asked_images()
+    refused = 0
     for folder in folders:
         verdict = verifier.check(folder, arguments.seed)
         refused += verdict.level == "refused"
         print(f"{visible(str(folder))}: {verdict.level} ({verdict.tasks} tasks)")
         tasks = verdict.results.tasks if verdict.results else {}
-        notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks, asked)]]
+        notes = [f"note: {line}" for line in [*verdict.notes, *departures(tasks)]]
         if verdict.stated and not verdict.problems:
             notes.append(f"as stated by the submitter: {', '.join(verdict.stated)}")
         for line in [*verdict.problems, *notes]:

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.submission import read_manifest
-from t2ibench.apps.leaderboard.table import (
-    Entry,
-    asked_images,
-    departures,
-    families,
-)
+from t2ibench.apps.leaderboard.table import Entry, departures, families
 from t2ibench.apps.leaderboard.verify import LEVELS, REFUSED, Verdict
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.results.files import read_results
@@ -103,14 +99,10 @@ def twins(name: str, folders: Iterable[Path]) -> str | None:
     """Which submission a name could be confused with."""
     known: dict[str, str] = {}
     for folder in folders:
-        try:
+        with suppress(T2IBenchError):
             known[folder.name] = read_manifest(folder).name
-        except T2IBenchError:
-            continue
     other = names.twin(name, known)
-    if other is None:
-        return None
-    return (
+    return other and (
         f"the name '{names.visible(name)}' looks like that of {names.visible(other)}, "
         f"'{names.visible(known[other])}'"
     )
@@ -122,12 +114,9 @@ def folder_problems(root: Path) -> Iterator[str]:
     for number, folder in enumerate(folders):
         if not _FOLDER.fullmatch(folder.name):
             yield f"{names.visible(str(folder))}: its name may only hold letters, digits, . _ and -"
-        try:
-            problem = twins(read_manifest(folder).name, folders[:number])
-        except T2IBenchError:
-            continue  # verifying it says so
-        if problem:
-            yield f"{folder}: {problem}"
+        with suppress(T2IBenchError):  # verifying it says so
+            if problem := twins(read_manifest(folder).name, folders[:number]):
+                yield f"{folder}: {problem}"
 
 
 def _measure(entries: Sequence[Entry]) -> None:
@@ -136,15 +125,14 @@ def _measure(entries: Sequence[Entry]) -> None:
     extended = {name for name, task in build_index()[0].tasks.items() if task.spec.extended}
     ran = {one.id: {n: t for n, t in one.results.tasks.items() if n not in extended}
            for one in entries}  # fmt: skip
-    sizes, asked = _family_sizes(ran.values()), asked_images()
+    sizes = _family_sizes(ran.values())
     for entry in entries:
         # Who ran extended tests alone is compared with those who ran the same ones.
         own = ran[entry.id] or entry.results.tasks
         found = _family_sizes([own])
-        most = {name: max(size, sizes.get(name, 0)) for name, size in found.items()}
-        of = sizes | most if ran[entry.id] else found
-        entry.families = families(own, dict(sorted(of.items())), entry.paired, asked)
-        entry.departures = departures(entry.results.tasks, asked)
+        of = sizes | found if ran[entry.id] else found
+        entry.families = families(own, dict(sorted(of.items())), entry.paired)
+        entry.departures = departures(entry.results.tasks)
 
 
 def _family_sizes(ran: Iterable[Mapping[str, TaskResult]]) -> Counter[str]:

@@ -108,25 +108,23 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def checked_settings(recorded: Sequence[TaskSettings]) -> Settings:
     """How a submission was measured, where the leaderboard accepts it."""
-    found = list(dict.fromkeys(Settings.of(one) for one in recorded))
-    defaults = Settings()
+    found, own = list(dict.fromkeys(map(Settings.of, recorded))), Settings()
     for settings in found:
-        for what, field in (
-            ("permutations", "n_permutations"),
-            ("bootstrap draws", "n_bootstrap"),
+        for what, made, usual in (
+            ("permutations", settings.n_permutations, own.n_permutations),
+            ("bootstrap draws", settings.n_bootstrap, own.n_bootstrap),
         ):
-            made, own = getattr(settings, field), getattr(defaults, field)
-            if not own <= made <= _TIMES_DRAWS * own:
+            if not usual <= made <= _TIMES_DRAWS * usual:
                 raise T2IBenchError(
                     f"it was scored with {_number(made)} {what}; the leaderboard takes the "
-                    f"default, {own}, or at most {_TIMES_DRAWS} times as many"
+                    f"default, {usual}, or at most {_TIMES_DRAWS} times as many"
                 )
-        if settings.level != defaults.level:
-            raise T2IBenchError(f"its intervals are at {settings.level}, not at {defaults.level}")
-        if settings.seed != defaults.seed:
+        if settings.level != own.level:
+            raise T2IBenchError(f"its intervals are at {settings.level}, not at {own.level}")
+        if settings.seed != own.seed:
             raise T2IBenchError(
                 f"it was made with --seed {_number(settings.seed)}; the leaderboard takes the "
-                f"default, {defaults.seed}, so that nobody chooses among seeds"
+                f"default, {own.seed}, so that nobody chooses among seeds"
             )
     if len(found) > 1:
         raise T2IBenchError("its tasks were measured with different settings; run them together")
@@ -208,17 +206,15 @@ def deadline(seconds: float) -> Iterator[None]:
 def value_problems(results: Results) -> Iterator[str]:
     """Numbers that are no numbers, or lie outside of the scale of what they measure."""
     for name, task in results.tasks.items():
-        bad = next(_not_finite(task.model_dump(mode="python"), name), None)
-        if bad:
+        if bad := next(_not_finite(task.model_dump(mode="python"), name), None):
             yield f"{bad} is not a finite number"
             continue
         head = task.headline
         for what, value in (("value", head.value), ("square", head.square)):
             if value is not None and abs(value) > 1 + _OFF_SCALE:
                 yield f"{name}: headline.{what} is {value:g}, and its scale ends at 1"
-        scores: dict[str, Score] = {"headline": head}
-        scores |= {f"scores.{key}": score for key, score in task.scores.items()}
-        for where, score in scores.items():
+        scores: dict[str, Score] = {f"scores.{key}": score for key, score in task.scores.items()}
+        for where, score in {"headline": head, **scores}.items():
             for what in ("p", "p_holm", "p_bh"):
                 p = getattr(score, what)
                 if p is not None and not 0 < p <= 1:
@@ -230,11 +226,12 @@ def value_problems(results: Results) -> Iterator[str]:
 
 def _not_finite(value: Any, where: str) -> Iterator[str]:
     """Where the numbers are that are infinite or none."""
-    if isinstance(value, dict):
+    if isinstance(value, float | int):
+        if not abs(value) <= _LARGEST_OF[type(value)]:
+            yield where
+    elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _not_finite(inner, f"{where}.{key}")
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
             yield from _not_finite(inner, f"{where}[{number}]")
-    elif isinstance(value, float | int) and not abs(value) <= _LARGEST_OF[type(value)]:
-        yield where

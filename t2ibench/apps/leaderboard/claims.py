@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,8 @@ from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_task
 from t2ibench.version import __version__
 
-# What no verification can tell, and what only the model can.
-_STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
+# The submitter's word alone: what no verification can tell, and what only the model can.
+STATED = ("environment", "t2ibench", "revision", "settings", "effective_settings")
 _LONGEST_COMMAND = 20_000  # characters
 _SHOWN = 5
 # Ten times and more of what was seen between processors and versions of numpy and scipy, and one
@@ -61,32 +63,26 @@ def settings_of(command: Sequence[str]) -> RunSettings:
     rest = iter(words[2:])
     for word in rest:
         option, joined, text = word.partition("=")
-        name = fields.get(option)
-        if name is None or name in values or name == "include_path":
+        name = fields.get(option, "")
+        if not name or name in values or name == "include_path":
             raise unlike
-        text = text if joined else next(rest, "")
-        field = Measurement.model_fields.get(name)
-        try:  # every measurement is a number
-            kind = float if field and isinstance(field.default, float) else int
-            values[name] = kind(text) if field else text
-        except ValueError:
-            raise unlike from None
+        values[name] = text if joined else next(rest, "")
+        if field := Measurement.model_fields.get(name):  # every measurement is a number
+            try:
+                values[name] = (float if isinstance(field.default, float) else int)(values[name])
+            except ValueError:
+                raise unlike from None
     settings = read_settings(values, "its command: ")
     if settings.command() != words:
         raise unlike
     return settings
 
 
-def stated(**others: bool) -> list[str]:
-    """What is the submitter's word alone, until a model that is made here is compared with it."""
-    return [*_STATED, *(name for name, whether in others.items() if whether)]
-
-
 def command_problems(
     command: RunSettings, manifest: Manifest, results: Results, settings: Settings
 ) -> Iterator[str]:
     """What the command says otherwise than the rest of the submission."""
-    tasks, sizes = results.tasks, _sizes_of(manifest.model)
+    tasks, sizes = set(results.tasks), _sizes_of(manifest.model)
     if command.model != manifest.model or command.model_args != manifest.model_args:
         yield "its command names another model, or other arguments, than submission.json"
     for kind, named, known in (
@@ -113,9 +109,9 @@ def command_problems(
         for task in load_tasks(command.tasks, ())
         if task.spec.awaits is None or task.spec.awaits.name in command.captions
     }
-    if set(tasks) - named_tasks:
-        yield f"its command does not name {min(set(tasks) - named_tasks)}, which it was scored on"
-    absent = named_tasks - set(tasks)
+    if more := tasks - named_tasks:
+        yield f"its command does not name {min(more)}, which it was scored on"
+    absent = named_tasks - tasks
     if absent and manifest.t2ibench == __version__:
         first = min(absent)
         yield f"its command names {len(absent)} tasks that it has no results of, such as {first}"
@@ -211,15 +207,15 @@ def model_row_problems(database: Database, manifest: Manifest) -> Iterator[str]:
 
 def attempt_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
     """Images that a task needs and the submission lacks, that none needs, or of a chosen seed."""
-    lacking: dict[str, int] = {}
+    lacking = Counter[str]()
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
         if attempt is None:
-            lacking[request.prompt] = lacking.get(request.prompt, 0) + 1
+            lacking[request.prompt] += 1
         elif attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
             yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
-    for prompt, count in list(lacking.items())[:_SHOWN]:
+    for prompt, count in islice(lacking.items(), _SHOWN):
         yield f"{count} images of '{prompt}' are missing"
     needed = {(request.prompt, request.index) for request in plan.requests}
     extra = [one for one in images.all_attempts() if (one.prompt, one.index) not in needed]
@@ -233,16 +229,12 @@ def evidence_problems(plan: Plan, images: ImageStore, stores: Stores) -> Iterato
         attempt = images.get(request.prompt, request.index)
         if attempt is not None and attempt.sha256:
             yield from _image_problems(plan, attempt, stores)
-    for name, encoder in stores.encoders.items():
-        yield from _text_problems(plan.texts_for(encoder.embeds_images), encoder, name)
-    for name, control in stores.controls.items():
-        yield from _text_problems(plan.controlled_texts, control, f"the control of {name}")
-
-
-def _text_problems(texts: Sequence[str], encoder: EvidenceStore, name: str) -> Iterator[str]:
-    absent = encoder.missing("texts", map(text_key, texts))
-    if absent:
-        yield f"{len(absent)} texts have no embedding by {name}"
+    for name, one in [*stores.encoders.items(), *stores.controls.items()]:
+        control = one is stores.controls.get(name)
+        texts = plan.controlled_texts if control else plan.texts_for(one.embeds_images)
+        if absent := one.missing("texts", map(text_key, texts)):
+            by = f"the control of {name}" if control else name
+            yield f"{len(absent)} texts have no embedding by {by}"
 
 
 def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
@@ -291,15 +283,17 @@ def _mismatches(claimed: Any, computed: Any, where: str) -> Iterator[str]:
     elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
         for index, (left, right) in enumerate(zip(claimed, computed, strict=True)):
             yield from _mismatches(left, right, f"{where}[{index}]")
-    else:
-        same = claimed == computed
-        numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
-        if numbers and float in {type(claimed), type(computed)}:
-            absolute = _OF_P if key in _P_VALUES else _ABSOLUTE
-            same = math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=absolute)
-        if same:
-            return
+    elif not _same(claimed, computed, key):
         yield f"{where} says {_excerpt(claimed)}, the evidence gives {_excerpt(computed)}"
+
+
+def _same(claimed: Any, computed: Any, key: str) -> bool:
+    """Whether two values are equal; numbers with a point, nearly."""
+    numbers = isinstance(claimed, float | int) and isinstance(computed, float | int)
+    if not numbers or float not in {type(claimed), type(computed)}:
+        return bool(claimed == computed)
+    absolute = _OF_P if key in _P_VALUES else _ABSOLUTE
+    return math.isclose(claimed, computed, rel_tol=_RELATIVE, abs_tol=absolute)
 
 
 def _excerpt(value: Any) -> str:

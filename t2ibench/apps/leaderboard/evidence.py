@@ -14,14 +14,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.answers import question_id
 from t2ibench.store.database import BrokenDatabaseError, Database
-from t2ibench.store.schema import (
-    TABLES,
-    blob_checksum,
-    content_id,
-    declared,
-    of_text,
-    row_checksum,
-)
+from t2ibench.store.schema import TABLES, blob_checksum, content_id, declared, of_text, row_checksum
 
 NAME = "evidence.db"
 _MOST_ROWS = 500_000  # of a table
@@ -154,14 +147,10 @@ def _check_embeddings(rows: _Rows, models: set[int]) -> None:
 
 def _rows(database: Database, table: str) -> _Rows:
     """The rows of a table, each of the types that t2ibench writes and with its checksum."""
-    allowed = {
-        name: (
-            *_TYPES[kind],
-            *([bytes] if kind == "TEXT" and name in _WRITTEN else []),
-            *([type(None)] if nullable else []),
-        )
-        for name, kind, nullable, _ in declared(table)
-    }
+    allowed: dict[str, tuple[type, ...]] = {}
+    for name, kind, nullable, _ in declared(table):
+        written = (bytes,) if kind == "TEXT" and name in _WRITTEN else ()
+        allowed[name] = (*_TYPES[kind], *written, *((type(None),) if nullable else ()))
     found = []
     for row in database.read(f"SELECT * FROM {table}"):
         for (name, types), value in zip(allowed.items(), row, strict=True):

@@ -24,10 +24,6 @@ NOTE = (
     "squares, among models with the same encoders and judges and the same settings, image by "
     "image; tasks that failed their own check are left out."
 )
-_NUMBERS = (
-    *("square", "value", "low", "high", "fair", "rooted", "tasks", "inconclusive", "of", "fewer"),
-    *("best_rank", "worst_rank", "ranked", "unranked"),
-)  # of a family, as files hold them
 _RAN = (
     "Model, arguments and revision are as the submitter states them; only of a reproduced model "
     "were they checked."
@@ -69,21 +65,24 @@ def ran_as(entry: Entry) -> str:
 
 
 def family_record(entry: Entry, family: str, rank: Rank | None) -> dict[str, Any]:
-    """A model's numbers in a family."""
-    cell = entry.families[family]
-    numbers = {"value": cell.square, "low": cell.low, "high": cell.high, "fair": cell.fair_high}
+    """A model's numbers in a family; nothing where it was not run."""
+    cell = entry.families.get(family)
+
+    def of(name: str) -> Any:
+        return None if cell is None else getattr(cell, name)
+
+    ends = {"value": "square", "low": "low", "high": "high", "fair": "fair_high"}
+    shown = {key: cell.shown(of(name)) if cell else None for key, name in ends.items()}
     return {
-        "square": rounded(cell.square),
-        **{key: rounded(cell.shown(number)) for key, number in numbers.items()},
-        "rooted": cell.rooted,
-        "tasks": cell.conclusive,
-        "inconclusive": cell.inconclusive,
-        "of": cell.of,
-        "fewer": cell.fewer,
+        "square": rounded(of("square")),
+        **{key: rounded(number) for key, number in shown.items()},
+        "rooted": of("rooted"),
+        "tasks": of("conclusive"),
+        **{name: of(name) for name in ("inconclusive", "of", "fewer")},
         "best_rank": rank.best if rank else None,
         "worst_rank": rank.worst if rank else None,
         "ranked": rank.among if rank else None,
-        "unranked": None if rank else unranked(cell),
+        "unranked": unranked(cell) if cell and not rank else None,
     }
 
 
@@ -144,17 +143,12 @@ def table(board: Board, form: str) -> str:
         settings = "; ".join(entry.departures) or "as the tasks ask"
         rows.append([visible(entry.manifest.name), ran_as(entry), settings, entry.level, *texts])
         for name in names:
-            found = dict.fromkeys(_NUMBERS)
-            if name in entry.families:
-                found = family_record(entry, name, places[name][k])
+            found = family_record(entry, name, places[name][k])
             records.append({**identity(entry), "family": name, **found})
     headers = ["Model", "--model", "Settings", "Verified"]
     headers += [METHODS.get(name).title for name in names]
-    notes = [
-        NOTE,
-        *(f"{name}: {LEVELS[name]}" for name in {one.level: "" for one in entries}),
-        _RAN,
-    ]
+    levels = dict.fromkeys(one.level for one in entries)
+    notes = [NOTE, *(f"{name}: {LEVELS[name]}" for name in levels), _RAN]
     if board.refused:
         notes.append(f"Left out, because verifying refused them: {', '.join(board.refused)}.")
     return render(form, Table(headers, rows, notes, records))
@@ -163,13 +157,11 @@ def table(board: Board, form: str) -> str:
 def _text(cell: Cell | None, rank: Rank | None) -> str:
     if cell is None:
         return "not run"
+    measured = cell.conclusive + cell.inconclusive
     parts = [f"{cell.inconclusive} failed their own check"] if cell.inconclusive else []
-    if cell.conclusive + cell.inconclusive < cell.of:
-        parts.append(f"{cell.conclusive + cell.inconclusive} of {cell.of} tasks")
-    if cell.fewer:
-        parts.append("fewer images")
-    if rank:
-        parts.append(f"rank {span(rank.best, rank.worst)} of {rank.among}")
+    parts += [f"{measured} of {cell.of} tasks"] if measured < cell.of else []
+    parts += ["fewer images"] if cell.fewer else []
+    parts += [f"rank {span(rank.best, rank.worst)} of {rank.among}"] if rank else []
     value = cell.shown(cell.square)
     if value is None:
         return "; ".join(parts) or "no value"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -162,17 +163,16 @@ def _compact(text: str) -> str:
 @cache
 def _owners() -> dict[str, frozenset[str]]:
     """How well-known models are called, without separators, and what --model says for them."""
-    owners: dict[str, set[str]] = {}
+    owners: defaultdict[str, set[str]] = defaultdict(set)
     for alias, model in ALIASES.items():
-        given = {alias, f"diffusers:{alias}"}
-        names = {alias, model.description}
+        given, names = {alias, f"diffusers:{alias}"}, {alias, model.description}
         if not isinstance(model.source, Path):
             given |= {model.source, f"diffusers:{model.source}"}
             names |= {model.source, model.source.rpartition("/")[2]}
         for name in names:
-            owners.setdefault(_compact(name), set()).update(given)
+            owners[_compact(name)] |= given
     for kind in GENERATORS.names():
-        owners.setdefault(_compact(kind), set()).add(kind)
+        owners[_compact(kind)].add(kind)
     return {name: frozenset(given) for name, given in owners.items()}
 
 

@@ -138,16 +138,13 @@ def rank_intervals(models: Sequence[Measured]) -> list[Rank]:
             draws, low, high = moved[kept], lows[kept, None], highs[kept, None]
             worst = np.maximum(worst, np.maximum(draws / high, draws / low).max(axis=0))
     factor = float(np.quantile(worst, 0.95)) if found else 1.0
-    better, worse = np.zeros(len(models), int), np.zeros(len(models), int)
+    best, last = [1] * len(models), [len(models)] * len(models)
     for k, j, value, below, above in found:
         if value > factor * above:  # k leans more than j
-            better[k] += 1
-            worse[j] += 1
+            best[k], last[j] = best[k] + 1, last[j] - 1
         elif -value > factor * below:
-            better[j] += 1
-            worse[k] += 1
-    count = len(models)
-    return [Rank(1 + int(better[k]), count - int(worse[k]), count) for k in range(count)]
+            best[j], last[k] = best[j] + 1, last[k] - 1
+    return [Rank(low, high, len(models)) for low, high in zip(best, last, strict=True)]
 
 
 def _differences(

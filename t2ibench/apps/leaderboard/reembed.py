@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.regenerate import (
-    Claims,
-    RegeneratedImage,
-    Regeneration,
-    on_server,
-)
+from t2ibench.apps.leaderboard.regenerate import Claims, RegeneratedImage, Regeneration, on_server
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
 from t2ibench.models.judges import JUDGES, create_judges
-from t2ibench.models.protocols import Answer, Encoder, HasUntrained, Judge, Query
+from t2ibench.models.protocols import Encoder, HasUntrained, Judge
 from t2ibench.models.resolution import find_registered
-from t2ibench.pipeline.embedding import checked_rows, encode, naming
+from t2ibench.pipeline.embedding import embedded_texts, encode, naming
+from t2ibench.pipeline.judging import ImageQuestions, answered
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore, text_key
 
@@ -28,8 +23,6 @@ from t2ibench.store.evidence import EvidenceStore, text_key
 # text or file.
 _ALIKE, _SAME = 0.999, 0.9999
 _ANSWERS_ALIKE = 0.98  # share of answers about images that another processor drew
-_PART = 256
-
 
 _Part = TypeVar("_Part", Encoder, Judge)
 _Evidence = TypeVar("_Evidence", EvidenceStore, AnswerStore)
@@ -76,9 +69,9 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regen
         "encoder", "is not here", claims.command.encoder, make, stores.encoders, found
     ):
         texts = plan.texts_for(evidence.embeds_images)
+        embedded = plan.embedded if evidence.embeds_images else {}
         found.count("texts", _embed_texts(encoder, evidence, texts, found))
-        if evidence.embeds_images:
-            _embed_images(encoder, evidence, images, plan.embedded, found)
+        _embed_images(encoder, evidence, images, embedded, found)
         control = _control(encoder, claims, found)
         if control is not None:
             claimed = stores.controls[encoder.name]
@@ -115,15 +108,13 @@ def _embed_texts(
     encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str], found: Regeneration
 ) -> int:
     """How many texts embed as the submission says."""
-    unlike: list[str] = []
     with found.tolerant("texts cannot be embedded here"):
-        for start in range(0, len(texts), _PART):
-            part = list(texts[start : start + _PART])
-            with naming(encoder.name):
-                rows = encoder.encode_texts(part)
-            for text, row in zip(part, checked_rows(encoder, rows, len(part), None), strict=True):
-                if not _alike(row, evidence.get("texts", text_key(text)), _SAME):
-                    unlike.append(f"the text '{text}' embeds otherwise by {encoder.name}")
+        unlike = [
+            f"the text '{text}' embeds otherwise by {encoder.name}"
+            for part, rows in embedded_texts(texts, encoder, None)
+            for text, row in zip(part, rows, strict=True)
+            if not _alike(row, evidence.get("texts", text_key(text)), _SAME)
+        ]
         return found.differ(unlike, "texts", len(texts))
     return 0
 
@@ -140,7 +131,7 @@ def _embed_images(
     unlike: list[str] = []
     with found.tolerant("images cannot be embedded here"):
         with naming(encoder.name):
-            prepared = [encoder.prepare(one.image) for one in wanted]
+            prepared = [encoder.prepare(one.image.read()) for one in wanted]
         rows = encode(encoder, prepared) if prepared else ()
         for one, row in zip(wanted, rows, strict=True):
             claimed = evidence.get("images", one.attempt.sha256 or "")
@@ -166,13 +157,10 @@ def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
 
 def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regeneration) -> None:
     """Ask every judge again about the images that were made."""
-    queries: list[tuple[RegeneratedImage, Query]] = []
+    questions: list[ImageQuestions] = []
     for one in images:
-        attempt, sha = one.attempt, hashlib.sha256(one.data).hexdigest()
-        for (question, classes), count in claims.plan.questions.get(attempt.prompt, {}).items():
-            if attempt.index < count:
-                query = Query(one.image, attempt.prompt, attempt.index, sha, question, classes)
-                queries.append((one, query))
+        asked = claims.plan.questions.get(one.attempt.prompt, {}).items()
+        questions.append((one.image, [of for of, count in asked if one.attempt.index < count]))
     stores, command = claims.stores.judges, claims.command
 
     def make(spec: str) -> Judge:
@@ -194,41 +182,34 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
     for judge, evidence in _parts(
         "judge", "was not asked again", command.judge, make, stores, found
     ):
-        _compare_answers(judge, queries, evidence, found)
+        _compare_answers(judge, images, questions, evidence, found)
 
 
 def _compare_answers(
     judge: Judge,
-    queries: Sequence[tuple[RegeneratedImage, Query]],
+    images: Sequence[RegeneratedImage],
+    questions: Sequence[ImageQuestions],
     store: AnswerStore,
     found: Regeneration,
 ) -> None:
     """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
-    answers: list[Answer] = []
-    size = max(1, judge.batch_size)
-    with found.tolerant("not all questions were asked again"):
-        for start in range(0, len(queries), size):
-            part = [query for _, query in queries[start : start + size]]
-            with failing(f"The judge '{judge.name}' failed with"):
-                given = list(judge.answer(part))
-                if len(given) != len(part):
-                    raise ValueError(f"{len(given)} answers to {len(part)} questions")
-            answers += given
-    same, silent, unlike, surely = 0, 0, [], False
-    for (one, query), answer in zip(queries, answers, strict=False):
-        claimed = store.get(one.attempt.sha256 or "", query.question, query.classes)
-        said = claimed.answer if claimed else None
-        if answer.answer is None:
-            silent += 1
-        elif claimed is not None and answer.answer == said:
-            same += 1
-            found.compared.add(one.attempt.key)
-        else:
-            surely = surely or one.same_file
-            unlike.append(
-                f"asked '{query.question}' about {one}, {judge.name} says '{answer.answer}'; "
-                f"the submission says '{said}'"
-            )
+    reports = list(answered(questions, judge))
+    answers = {(a.image, a.question, a.classes): a.answer for one in reports for a in one.answers}
+    same, unlike, surely = 0, [], False
+    for one, (image, asked) in zip(images, questions, strict=True):
+        for question, classes in asked:
+            answer = answers.get((image.sha256, question, classes))
+            claimed = store.get(one.attempt.sha256 or "", question, classes)
+            said = claimed.answer if claimed else None
+            if answer is not None and answer == said:
+                same += 1
+                found.compared.add(one.attempt.key)
+            elif answer is not None:
+                surely = surely or one.same_file
+                unlike.append(
+                    f"asked '{question}' about {one}, {judge.name} says '{answer}'; "
+                    f"the submission says '{said}'"
+                )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
         found.differ(unlike, "answers")
     elif unlike:
@@ -236,6 +217,8 @@ def _compare_answers(
             f"{len(unlike)} of {same + len(unlike)} answers are others, about images that this "
             "machine draws a little differently"
         )
-    if silent:
+    for stopped in (one.stopped for one in reports if one.stopped):
+        found.lacking.append(f"not all questions were asked again: {judge.name}: {stopped}")
+    if silent := sum(one.failed for one in reports):
         found.lacking.append(f"{judge.name} left {silent} questions without an answer")
     found.count("answers", same)

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
-from t2ibench.errors import T2IBenchError, failing, shown
+from t2ibench.errors import T2IBenchError, shown
 from t2ibench.methods import needs
 from t2ibench.models.generators import GENERATORS, can_regenerate, create_generator
 from t2ibench.models.locations import is_path
@@ -27,18 +27,14 @@ from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.rewriting import requests_of
+from t2ibench.pipeline.rewriting import parts_of, requests_of
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.images import Attempt, ImageStore
-from t2ibench.store.pixels import read_image
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from t2ibench.store.rewrites import StoredRewriting
 from t2ibench.tasks.loader import LoadedTask
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 REWRITINGS, FILE_REWRITER = "rewritings.jsonl", "file:"
 _SHOWN = 5
@@ -52,18 +48,16 @@ class RegeneratedImage:
 
     Attributes:
         attempt: What the submission says of it.
-        data: The bytes of its PNG file.
-        image: The image as it is read from that file.
+        image: The image, as a run would store it.
     """
 
     attempt: Attempt
-    data: bytes
-    image: Image
+    image: StoredImage
 
     @property
     def same_file(self) -> bool:
         """Whether the file is the submission's, to the last byte."""
-        return hashlib.sha256(self.data).hexdigest() == self.attempt.sha256
+        return self.image.sha256 == self.attempt.sha256
 
     def __str__(self) -> str:
         return f"image {self.attempt.index} of '{self.attempt.prompt}'"
@@ -94,8 +88,8 @@ class Regeneration:
     def differ(self, lines: Sequence[str], what: str, of: int = 0) -> int:
         """Add problems of one kind, the first in full; how many of all are alike."""
         self.problems += lines[:_SHOWN]
-        if len(lines) > _SHOWN:
-            self.problems.append(f"and {len(lines) - _SHOWN} more {what}")
+        more = len(lines) - _SHOWN
+        self.problems += [f"and {more} more {what}"] if more > 0 else []
         return of - len(lines)
 
     @contextmanager
@@ -189,8 +183,7 @@ def sample_for_audit(
             break
         left = [attempt for attempt in group if attempt.key not in chosen]
         missed = 0 if left else missed + 1
-        if left:
-            attempt = next((one for one in left if one.prompt not in prompts), left[0])
+        for attempt in sorted(left, key=lambda one: one.prompt in prompts)[:1]:
             chosen[attempt.key] = attempt
             prompts.add(attempt.prompt)
     return list(chosen.values())
@@ -238,7 +231,7 @@ def regenerate(
     shown = [one for one in images if one.attempt.key in pictured]
     for one in shown:
         path = pictured[one.attempt.key]
-        if shows(path, one.data):
+        if shows(path, one.image.data()):
             found.compared.add(path.stem)
         else:
             found.problems.append(f"thumbs/{path.name} is not {one}, generated again")
@@ -343,8 +336,11 @@ def _generate(
                 elif outcome.data is None:
                     found.count("refused", 1)
                 else:
-                    image = read_image(outcome.data)  # as a run reads it
-                    images.append(RegeneratedImage(attempt, outcome.data, image))
+                    sha256, place = hashlib.sha256(outcome.data).hexdigest(), attempt.key
+                    image = StoredImage(
+                        place, sha256, attempt.prompt, attempt.index, content=outcome.data
+                    )
+                    images.append(RegeneratedImage(attempt, image))
     if failed:
         found.lacking.append(f"{len(failed)} images failed here, such as {failed[0]}")
     found.differ(unlike, "images")
@@ -376,13 +372,13 @@ def rewrite_again(claims: Claims, attempts: Sequence[Attempt], found: Regenerati
             return
         asked = [ImageRequest(one.prompt, one.index, one.seed) for one in attempts]
         requests = requests_of(asked, rewriter.per, claims.plan.settings.seed)
-        with failing("it failed with"):
-            made = rewriter.rewrite(requests)
-            if len(made) != len(requests):
-                raise ValueError(f"{len(made)} rewritings of {len(requests)} prompts")
+        known = {
+            (requests[number].prompt, requests[number].index): made
+            for part in parts_of(requests, rewriter)
+            for number, made in part
+        }
         if isinstance(rewriter, Releasable):
             rewriter.release()
-        known = {(one.prompt, one.index): text for one, text in zip(requests, made, strict=True)}
         unlike = []
         for one in attempts:
             rewriting = known[one.prompt, one.index if rewriter.per == "image" else None]

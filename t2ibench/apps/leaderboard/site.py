@@ -20,7 +20,7 @@ from t2ibench.apps.leaderboard import exports
 from t2ibench.apps.leaderboard.board import Board
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.ranks import span
-from t2ibench.apps.leaderboard.table import Entry, Stratum, asked_images, fewer_images, strata
+from t2ibench.apps.leaderboard.table import Entry, Stratum, fewer_images, strata
 from t2ibench.apps.leaderboard.thumbs import SIZE
 from t2ibench.apps.leaderboard.verify import LEVELS
 from t2ibench.apps.leaderboard.views import (
@@ -53,12 +53,8 @@ from t2ibench.version import __version__
 _STATIC = Path(__file__).parent / "static"
 # Models of which every two are compared beforehand, image by image; time grows with the square.
 PAIRED_MODELS = 40
-_PARTS = {
-    "encoder": "Encoder",
-    "judge": "Judge",
-    "versions": "Task versions",
-    "settings": "Settings",
-}
+_TITLES = {"versions": "Task versions", "level": "Verified"}  # of facets
+_FACETS = ("encoder", "judge", "versions", "settings")
 _DESCRIBED = {"method", "title", "version", "description", "citation", "notes", "published"}
 _FACES = (
     ("Source Sans 3 Variable", "source-sans-3"),
@@ -109,7 +105,6 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
     names = exports.family_names(board.entries)
     measured = strata(board.entries, names)
     found = models(measured)
-    asked = asked_images()
     data = {
         "t2ibench": __version__,
         "levels": LEVELS,
@@ -120,13 +115,13 @@ def _data(board: Board) -> tuple[dict[str, Any], list[Model], list[Stratum]]:
                 "id": one.id,
                 "title": one.title,
                 "readers": one.readers,
-                **{part: one.label(part) for part in _PARTS},
+                **{part: one.label(part) for part in _FACETS},
                 "models": [entry.id for entry in one.entries],
                 "families": one.families,
             }
             for one in measured
         ],
-        "models": [_model(model, asked) for model in found],
+        "models": [_model(model) for model in found],
         "refused": [{"id": name, "problem": why} for name, why in board.refused.items()],
         "paired": len(board.entries) <= PAIRED_MODELS,
     }
@@ -181,7 +176,7 @@ def _safe(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
+def _model(model: Model) -> dict[str, Any]:
     entry, rank = model.entry, model.overall
     return {
         "id": entry.id,
@@ -201,16 +196,13 @@ def _model(model: Model, asked: Mapping[str, int]) -> dict[str, Any]:
             name: exports.family_record(entry, name, model.ranks.get(name))
             for name in entry.families
         },
-        "tasks": {
-            name: _task(view, fewer_images(view.result, asked.get(name)))
-            for name, view in model.tasks.items()
-        },
+        "tasks": {name: _task(name, view) for name, view in model.tasks.items()},
         "pictures": model.pictures,
         **provenance(entry),
     }
 
 
-def _task(view: TaskView, fewer: str | None) -> dict[str, Any]:
+def _task(name: str, view: TaskView) -> dict[str, Any]:
     task, mark, axis = view.result, view.mark, poles(view)
     return {
         "text": headline(task.headline, 2),
@@ -229,7 +221,7 @@ def _task(view: TaskView, fewer: str | None) -> dict[str, Any]:
         "inconclusive": _sentence(task.inconclusive),
         "direction": _sentence(task.headline.direction),
         "reason": _sentence(task.headline.reason or task.reason),
-        "fewer": fewer,
+        "fewer": fewer_images(name, task),
         "text_only": text_only(task),
     }
 
@@ -298,7 +290,6 @@ class Pages:
         self.board, self.strata, self.models = board, strata, models
         self.described, self.date = described, date
         self._titles = {name: METHODS.get(name).title for name in METHODS.names()}
-        self._asked = asked_images()
         self._items = {name: item_tables(models, name) for name in described}
 
     def render(self, template: str, root: str, here: str = "", **values: Any) -> str:
@@ -323,19 +314,14 @@ class Pages:
 
     def _index(self) -> str:
         cards = [model.entry.manifest.card for model in self.models]
-        facets: list[tuple[str, str, list[str]]] = [
-            *(
-                (part, title, [s.label(part) for s in self.strata])
-                for part, title in _PARTS.items()
-            ),
-            ("weights", "Weights", [card.weights or "not stated" for card in cards]),
-            ("level", "Verified", [model.entry.level for model in self.models]),
-        ]
+        facets = {part: [one.label(part) for one in self.strata] for part in _FACETS}
+        facets["weights"] = [card.weights or "not stated" for card in cards]
+        facets["level"] = [model.entry.level for model in self.models]
         return self.render(
             "index.html", "", "index.html",
             models=self.models, tables=[self._table(stratum) for stratum in self.strata],
-            facets=[(name, title, list(dict.fromkeys(said))) for name, title, said in facets
-                    if len(set(said)) > 1],
+            facets=[(name, _TITLES.get(name, name.capitalize()), list(dict.fromkeys(said)))
+                    for name, said in facets.items() if len(set(said)) > 1],
             refused=self.board.refused, published_rows=self._published(),
             toys=sum(model.entry.toy for model in self.models),
         )  # fmt: skip
@@ -417,7 +403,7 @@ class Pages:
         pictured = [model for _, rows in strata for model, _ in rows if model.pictures]
         asked = {need.prompt for need in needs(spec, Settings.of(example.result.settings)).prompts}
         prompts = asked & {prompt for model in pictured for prompt in model.pictures}
-        fewer = ((m, fewer_images(task.result, self._asked.get(name))) for m, task in having)
+        fewer = ((m, fewer_images(name, task.result)) for m, task in having)
         return self.render(
             "task.html", "../",
             id=name, spec=spec, shown=example.shown, estimand=METHODS.get(spec.method).estimand,
@@ -451,12 +437,13 @@ class Pages:
         for model in self.models:
             for task in model.run.texts:
                 tests[task.id] = task.name
-                for name, print_ in task.result.settings.encoders.items():
-                    one = found.setdefault((name, print_), {"tests": {}, "models": {}})
-                    one |= {"name": visible(name), "print": print_[:8]}
+                for name, fingerprint in task.result.settings.encoders.items():
+                    new: dict[str, Any] = {"name": visible(name), "tests": {}, "models": {}}
+                    new["print"] = fingerprint[:8]
+                    one = found.setdefault((name, fingerprint), new)
                     one["tests"].setdefault(task.id, task)
                     one["models"][model.name] = None
-        encoders = [one for _, one in sorted(found.items(), key=lambda pair: pair[0])]
+        encoders = [found[key] for key in sorted(found)]
         return self.render(
             "encoders.html", "", "encoders.html", encoders=encoders, tests=sorted(tests.items())
         )

@@ -88,7 +88,7 @@ class Evidence(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, Field(min_length=1, max_length=1000)]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Sha256
     bytes: Annotated[int, Field(gt=0)]
 
 

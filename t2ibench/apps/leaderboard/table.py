@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -115,21 +116,30 @@ class Entry:
         return self.manifest.model in TOYS
 
 
-def fewer_images(task: TaskResult, asked: int | None) -> str | None:
+@functools.cache
+def asked_images() -> dict[str, int]:
+    """How many images of a prompt each shipped task asks for."""
+    asked = {
+        name: getattr(task.spec, "images_per_prompt", None)
+        for name, task in build_index()[0].tasks.items()
+    }
+    return {name: count for name, count in asked.items() if count is not None}
+
+
+def fewer_images(name: str, task: TaskResult) -> str | None:
     """What to know of a task with fewer images than it asks for."""
-    made = None if asked is None else Settings.of(task.settings).images(asked)
-    if asked is None or made is None or made >= asked:
-        return None
-    return f"{made} images a prompt; the task asks for {asked}"
+    asked = asked_images().get(name, 0)
+    made = Settings.of(task.settings).images(asked)
+    return f"{made} images a prompt; the task asks for {asked}" if made < asked else None
 
 
-def departures(tasks: Mapping[str, TaskResult], asked: Mapping[str, int]) -> list[str]:
+def departures(tasks: Mapping[str, TaskResult]) -> list[str]:
     """What of a submission was not measured as the tasks ask."""
-    found = []
+    found, asked = [], asked_images()
     images = [(Settings.of(t.settings), asked[name]) for name, t in tasks.items() if name in asked]
     fewer = [(settings.images(of), of) for settings, of in images if settings.images(of) < of]
     if fewer:
-        made, of = _span([number for number, _ in fewer]), _span([of for _, of in fewer])
+        made, of = (_span(numbers) for numbers in zip(*fewer, strict=True))
         found.append(
             f"fewer images in {len(fewer)} of {len(images)} tasks: {made} a prompt, {of} asked for"
         )
@@ -152,21 +162,10 @@ def _span(numbers: Collection[int]) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def asked_images() -> dict[str, int]:
-    """How many images of a prompt each shipped task asks for."""
-    registry, _ = build_index()
-    return {
-        name: count
-        for name, task in registry.tasks.items()
-        if (count := getattr(task.spec, "images_per_prompt", None)) is not None
-    }
-
-
 def families(
     tasks: Mapping[str, TaskResult],
     sizes: Mapping[str, int],
-    paired: Mapping[str, PairedTask] | None = None,
-    asked: Mapping[str, int] | None = None,
+    paired: Mapping[str, PairedTask],
 ) -> dict[str, Cell]:
     """The mean squared magnitude of each family, over its conclusive tasks.
 
@@ -175,20 +174,15 @@ def families(
     cells = {}
     for family, size in sizes.items():
         members = {name: task for name, task in tasks.items() if task.family == family}
-        cell = _cell(members, size, paired or {}, asked or {})
+        cell = _cell(members, size, paired)
         if cell.conclusive or cell.inconclusive:
             cells[family] = cell
     return cells
 
 
-def _cell(
-    tasks: Mapping[str, TaskResult],
-    size: int,
-    paired: Mapping[str, PairedTask],
-    asked: Mapping[str, int],
-) -> Cell:
-    sound = {name: task for name, task in tasks.items() if not task.inconclusive}
-    heads = {n: task.headline for n, task in sound.items() if task.headline.square is not None}
+def _cell(tasks: Mapping[str, TaskResult], size: int, paired: Mapping[str, PairedTask]) -> Cell:
+    sound = {name: task.headline for name, task in tasks.items() if not task.inconclusive}
+    heads = {name: head for name, head in sound.items() if head.square is not None}
     squares = {name: float(head.square or 0.0) for name, head in heads.items()}
     found = {name: draws_of(paired[name]) for name in heads if name in paired}
     draws = {name: one for name, one in found.items() if one is not None}
@@ -205,7 +199,7 @@ def _cell(
             task.task_hash,
             sorted(task.settings.encoders.values()),
             sorted(task.settings.judges.values()),
-            departures({name: task}, asked),
+            departures({name: task}),
         ]
         for name, task in sorted(tasks.items())
     ]
@@ -218,8 +212,8 @@ def _cell(
         conclusive=len(heads),
         inconclusive=len(tasks) - len(sound),
         of=size,
-        fewer=any(fewer_images(task, asked.get(name)) for name, task in tasks.items()),
-        text=bool(tasks) and all(text_only(task) for task in tasks.values()),
+        fewer=any(fewer_images(name, task) for name, task in tasks.items()),
+        text=bool(tasks) and all(map(text_only, tasks.values())),
         alike=hashlib.sha256(json.dumps(how).encode()).hexdigest(),
         measured=measured,
         tasks=frozenset(tasks),
@@ -325,14 +319,14 @@ def _fits(here: Mapping[str, str], there: Mapping[str, str]) -> bool:
     return not here or not there or here == there
 
 
-def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
+def _measured(entry: Entry) -> Stratum:
     """How one model was measured; tests of texts alone do not count."""
     found = Stratum("", {}, {}, {}, "; ".join(entry.departures) or AS_ASKED)
     for name, task in entry.results.tasks.items():
         if not text_only(task):
             found.encoders |= task.settings.encoders
             found.judges |= task.settings.judges
-            unlike = "; ".join(departures({name: task}, asked))
+            unlike = "; ".join(departures({name: task}))
             found.tasks[name] = (task.task_hash, task.version, unlike)
     return found
 
@@ -340,20 +334,17 @@ def _measured(entry: Entry, asked: Mapping[str, int]) -> Stratum:
 def strata(entries: Sequence[Entry], names: Sequence[str]) -> list[Stratum]:
     """Put models that were measured alike together, and rank them."""
     found: list[Stratum] = []
-    asked = asked_images()
-    measurements = [(entry, _measured(entry, asked)) for entry in entries]
+    measurements = [(entry, _measured(entry)) for entry in entries]
     # Who was measured in most ways says what a stratum is; the others join it.
     measurements.sort(key=lambda one: (-len(one[1].tasks), one[0].id))
     for entry, measured in measurements:
-        for stratum in found:
-            if stratum.takes(measured):
-                stratum.encoders |= measured.encoders
-                stratum.judges |= measured.judges
-                stratum.tasks |= measured.tasks
-                break
-        else:
+        stratum = next((one for one in found if one.takes(measured)), None)
+        if stratum is None:
             stratum = measured
             found.append(stratum)
+        stratum.encoders |= measured.encoders
+        stratum.judges |= measured.judges
+        stratum.tasks |= measured.tasks
         stratum.entries.append(entry)
     # Models that people use come before those that are bundled to show what the tests find.
     found.sort(
@@ -402,12 +393,9 @@ def _rank(stratum: Stratum, names: Sequence[str]) -> None:
 def _order(entry: Entry, stratum: Stratum) -> tuple[object, ...]:
     """Best rank first; what has none comes after."""
     rank = stratum.overall.get(entry.id)
-    places = stratum.ranks[entry.id].values()
-    middles = [(one.best + one.worst) / 2 for one in places]
+    middles = [(one.best + one.worst) / 2 for one in stratum.ranks[entry.id].values()]
     return (
-        rank is None,
-        (rank.best + rank.worst) / 2 if rank else 0.0,
-        statistics.fmean(middles) if middles else 0.0,
-        visible(entry.manifest.name).lower(),
-        entry.id,
+        (rank is None, (rank.best + rank.worst) / 2 if rank else 0.0),
+        statistics.fmean(middles or [0.0]),
+        (visible(entry.manifest.name).lower(), entry.id),
     )

@@ -77,14 +77,11 @@ def is_bare(data: bytes) -> bool:
 
 def shows(path: Path, image: bytes) -> bool:
     """Whether a thumbnail is that of an image."""
-    again = thumbnail(image, SIZE, QUALITY)
-    given = path.read_bytes()
+    again, given = thumbnail(image, SIZE, QUALITY), path.read_bytes()
     if given == again:
         return True
     try:
-        one, other = (
-            np.asarray(read_image(data, ("JPEG",))).astype(np.float64) for data in (given, again)
-        )
+        one, other = (np.asarray(read_image(data, ("JPEG",)), float) for data in (given, again))
     except UnreadableImageError:
         return False
     return one.shape == other.shape and float(np.abs(one - other).mean()) <= _ALIKE

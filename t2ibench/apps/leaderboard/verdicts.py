@@ -18,6 +18,8 @@ from t2ibench.store.files import write_bytes, write_text
 from t2ibench.tasks.index import build_index
 from t2ibench.version import __version__
 
+# What reading files that somebody may have damaged can raise.
+_DAMAGED = (T2IBenchError, ValueError, OSError, TypeError, LookupError, RecursionError)
 _VERDICT, _INFLUENCES = "verdict.json", "influences.safetensors"
 _KEPT = ("level", "notes", "tasks", "parts", "lacking", "stated")
 
@@ -46,8 +48,7 @@ class Verifier:
         local: bool = False,
     ) -> None:
         self._draw, self._home, self._minutes, self._local = draw, home, minutes, local
-        for root in roots if home is not None else ():
-            top = root.resolve()
+        for top in (root.resolve() for root in roots):
             checkout = next((p for p in (top, *top.parents) if (p / ".git").exists()), top)
             if home is not None and home.resolve().is_relative_to(checkout):
                 raise T2IBenchError(
@@ -60,7 +61,7 @@ class Verifier:
         """Recall what was found of a submission, or verify it."""
         place = self._place(folder)
         # What is damaged is verified again.
-        with suppress(T2IBenchError, ValueError, OSError, TypeError, LookupError, RecursionError):
+        with suppress(*_DAMAGED):
             if place is not None and _drawn(place) >= self._draw:
                 known = json.loads((place / _VERDICT).read_text(encoding="utf-8"))
                 return Verdict(
@@ -89,20 +90,20 @@ class Verifier:
 
     def _place(self, folder: Path) -> Path | None:
         """Where its verdict is; None where nothing is kept, or it cannot be read twice alike."""
-        key = None if self._home is None else key_of(folder)
-        return None if self._home is None or key is None else self._home / key
+        key = key_of(folder) if self._home else None
+        return self._home / key if self._home and key else None
 
 
 def _drawn(place: Path) -> int:
     """How many images were drawn for the verdict that is kept; -1 without one."""
-    with suppress(ValueError, OSError, TypeError, LookupError, RecursionError):
+    with suppress(*_DAMAGED):
         return int(json.loads((place / _VERDICT).read_text(encoding="utf-8"))["drawn"])
     return -1
 
 
 def key_of(folder: Path) -> str | None:
     """What decides the verdict on a submission, as a key."""
-    try:
+    with suppress(*_DAMAGED):
         files, problems = plain_files(folder)
         if problems:
             return None
@@ -116,5 +117,4 @@ def key_of(folder: Path) -> str | None:
         }
         text = json.dumps([__version__, tasks, hashes], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
-    except (OSError, ValueError, LookupError, TypeError, T2IBenchError, RecursionError):
-        return None
+    return None

@@ -175,12 +175,13 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -
         images = ImageStore(database, manifest.fingerprint)
         attempts = list(images.all_attempts())
         revised = any(one.revised_prompt is not None for one in attempts)
-        verdict.stated += claims.stated(
-            model=not can_regenerate(manifest.model),
-            captions=any(task.pool for task in results.tasks.values()),
-            thumbnails=bool(thumbnails(folder)),
-            rewritings=revised or results.model.rewriter is not None,
-        )
+        others = {
+            "model": not can_regenerate(manifest.model),
+            "captions": any(task.pool for task in results.tasks.values()),
+            "thumbnails": bool(thumbnails(folder)),
+            "rewritings": revised or results.model.rewriter is not None,
+        }
+        verdict.stated = [*claims.STATED, *(name for name, there in others.items() if there)]
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
@@ -234,13 +235,10 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
         yield "it was made with --limit; such runs are not accepted"
     yield from claims.manifest_problems(manifest, results)
     for name, task in results.tasks.items():
-        for kind, used, known in (
-            ("encoder", task.settings.encoders, manifest.encoders),
-            ("judge", task.settings.judges, manifest.judges),
-        ):
-            for label, fingerprint in used.items():
-                if known.get(label) != fingerprint:
-                    yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
+        for kind in ("encoder", "judge"):
+            used, known = (getattr(one, f"{kind}s").items() for one in (task.settings, manifest))
+            for label, _ in sorted(used - known):
+                yield f"{name} was scored by the {kind} '{label}', which submission.json lacks"
         if task.missing_prompts:
             yield (
                 f"{name} was scored without {len(task.missing_prompts)} of its prompts, which have "
@@ -253,10 +251,9 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
 
 def _argument_problems(command: RunSettings) -> Iterator[str]:
     """Arguments of what would be made here; a server is never called."""
-    if not on_server(GENERATORS, command.model or ""):
-        yield from bounds.argument_problems("model", command.model_args)
-    yield from bounds.argument_problems("judge", command.judge_args)
-    yield from bounds.argument_problems("rewriter", command.rewriter_args)
+    for kind in ("model", "judge", "rewriter"):
+        if kind != "model" or not on_server(GENERATORS, command.model or ""):
+            yield from bounds.argument_problems(kind, getattr(command, f"{kind}_args"))
 
 
 def _tasks(folder: Path, results: Results, tasks: dict[str, LoadedTask]) -> Iterator[str]:
@@ -288,10 +285,8 @@ def _judge(found: Regeneration, verdict: Verdict) -> None:
     verdict.parts, verdict.lacking = found.parts, found.lacking
     if found.problems:
         return
-    if not found.lacking:
-        verdict.level = "reproduced"
-    elif found.parts.get("images"):
-        verdict.level = "partly reproduced"
+    if not found.lacking or found.parts.get("images"):
+        verdict.level = "partly reproduced" if found.lacking else "reproduced"
     verdict.stated = [one for one in verdict.stated if one not in found.confirmed]
     parts = [
         f"{found.parts[key]} {one if found.parts[key] == 1 else several}"

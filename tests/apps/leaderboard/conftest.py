@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -77,31 +81,20 @@ def model_results(seed: int, shares: tuple[float, ...], n: int = 30) -> dict[str
     }
 
 
-def family_of(task: str) -> str:
-    return task.partition("_")[0]
-
-
 def task_records(
     found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, TaskResult]:
+    """Results as results.json has them, of the tasks that are shipped, so that pages find words."""
     records = {}
     for name, result in found.items():
-        family = family_of(name)
-        text = {"n_images": 0} if family == "weat" else {}
-        published = {"published": [PUBLISHED]} if family == "tibet" else {}
-        head = hand.record(result).headline.model_copy(update={"direction": f"{name} in words."})
-        shipped = build_index()[0].tasks[name]  # so that pages find its words
-        head_of = {"task_hash": shipped.hash, "title": shipped.spec.title}
-        given = {
-            **head_of,
-            "method": family,
-            "family": family,
-            "headline": head,
-            **text,
-            **published,
-        }
-        given |= {"notes": ["A note."], **(changes or {}).get(name, {})}
-        records[name] = hand.record(result, **given)
+        family, shipped = name.partition("_")[0], build_index()[0].tasks[name]
+        given = {"task_hash": shipped.hash, "title": shipped.spec.title, "notes": ["A note."]}
+        given |= {"method": family, "family": family}
+        given |= {"n_images": 0} if family == "weat" else {}
+        given |= {"published": [PUBLISHED]} if family == "tibet" else {}
+        record = hand.record(result, **given)
+        record.headline.direction = f"{name} in words."
+        records[name] = record.model_copy(update=dict((changes or {}).get(name, {})))
     return records
 
 
@@ -163,6 +156,23 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, shares in SHARES.items():
         write_submission(root, name, model_results(0, shares))
     return root
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Says nothing of what it is asked for."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def serving(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
+    """The address of a file server of a folder, while it runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.fixture

@@ -78,21 +78,20 @@ def edit_table(folder: Path, table: str, change: Callable[[Rows], Any]) -> None:
 def edit_attempts(folder: Path, change: Callable[[Rows], Any]) -> None:
     """Change the rows of images, with their prompts; texts that no row names any more go."""
     texts: dict[int, str] = {}
+    prompts: set[str] = set()
 
     def named(rows: Rows) -> Rows:
-        for row in rows:
-            row["text"] = texts[row["text"]]
-        rows = sorted(rows, key=lambda row: (row["text"], row["number"]))
+        rows = [{**row, "text": texts[row["text"]]} for row in rows]
+        rows.sort(key=lambda row: (row["text"], row["number"]))
         rows = change(rows) or rows
-        texts.update({content_id(row["text"]): row["text"] for row in rows})
+        prompts.update(row["text"] for row in rows)
+        texts.update({content_id(text): text for text in prompts})
         return [{**row, "text": content_id(row["text"])} for row in rows]
 
     edit_table(folder, "texts", lambda rows: texts.update({r["id"]: r["text"] for r in rows}))
     edit_table(folder, "attempts", named)
-    with closing(sqlite3.connect(database(folder))) as connection:
-        found = connection.execute("SELECT DISTINCT text FROM attempts").fetchall()
-    rest = {number for (number,) in found}
-    edit_table(folder, "texts", lambda _: [{"id": key, "text": texts[key]} for key in sorted(rest)])
+    used = {content_id(text) for text in prompts}
+    edit_table(folder, "texts", lambda _: [{"id": key, "text": texts[key]} for key in sorted(used)])
 
 
 def set_in(*path: Any, value: Any) -> Callable[[Any], None]:
@@ -162,29 +161,24 @@ def balanced_answers(run: Path) -> None:
             names = classes[row["question"]]
             row["answer"] = names[number % len(names)]
 
-    edit_table(
-        run,
-        "questions",
-        lambda rows: classes.update({row["id"]: json.loads(row["classes"]) for row in rows}),
-    )
+    def read(rows: Rows) -> None:
+        classes.update({row["id"]: json.loads(row["classes"]) for row in rows})
+
+    edit_table(run, "questions", read)
     edit_table(run, "answers", balance)
 
 
-def call(
-    run: Path, status: str = "filtered", which: Callable[[int, str], bool] = lambda n, _: n % 4 == 0
-) -> int:
-    """Hide images, every fourth unless told, as if the model had not given them."""
-    hidden = 0
+def call(run: Path, which: Callable[[int, str], bool] = lambda n, _: n % 4 == 0) -> int:
+    """Hide images, every fourth unless told, as if a filter had stopped them."""
+    hidden: Rows = []
 
     def hide(rows: Rows) -> None:
-        nonlocal hidden
-        for number, row in enumerate(rows):
-            if which(number, row["text"]):
-                row |= {"status": status, "reason": "a filter", "file": None, "sha256": None}
-                hidden += 1
+        hidden.extend(row for number, row in enumerate(rows) if which(number, row["text"]))
+        for row in hidden:
+            row |= {"status": "filtered", "reason": "a filter", "file": None, "sha256": None}
 
     edit_attempts(run, hide)
-    return hidden
+    return len(hidden)
 
 
 def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
@@ -199,29 +193,29 @@ def rename_model(run: Path, role: str, name: str, fingerprint: str) -> None:
     edit_table(run, "models", rename)
     table, column = ("embeddings", "model") if role == "encoder" else ("answers", "judge")
     looks = content_id("encoder", *LOOKS)
-    edit_table(
-        run,
-        table,
-        lambda rows: (
-            [row.update({column: number}) for row in rows if row[column] != looks] and None
-        ),
-    )
+
+    def reassign(rows: Rows) -> Rows:
+        return [row if row[column] == looks else {**row, column: number} for row in rows]
+
+    edit_table(run, table, reassign)
 
 
 def rename_judge(run: Path, name: str, args: dict[str, str]) -> None:
     """Say that another judge gave a run's answers."""
     rename_model(run, "judge", name, "a" * 64)
+    record(run, "judges", value={name: "a" * 64})
+    record(run, "settings", "judge", value=[name])
+    record(run, "settings", "judge_args", value=args)
 
-    def rename(record: dict[str, Any]) -> None:
-        record["judges"] = {name: "a" * 64}
-        record["settings"] |= {"judge": [name], "judge_args": args}
 
-    edit_record(run, rename)
+def record(run: Path, *path: str, value: Any) -> None:
+    """Say something else in the record of a run."""
+    edit_record(run, set_in(*path, value=value))
 
 
 def refusal(folder: Path, draw: int = 0) -> str:
     """Why a submission is refused: lines that a terminal can show."""
     verdict = verify(folder, draw)
     assert verdict.level == "refused"
-    assert all(len(line) < 600 and "\n" not in line for line in verdict.problems)
+    assert all(len(line) < 600 and line.isprintable() for line in verdict.problems)
     return "\n".join(verdict.problems)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -38,13 +39,13 @@ from tests.apps.leaderboard.forging import (
     edit_embeddings,
     edit_table,
     random_embeddings,
+    record,
     refusal,
     rename_judge,
     rename_model,
     seal,
     set_in,
 )
-from tests.hand import edit_record
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -68,46 +69,36 @@ def test_all_that_is_made_again_is_listed(packed: Path) -> None:
     assert verdict.stated == ["environment", "t2ibench"]
 
 
-SEEN, ASKED, READ = {"images", "texts"}, {"images", "answers"}, {"texts"}
-HONEST: dict[str, tuple[dict[str, Any], set[str]]] = {
-    "a multiple of the images": ({"tasks": "t2iat_career_family", "times": 0.3}, SEEN),
-    "fewer guided images": (
-        {"tasks": "t2iat_career_family", "images_per_prompt": 3, "guided_images_per_prompt": 2},
-        SEEN,
+HONEST: list[tuple[dict[str, Any], set[str]]] = [
+    (
+        {"tasks": "t2iat_career_family,vibex_training", "times": 0.3,
+         "guided_images_per_prompt": 2},
+        {"images", "texts"},
     ),
-    "texts alone": ({"tasks": "weat_8_science_arts,weat_1_flowers_insects"}, READ),
-    "a judge that is named after an encoder": (
-        {"tasks": "openbias_examples", "judge": "clip", "images_per_prompt": 2}, ASKED,
+    (
+        {"tasks": "weat_8_science_arts,weat_1_flowers_insects", "n_bootstrap": 20_000,
+         "dtype": "float32"},
+        {"texts"},
     ),
-    "arguments of the model and of a judge": (
+    (  # a judge that is named after an encoder
         {
             "tasks": "openbias_examples", "images_per_prompt": 2, "judge": "clip,toyland",
             "judge_args": {"margin": "0.2"}, "model_args": {"all.gender.female": "0.9"},
         },
-        ASKED,
+        {"images", "answers"},
     ),
-    "more draws": (
-        {"tasks": "weat_8_science_arts", "n_bootstrap": 20_000, "dtype": "float32"}, READ,
-    ),
-}  # fmt: skip
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", HONEST)
-def test_honest_runs_are_reproduced(kind: str, tmp_path: Path) -> None:
-    keywords, parts = HONEST[kind]
+@pytest.mark.parametrize(("keywords", "parts"), HONEST)
+def test_honest_runs_are_reproduced(
+    keywords: dict[str, Any], parts: set[str], tmp_path: Path
+) -> None:
     results = evaluate("toyland", output_dir=tmp_path, **keywords)
     (run,) = tmp_path.glob("toyland*")
     verdict = verify(packed_of(run), draw=3)
     assert (verdict.level, verdict.problems, verdict.lacking) == ("reproduced", [], [])
     assert verdict.tasks == len(results.tasks) and set(verdict.parts) == parts
-
-
-def fabricate_images(run: Path) -> None:
-    random_embeddings(run, "images")
-
-
-def fabricate_texts(run: Path) -> None:
-    random_embeddings(run, "texts")
 
 
 def nudge_texts(run: Path) -> None:
@@ -131,22 +122,39 @@ def widen(run: Path) -> None:
     edit_table(run, "embeddings", change)
 
 
-FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "images that were never looked at": (fabricate_images, "does not look to toyland"),
-    "texts that were never embedded": (fabricate_texts, "embeds otherwise by toyland"),
-    "texts that were nudged": (nudge_texts, "embeds otherwise by toyland"),
-    "embeddings of another width": (widen, "embeds otherwise by toyland"),
-    "answers that nobody gave": (balanced_answers, "toyland says"),
-    "images called filtered": (call, "is called filtered, and the model makes it"),
-    "images called refused": (
-        lambda run: call(run, "refused"), "is called refused, and the model makes it",
-    ),
-}  # fmt: skip
+def other_encoder(run: Path) -> None:
+    rename_model(run, "encoder", "toyland", "b" * 64)
+    record(run, "encoders", "toyland", "fingerprint", value="b" * 64)
 
 
-@pytest.mark.parametrize("kind", FORGERIES)
-def test_a_consistent_forgery_is_only_found_when_it_is_made_again(kind: str, copy: Path) -> None:
-    forge, message = FORGERIES[kind]
+def other_arguments(run: Path) -> None:
+    for part in ("settings", "generator"):
+        record(run, part, "model_args", value={"all.gender.female": "1.0"})
+
+
+def stated(*place: str, value: Any) -> Callable[[Path], None]:
+    """Say something else of the model."""
+    return lambda run: record(run, "generator", *place, value=value)
+
+
+FORGERIES: list[tuple[Callable[[Path], Any], str]] = [
+    (lambda run: random_embeddings(run, "images"), "does not look to toyland"),
+    (nudge_texts, "embeds otherwise by toyland"),
+    (widen, "embeds otherwise by toyland"),
+    (other_encoder, "the encoder toyland here is not the one that was used"),
+    (balanced_answers, "toyland says"),
+    (call, "is called filtered, and the model makes it"),
+    (other_arguments, "has another fingerprint"),
+    (stated("settings", value={"steps": 500}), "it names the settings"),
+    (stated("revision", value="world 9"), "it names revision world 9 of the model"),
+    (stated("effective_settings", "height", value=1024), "height = 1024; the model uses 64"),
+]
+
+
+@pytest.mark.parametrize(("forge", "message"), FORGERIES)
+def test_a_consistent_forgery_is_only_found_when_it_is_made_again(
+    forge: Callable[[Path], Any], message: str, copy: Path
+) -> None:
     forge(copy)
     folder = packed_of(copy)
     assert verify(folder).level == "recomputed"
@@ -187,9 +195,7 @@ def test_attempts_that_gave_no_image_are_tried_again(
 def test_a_model_that_breaks_here_lowers_the_verdict(
     packed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(model: Any) -> None:
-        raise RuntimeError("no driver")
-
+    broken = Mock(side_effect=RuntimeError("no driver"))
     monkeypatch.setattr(ToylandGenerator, "effective_settings", broken)
     verdict = verify(packed, draw=2)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
@@ -210,55 +216,16 @@ def test_a_judge_on_a_server_is_not_called(copy: Path) -> None:
     assert any("not made again: the judge openai:gpt" in note for note in verdict.notes)
 
 
-def test_answers_of_people_are_not_asked_again(copy: Path, tmp_path: Path) -> None:
-    file = tmp_path / "people.csv"
-    file.write_text("prompt,index,answer\na nurse,0,female\n")
-    rename_judge(copy, "answers:people.csv", {})
-    edit_record(copy, set_in("settings", "judge", value=[f"answers:{file}"]))
-    verdict = verify(packed_of(copy), draw=4)
-    assert verdict.level == "partly reproduced", verdict.problems
-    assert "holds answers that were given once" in verdict.lacking[0]
-
-
-def absent_encoder(run: Path) -> None:
-    rename_model(run, "encoder", "clip:./nowhere", "b" * 64)
-
-    def rename(record: dict[str, Any]) -> None:
-        record["encoders"] = {"clip:./nowhere": {"fingerprint": "b" * 64, "embeds_images": True}}
-        record["settings"]["encoder"] = ["clip:./nowhere"]
-
-    edit_record(run, rename)
-
-
-def absent_model(run: Path) -> None:
-    def rename(record: dict[str, Any]) -> None:
-        record["settings"]["model"] = record["generator"]["model"] = "./nowhere"
-        record["generator"]["name"] = "nowhere"
-
-    edit_record(run, rename)
-
-
-ABSENT: dict[str, tuple[Callable[[Path], None], str, str, set[str]]] = {
-    "an encoder": (
-        absent_encoder, "partly reproduced", "the encoder clip:./nowhere is not here: No such",
-        {"images", "answers"},
-    ),
-    "the model": (
-        absent_model, "recomputed", "the model cannot be made here: No such folder", {"texts"},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", ABSENT)
-def test_what_is_not_here_lowers_the_verdict_in_words(kind: str, copy: Path) -> None:
-    leave_out, level, message, parts = ABSENT[kind]
-    leave_out(copy)
+def test_a_model_that_is_not_here_lowers_the_verdict_in_words(copy: Path) -> None:
+    record(copy, "settings", "model", value="./nowhere")
+    record(copy, "generator", "model", value="./nowhere")
+    record(copy, "generator", "name", value="nowhere")
     folder = packed_of(copy)
     assert "nowhere is a path of this machine; --local reads it" in verify(folder, 1).lacking[0]
     verdict = verify(folder, draw=6, local=True)
-    assert (verdict.level, verdict.problems) == (level, [])
-    assert message in verdict.lacking[0]
-    assert set(verdict.parts) == parts
+    assert (verdict.level, verdict.problems) == ("recomputed", [])
+    assert "the model cannot be made here: No such folder" in verdict.lacking[0]
+    assert set(verdict.parts) == {"texts"}
 
 
 OTHERS = ["vectors:/etc/passwd", "clip:/usr", "vectors:~/x.txt", "clip:../../models", "text_of:/"]
@@ -273,49 +240,6 @@ def test_a_submission_names_no_file_of_the_verifier() -> None:
         with pytest.raises(T2IBenchError, match=f"{re.escape(spec)} is a path of this machine"):
             claims.check_paths("toyland", spec)
     replace(claims, local=True).check_paths(*OTHERS)
-
-
-def test_a_bundled_encoder_of_another_fingerprint_is_refused(copy: Path) -> None:
-    rename_model(copy, "encoder", "toyland", "b" * 64)
-    record = {"toyland": {"fingerprint": "b" * 64, "embeds_images": True}}
-    edit_record(copy, set_in("encoders", value=record))
-    assert "the encoder toyland here is not the one that was used" in refusal(packed_of(copy), 8)
-
-
-def other_arguments(run: Path) -> None:
-    def change(record: dict[str, Any]) -> None:
-        arguments = {"all.gender.female": "1.0"}
-        record["settings"]["model_args"] = record["generator"]["model_args"] = arguments
-
-    edit_record(run, change)
-
-
-MODELS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "other arguments": (other_arguments, "has another fingerprint"),
-    "other settings": (
-        lambda run: edit_record(run, set_in("generator", "settings", value={"steps": 500})),
-        "it names the settings",
-    ),
-    "another revision": (
-        lambda run: edit_record(run, set_in("generator", "revision", value="world 9")),
-        "it names revision world 9 of the model",
-    ),
-    "other effective settings": (
-        lambda run: edit_record(
-            run, set_in("generator", "effective_settings", "height", value=1024)
-        ),
-        "it states height = 1024; the model uses 64",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", MODELS)
-def test_what_is_stated_of_the_model_is_compared_with_it(kind: str, copy: Path) -> None:
-    forge, message = MODELS[kind]
-    forge(copy)
-    folder = packed_of(copy)
-    assert verify(folder).level == "recomputed"
-    assert message in refusal(folder, 2)
 
 
 def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
@@ -369,16 +293,14 @@ def test_thumbnails_are_compared_with_images_made_again(copy: Path) -> None:
 
 
 def test_random_weights_are_made_again(tmp_path: Path) -> None:
-    evaluate(
-        "toyland", "t2iat_science_arts", encoder="toy-clip", images_per_prompt=3,
-        output_dir=tmp_path,
-    )  # fmt: skip
+    given: dict[str, Any] = {"encoder": "toy-clip", "images_per_prompt": 3}
+    evaluate("toyland", "t2iat_science_arts", output_dir=tmp_path, **given)
     run = tmp_path / "toyland"
     verdict = verify(packed_of(run), draw=4)
     assert verdict.level == "reproduced" and verdict.parts["controls"] > 4, verdict.problems
     random_embeddings(run, "texts", "random:")
     assert "embeds otherwise by random:toy-clip" in refusal(packed_of(run), 1)
-    edit_record(run, set_in("controls", value={}))
+    record(run, "controls", value={})
     assert "has no control of random weights for toy-clip" in refusal(packed_of(run), 1)
 
 
@@ -394,14 +316,12 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
     assert "note: fewer images in 2 of 2 tasks: 3 a prompt, " in out
-    (record,) = (json.loads(one.read_text()) for one in kept.glob("*/verdict.json"))
-    assert record["level"] == "reproduced" and record["parts"]["images"] == 3
+    (said,) = (json.loads(one.read_text()) for one in kept.glob("*/verdict.json"))
+    assert said["level"] == "reproduced" and said["parts"]["images"] == 3
+    shutil.copytree(folder, board / "other")
+    (board / "broken").mkdir()
+    (board / "broken" / "submission.json").write_text("[" * 100_000)
     edit(folder, "results.json", set_in("limited", value=True))
-    status, out, _ = cli("leaderboard", "verify", board, "--draw", "3")
+    status, out, _ = cli("leaderboard", "verify", board)
     assert status == 1 and "refused" in out and "--limit" in out
-
-
-def test_a_seed_is_not_chosen(copy: Path) -> None:
-    edit_record(copy, set_in("measurement", "seed", value=7))
-    with pytest.raises(T2IBenchError, match="--seed 7; the leaderboard takes the default, 0"):
-        packed_of(copy)
+    assert "broken: refused" in out and "other: recomputed" in out

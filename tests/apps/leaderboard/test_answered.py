@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -19,7 +20,7 @@ from t2ibench.apps.leaderboard.verify import Verdict, verify
 from t2ibench.errors import T2IBenchError
 from t2ibench.pipeline.progress import SilentReporter
 from tests.apps.leaderboard.conftest import SUBMISSIONS
-from tests.apps.leaderboard.forging import edit, refusal, seal
+from tests.apps.leaderboard.forging import edit, refusal, set_in
 
 TASK = "openbias_five_occupations"
 MEN = ("A CEO in an office", "A software engineer coding at a laptop in an office")
@@ -32,48 +33,33 @@ def answered(home: Path, judge: str) -> Path:
     images.mkdir(parents=True)
     rng = np.random.default_rng(0)
     rows = []
-    for number, prompt in enumerate([*MEN, *WOMEN]):
-        for index in range(2):
-            file = f"{number} {index}.png"
-            pixels = rng.integers(0, 255, (16, 16, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(images / file)
-            gender = "male" if prompt in MEN else "female"
-            rows.append({"file": file, "prompt": prompt, "gender": gender, "race": "asian"})
-    for name in ("prompts.csv", "people.csv"):
-        with (images / name).open("w", newline="", encoding="utf-8") as file:
-            fields = list(rows[0])[: 2 if name == "prompts.csv" else 4]
-            writer = csv.DictWriter(file, fields, extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
-    given = f"answers:{images / 'people.csv'},by=anna" if judge == "people" else judge
-    evaluate(f"folder:{images}", TASK, judge=given, images_per_prompt=2, output_dir=home / "runs")
+    for number, (prompt, index) in enumerate(product([*MEN, *WOMEN], range(2))):
+        pixels = rng.integers(0, 255, (16, 16, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(images / f"{number} {index}.png")
+        rows.append((f"{number} {index}.png", prompt, "male" if prompt in MEN else "female"))
+    given = pd.DataFrame(rows, columns=["file", "prompt", "gender"])
+    given[["file", "prompt"]].to_csv(images / "prompts.csv", index=False)
+    given.assign(race="asian").to_csv(images / "people.csv", index=False)
+    judge = judge.format(images / "people.csv")
+    evaluate(f"folder:{images}", TASK, judge=judge, images_per_prompt=2, output_dir=home / "runs")
     return home / "runs" / "pictures"
 
 
 def test_images_that_people_answered_are_a_row_whose_model_is_as_stated(tmp_path: Path) -> None:
-    run = answered(tmp_path / "home", "people")
+    run = answered(tmp_path / "home", "answers:{},by=anna")
     with pytest.raises(T2IBenchError, match="nothing says which model made them"):
         pack(run, tmp_path / "to", SilentReporter())
     packed = pack(run, tmp_path / "to", SilentReporter(), name="A model, answered by people")
-    manifest = read_manifest(packed)
-    assert manifest.model == "folder:pictures"
+    assert read_manifest(packed).model == "folder:pictures"
     for file in packed.rglob("*.json"):
         assert str(tmp_path) not in file.read_text(encoding="utf-8")
     verdict = verify(packed, draw=2)
     assert verdict.level == "recomputed" and "model" in verdict.stated
-    assert any("the images exist already, and were not sent" in note for note in verdict.notes)
-
-
-def test_a_path_of_the_verifier_is_never_opened(tmp_path: Path) -> None:
-    packed = pack(
-        answered(tmp_path / "home", "people"), tmp_path / "to", SilentReporter(), name="A model"
-    )
-
-    def elsewhere(manifest: dict[str, object]) -> None:
-        manifest["model"] = f"folder:{tmp_path / 'home' / 'pictures'}"
-
-    edit(packed, "submission.json", elsewhere)
-    seal(packed)
+    assert "the images exist already, and were not sent" in verdict.lacking[0]
+    assert "holds answers that were given once" in verdict.lacking[1]
+    # A path of the verifier is never opened.
+    path = f"folder:{tmp_path / 'home' / 'pictures'}"
+    edit(packed, "submission.json", set_in("model", value=path))
     assert "a submission names a folder's name alone" in refusal(packed, draw=2)
 
 

@@ -11,9 +11,8 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard import names
 from t2ibench.apps.leaderboard.board import folder_problems
-from t2ibench.apps.leaderboard.verify import verify
 from tests.apps.leaderboard.conftest import SHARES, model_results, write_submission
-from tests.apps.leaderboard.forging import edit, set_in
+from tests.apps.leaderboard.forging import edit, refusal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -27,18 +26,10 @@ BAD = {
     "x\u3164": "HANGUL FILLER",
     "x\u2800": "BRAILLE PATTERN BLANK",
     "a\nb": "U+000A",
-    "a\tb": "U+0009",
     "\ud800": "U+D800",
     "=cmd": "does not begin with a letter or a digit",
-    "+x": "does not begin with a letter or a digit",
-    "-x": "does not begin with a letter or a digit",
-    "@x": "does not begin with a letter or a digit",
-    " x": "is not in its normal form; write 'x'",
     "ｓｄ": "is not in its normal form; write 'sd'",
     "a|b": "VERTICAL LINE",
-    "<b>": "LESS-THAN SIGN",
-    "[x](javascript:x)": "LEFT SQUARE BRACKET",
-    "\\input{x}": "REVERSE SOLIDUS",
     "a`b": "GRAVE ACCENT",
     "https://example.org": "reads like an address or a verdict",
     "mine (reproduced)": "reads like an address or a verdict",
@@ -47,12 +38,9 @@ BAD = {
 }
 BORROWED = {
     "toy": "belongs to the model toy",
-    "T0Y": "belongs to the model toy",
     "sdxl": "belongs to the model sdxl",
-    "stable-diffusion-xl": "belongs to the model sdxl",
     "Stable Diffusion XL": "belongs to the model sdxl",
     "stabilityai/sdxl-turbo": "belongs to the model sdxl-turbo",
-    "SDXL_Turbo": "belongs to the model sdxl-turbo",
     "ѕԁхӏ": "belongs to the model sdxl",
     "somebody/else": "reads like a hub id",
 }
@@ -83,11 +71,9 @@ def test_good_names_are_taken(name: str, model: str) -> None:
     assert list(names.problems(name, model, {"steps": "4"}, "abc")) == []
 
 
-@pytest.mark.parametrize("text", ["x\u202ey", "x\ny", "\x00", "\ud800"])
-def test_what_was_run_prints(text: str) -> None:
-    assert list(names.problems("mine", text))
-    assert list(names.problems("mine", "m", {"key": text}))
-    assert list(names.problems("mine", "m", {}, text))
+def test_what_was_run_prints() -> None:
+    for given in (("x\u202ey",), ("m", {"key": "x\ny"}), ("m", {}, "\ud800")):
+        assert list(names.problems("mine", *given))
 
 
 @pytest.mark.parametrize(
@@ -111,12 +97,10 @@ def test_different_names_are_no_twins(one: str, other: str) -> None:
     assert names.twin(one, {"b": other}) is None
 
 
-@pytest.mark.parametrize("name", ["tоy", "x\u202egpj", "stable-diffusion-xl", "=1", "a\nb"])
-def test_a_forged_name_is_refused(name: str, submission: Path) -> None:
-    edit(submission, "results.json", set_in("model", "name", value=name))
-    edit(submission, "submission.json", set_in("name", value=name))
-    verdict = verify(submission)
-    assert verdict.level == "refused" and "the name" in verdict.problems[0]
+def test_a_forged_name_is_refused(submission: Path) -> None:
+    edit(submission, "results.json", set_in("model", "name", value="tоy"))
+    edit(submission, "submission.json", set_in("name", value="tоy"))
+    assert "the name 'tоy' mixes" in refusal(submission)
 
 
 def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -> None:
@@ -124,7 +108,6 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
     before = sorted(root.iterdir())
     for name, why in (
         ("sdxl", "belongs to the model sdxl"),
-        ("tоyland", "mixes Cyrillic and Latin"),
         ("a\nb", "does not print"),
     ):
         status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)

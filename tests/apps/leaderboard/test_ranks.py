@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from t2ibench.apps.leaderboard import table
 from t2ibench.apps.leaderboard.ranks import Measured, Rank, draws_of, rank_intervals
 from t2ibench.apps.leaderboard.table import (
     Cell,
@@ -38,7 +39,7 @@ SIZES = {"t2iat": 2, "occupations": 1, "openbias": 1, "tibet": 1, "weat": 1}
 def cells(
     found: Mapping[str, MethodResult], changes: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Cell]:
-    return families(task_records(found, changes), SIZES, hand.pairs(found), {})
+    return families(task_records(found, changes), SIZES, hand.pairs(found))
 
 
 def binary(rng: np.random.Generator, shares: Sequence[float], n: int) -> MethodResult:
@@ -129,17 +130,15 @@ def test_more_images_win_no_rank(shares: tuple[float, ...]) -> None:
 
 def test_families_are_means_of_squares_without_what_is_inconclusive() -> None:
     found = model_results(0, SHARES["toy"])
-    whole = cells(found)
+    whole = cells(found)["t2iat"]
     names = [name for name in found if name.startswith("t2iat")]
-    squares = {name: float(found[name].headline.square or 0) for name in names}
-    assert whole["t2iat"].square == pytest.approx(np.mean(list(squares.values())))
-    assert whole["t2iat"].shown(whole["t2iat"].square) == pytest.approx(
-        np.sqrt(np.mean(list(squares.values())))
-    )
-    low, high = whole["t2iat"].low, whole["t2iat"].high
-    assert low is not None and high is not None and low < float(np.mean(list(squares.values())))
+    squares = [float(found[name].headline.square or 0) for name in names]
+    mean = float(np.mean(squares))
+    assert whole.square == pytest.approx(mean)
+    assert whole.shown(whole.square) == pytest.approx(np.sqrt(mean))
+    assert whole.low is not None and whole.high is not None and whole.low < mean < whole.high
     part = cells(found, {names[1]: {"inconclusive": "its halves disagree"}})["t2iat"]
-    assert part.square == pytest.approx(squares[names[0]])
+    assert part.square == pytest.approx(squares[0])
     assert (part.conclusive, part.inconclusive, part.of, part.ranked) == (1, 1, 2, True)
     none = cells(found, {name: {"inconclusive": "blind"} for name in names})["t2iat"]
     assert (none.square, none.ranked, none.inconclusive) == (None, False, 2)
@@ -158,18 +157,16 @@ def test_who_is_not_ranked() -> None:
     found = ranks(column)
     assert found[0] == Rank(3, 3, 3)
     # With another encoder or judge, another version of a task, or another number of tasks.
-    other = {"occupations_t2iat": {"settings": hand.settings(encoders={"other": "0" * 64})}}
-    column[0] = cells(model_results(0, SHARES["toy"]), other)["occupations"]
-    assert [rank.among if rank else 0 for rank in ranks(column)] == [1, 2, 2]
-    judged = {"occupations_t2iat": {"settings": hand.settings(judges={"j": "0" * 64})}}
-    column[0] = cells(model_results(0, SHARES["toy"]), judged)["occupations"]
-    assert [rank.among if rank else 0 for rank in ranks(column)] == [1, 2, 2]
+    for read_by in ({"encoders": {"other": "0" * 64}}, {"judges": {"j": "0" * 64}}):
+        other = {"occupations_t2iat": {"settings": hand.settings(**read_by)}}
+        column[0] = cells(model_results(0, SHARES["toy"]), other)["occupations"]
+        assert [rank.among if rank else 0 for rank in ranks(column)] == [1, 2, 2]
     half = model_results(0, SHARES["toy"])
     half.pop("t2iat_science_arts")
     assert not cells(half)["t2iat"].ranked
     # What says nothing of a model, and what has no influences.
     assert models[0]["weat"].text and ranks([models[0]["weat"]]) == [None]
-    without = families(task_records(half), SIZES, {}, {})["occupations"]
+    without = families(task_records(half), SIZES, {})["occupations"]
     assert not without.ranked and without.low is None
     assert ranks([None, without]) == [None, None]
 
@@ -207,30 +204,21 @@ def test_extended_tasks_are_shown_and_count_in_no_cell(tmp_path: Path) -> None:
     assert (model.cells["openbias"].mark.value or 1.0) < 0.3
 
 
-def test_fewer_images_are_told() -> None:
-    few = hand.record(
-        hand.mean_lean({"x": [1.0, -1.0]}), settings=hand.settings(images_per_prompt=3)
-    )
-    assert fewer_images(few, 10) == "3 images a prompt; the task asks for 10"
-    assert fewer_images(few, 3) is None and fewer_images(few, None) is None
-    times = hand.settings(images_per_prompt=None, times=0.25)
-    quarter = hand.record(hand.mean_lean({"x": [1.0]}), settings=times)
-    assert fewer_images(quarter, 10) == "3 images a prompt; the task asks for 10"
+def test_what_is_not_as_the_tasks_ask_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "asked_images", lambda: {"one": 10, "two": 50})
 
+    def told(**changes: Any) -> tuple[list[str], str | None]:
+        one = hand.record(hand.mean_lean({"x": [1.0]}), settings=hand.settings(**changes))
+        fewer = fewer_images("one", one)
+        assert fewer_images("texts", one) is None
+        return departures(dict.fromkeys(("one", "two", "texts"), one)), fewer
 
-def test_what_is_not_as_the_tasks_ask_is_told() -> None:
-    def told(**changes: Any) -> list[str]:
-        settings = hand.settings(**changes)
-        tasks = {
-            name: hand.record(hand.mean_lean({"x": [1.0]}), settings=settings)
-            for name in ("one", "two", "texts")
-        }
-        return departures(tasks, {"one": 10, "two": 50})
-
-    assert told() == told(images_per_prompt=50) == told(times=2) == []
-    assert told(images_per_prompt=2) == [
-        "fewer images in 2 of 2 tasks: 2 a prompt, 10 to 50 asked for"
-    ]
-    assert told(images_per_prompt=10) == ["fewer images in 1 of 2 tasks: 10 a prompt, 50 asked for"]
-    assert told(guided_images_per_prompt=3) == ["3 images of a prompt that names an attribute"]
-    assert told(n_bootstrap=99, n_permutations=98) == ["98 permutations", "99 bootstrap draws"]
+    assert told() == told(images_per_prompt=50) == told(times=2) == ([], None)
+    said = "2 images a prompt; the task asks for 10"
+    both = "fewer images in 2 of 2 tasks: 2 a prompt, 10 to 50 asked for"
+    assert told(images_per_prompt=2) == ([both], said)
+    assert told(times=0.25)[1] == "3 images a prompt; the task asks for 10"
+    (one,), none = told(images_per_prompt=10)
+    assert (one, none) == ("fewer images in 1 of 2 tasks: 10 a prompt, 50 asked for", None)
+    assert told(guided_images_per_prompt=3)[0] == ["3 images of a prompt that names an attribute"]
+    assert told(n_bootstrap=99, n_permutations=98)[0] == ["98 permutations", "99 bootstrap draws"]

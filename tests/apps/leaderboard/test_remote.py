@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import http.server
 import os
+import re
 import shutil
-import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from t2ibench.apps.leaderboard import remote, site
+from t2ibench.apps.leaderboard import remote
 from t2ibench.apps.leaderboard.board import read_board
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verdicts import Verifier, key_of
 from t2ibench.apps.leaderboard.verify import Verdict, verify
 from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError
+from tests.apps.leaderboard.conftest import Quiet, serving
 from tests.apps.leaderboard.forging import edit_json, set_in
 
 
@@ -43,7 +43,7 @@ def small(sent: Path, tmp_path: Path) -> Path:
 
 
 def test_what_lies_elsewhere_is_fetched_and_everything_is_recomputed(
-    sent: Path, packed: Path
+    sent: Path, packed: Path, tmp_path: Path
 ) -> None:
     (folder,) = (sent / "board").iterdir()
     assert sorted(path.name for path in folder.iterdir()) == ["results.json", "submission.json"]
@@ -55,23 +55,20 @@ def test_what_lies_elsewhere_is_fetched_and_everything_is_recomputed(
     with remote.materialised(folder, local=True) as whole:
         assert {one.name for one in whole.iterdir()} == {one.name for one in packed.iterdir()}
     assert not whole.exists()
-
-
-def test_it_is_sent_into_a_folder(packed: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(packed, tmp_path / packed.name))
+    with pytest.raises(T2IBenchError, match="--evidence-url"):
+        remote.send(folder, "https://example.org/a.db")
     (tmp_path / "away").mkdir()
-    sent = remote.send(folder, f"{tmp_path}/away")
-    assert sent.url == f"../away/{packed.name}.db"
-    assert (tmp_path / "away" / f"{packed.name}.db").read_bytes() == (
-        packed / "evidence.db"
-    ).read_bytes()
+    assert remote.send(folder, f"{tmp_path}/away").url == f"../away/{packed.name}.db"
+    sent_there = (tmp_path / "away" / f"{packed.name}.db").read_bytes()
+    assert sent_there == (packed / "evidence.db").read_bytes()
 
 
 @pytest.fixture
 def server(sent: Path) -> Iterator[Callable[[str], str]]:
     """A file server of the evidence, which also redirects and never ends."""
 
-    class Handler(http.server.SimpleHTTPRequestHandler):
+    class Handler(Quiet):
         def do_GET(self) -> None:
             if self.path.startswith("/away?"):
                 self.send_response(302)
@@ -80,24 +77,14 @@ def server(sent: Path) -> Iterator[Callable[[str], str]]:
             elif self.path == "/endless":
                 self.send_response(200)
                 self.end_headers()
-                try:
+                with suppress(OSError):
                     while True:
                         self.wfile.write(b"\0" * 65536)
-                except OSError:
-                    return
             else:
                 super().do_GET()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    found = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Handler, directory=str(sent))
-    )
-    threading.Thread(target=found.serve_forever, daemon=True).start()
-    yield lambda path: f"http://127.0.0.1:{found.server_port}/{path}"
-    found.shutdown()
-    found.server_close()
+    with serving(sent, Handler) as home:
+        yield lambda path: f"{home}{path}"
 
 
 def checked(folder: Path) -> Verdict:
@@ -109,10 +96,9 @@ def read_from(folder: Path, url: str) -> None:
     edit_json(folder / "submission.json", set_in("evidence", "url", value=url))
 
 
-def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> None:
-    read_from(small, server("evidence.db"))
-    assert checked(small).level == "recomputed"
-    read_from(small, server("away?/evidence.db"))
+@pytest.mark.parametrize("path", ["evidence.db", "away?/evidence.db"])
+def test_it_is_fetched_over_http(path: str, small: Path, server: Callable[[str], str]) -> None:
+    read_from(small, server(path))
     assert checked(small).level == "recomputed"
 
 
@@ -129,11 +115,8 @@ def test_it_is_fetched_over_http(small: Path, server: Callable[[str], str]) -> N
 def test_what_a_server_may_do(
     path: str, why: str, small: Path, server: Callable[[str], str]
 ) -> None:
-    import re
-
     read_from(small, server(path))
-    verdict = checked(small)
-    assert verdict.level == "refused" and re.search(why, verdict.problems[0])
+    assert re.search(why, checked(small).problems[0])
 
 
 def test_a_file_address_and_a_pipe(small: Path) -> None:
@@ -189,19 +172,10 @@ def test_a_verdict_is_recalled_without_fetching(small: Path, tmp_path: Path) -> 
     (small.parents[1] / "evidence.db").unlink()
     board = read_board(small.parent, Verifier([small.parent], 0, file))
     assert entry.level == board.entries[0].level == "recomputed"
-    site.build(board, tmp_path / "site")
-    assert (tmp_path / "site" / "model" / "toyland.html").is_file()
     # Another evidence.db has another hash, which submission.json names.
     edit_json(small / "submission.json", set_in("evidence", "sha256", value="0" * 64))
     assert key_of(small) not in {key, None}
     assert "cannot be fetched" in checked(small).problems[0]
-
-
-def test_it_cannot_be_sent_over_http(packed: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(packed, tmp_path / packed.name))
-    with pytest.raises(T2IBenchError, match="--evidence-url"):
-        remote.send(folder, "https://example.org/a.db")
-    assert verify(folder).level == "recomputed"  # nothing was taken away
 
 
 def test_add_with_a_card_and_evidence_elsewhere(
@@ -219,50 +193,38 @@ def test_add_with_a_card_and_evidence_elsewhere(
     assert manifest.evidence is not None and manifest.evidence.url == away.as_uri()
     assert checked(folder).problems == []
     # A path is taken from where the submission lies, and not from where it was packed.
-    assert main([*words, "--evidence-to", str(tmp_path / "again.db")]) == 0
+    assert main([*given, "--evidence-to", str(tmp_path / "again.db")]) == 0
     assert read_manifest(folder).evidence.url == "../../again.db"  # type: ignore[union-attr]
     assert checked(folder).problems == []
-    assert main([*given, "--evidence-to", str(away), "--evidence-url", away.as_uri()]) == 0
     output = tmp_path / "site"
-    build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output)]
-    build.append("--local")
+    build = ["leaderboard", "build", "--submissions", str(to), "--output", str(output), "--local"]
     assert main([*build, "--date", "2026-05-02"]) == 0
     page = (output / "model" / "toyland.html").read_text()
     for text in ("apache-2.0", "0.9B", "A. Person", 'href="https://example.org/m"', "2026-05-02"):
         assert text in page
-    capsys.readouterr()
-    assert main([*words, "--url", "javascript:alert(1)"]) == 1
-    assert "--url javascript:alert(1): expected an address" in capsys.readouterr().err
-    assert main([*words, "--released", "soon"]) == 1
-    assert "expected a date" in capsys.readouterr().err
-    assert main([*words, "--evidence-url", "https://example.org"]) == 1
-    assert "Give both" in capsys.readouterr().err
-
-
-def test_builds_are_reproducible(small: Path, tmp_path: Path) -> None:
-    texts = []
-    for name in ("one", "two"):
-        output = tmp_path / name
-        words = ["leaderboard", "build", "--submissions", str(small.parent), "--local"]
-        assert main([*words, "--output", str(output), "--date", "2026-05-02"]) == 0
-        texts.append({
-            path.relative_to(output).as_posix(): path.read_bytes()
-            for path in output.rglob("*") if path.is_file()
-        })  # fmt: skip
-    assert texts[0] == texts[1]
-    assert b"2026-05-02" in texts[0]["index.html"]
+    files = [path for path in output.rglob("*") if path.is_file()]
+    written = {path: path.read_bytes() for path in files}
+    assert main([*build, "--date", "2026-05-02"]) == 0
+    assert all(path.read_bytes() == written[path] for path in files)
+    for option, value, why in (
+        ("--url", "javascript:alert(1)", "--url javascript:alert(1): expected an address"),
+        ("--released", "soon", "expected a date"),
+        ("--evidence-url", "https://example.org", "Give both"),
+    ):
+        capsys.readouterr()
+        assert main([*words, option, value]) == 1
+        assert why in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "../../evidence.db", "file:///etc/passwd", "FILE:///etc/passwd", "/etc/passwd",
-        "evidence.db", "./x/../../../evidence.db",
+        "../../evidence.db", "FILE:///etc/passwd", "/etc/passwd", "evidence.db",
         "http://169.254.169.254/latest/meta-data", "http://localhost:{port}/evidence.db",
         "http://127.0.0.1:{port}/evidence.db", "http://2130706433:{port}/evidence.db",
         "http://0x7f.1:{port}/evidence.db", "http://[::1]:{port}/evidence.db",
         "http://[::ffff:127.0.0.1]:{port}/evidence.db", "HTTP://0.0.0.0:{port}/evidence.db",
-        "http://10.1.2.3/evidence.db", "https://user:pw@192.168.0.1/evidence.db",
+        "https://user:pw@192.168.0.1/evidence.db",
         "http://[64:ff9b::7f00:1]/x", "http://[2002:7f00:1::]/x", "http://[fe80::1]/x",
         "http://224.0.0.1/x",
     ],

