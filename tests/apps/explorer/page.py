@@ -85,9 +85,9 @@ def shots(page: Any, row: str) -> list[int]:
     return [int(number) for number in found]
 
 
-def axe(page: Any) -> list[str]:
-    """What axe-core finds wrong."""
+def axe(page: Any, context: Any = None) -> list[str]:
+    """What axe-core finds wrong, everywhere or in the context that it is given."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, context=context).response["violations"]
     return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
