@@ -201,22 +201,18 @@ def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float |
     """An image's value and label: its number and stimulus, or its group."""
     series = task.shown.images
     if isinstance(series, ImageSeries):
-        number = _number(sample.get(series.value))
-        return None if number is None else (number, str(sample.get(series.caption, "")))
-    if not isinstance(series, ImageGroups):
-        return None
-    group = series.of(row, sample)
-    if group is None:
+        return _numbered(sample.get(series.value), str(sample.get(series.caption, "")))
+    group = series.of(row, sample) if isinstance(series, ImageGroups) else None
+    if series is None or group is None:
         return None
     if series.value is None:
         return group, str(sample.get("prompt", ""))
-    number = _number(series.value(row, sample))
-    return None if number is None else (number, group)
+    return _numbered(series.value(row, sample), group)
 
 
-def _number(value: Any) -> float | None:
+def _numbered(value: Any, label: str) -> tuple[float, str] | None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if known and math.isfinite(value) else None
+    return (float(value), label) if known and math.isfinite(value) else None
 
 
 def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]]:

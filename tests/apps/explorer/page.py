@@ -11,7 +11,16 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from t2ibench import evaluate
+
 SCORED = "#tree li[aria-selected=true] .scores"
+
+
+def made(folder: Path, model: str, task: str = "vibex_gender", images: int = 6) -> Path:
+    """A run of one task."""
+    quick = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": images}
+    evaluate(model, task, output_dir=folder, **quick)
+    return folder / model
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.apps.explorer.discovery import Sweep, filled, sweep
+from t2ibench.apps.explorer.discovery import sweep
 from t2ibench.apps.explorer.nearby import fit_axes
 from t2ibench.apps.explorer.queries import Anchors
-from t2ibench.apps.explorer.reference import Reference, phrases
+from t2ibench.apps.explorer.reference import Reference, filled, phrases
+from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.reference import beyond_words, effects, nearness
 from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures, with_empty_run
 
@@ -85,7 +86,7 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
 def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
     gallery, reference = client.collection.gallery, Reference(client.collection)
     everyday = reference.lists["everyday_words"]
-    words = phrases(reference.lists, everyday)
+    words, beside = phrases(reference.lists, everyday), ExploredReference("{word}", everyday)
     people = gallery.of_run(0, ["a person"])
     rng = np.random.default_rng(0)
     shipped, few = 0, 0
@@ -93,8 +94,7 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
         halves = np.repeat([0, 1], 30), np.arange(2)
         anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            question = Sweep(asked, everyday, "{word}")
-            hit = sweep(gallery, anchors, question, client.collection.texts)["found"] > 0
+            hit = sweep(gallery, anchors, asked, beside, client.collection.texts)["found"] > 0
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
     assert shipped <= 6 and few <= 6

@@ -167,22 +167,6 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     assert told["n"] == 6 and told["value"] > 0
 
 
-def test_a_model_that_was_changed_differs(client: Client) -> None:
-    # The second model draws all people of science as women, the first three of ten.
-    known = client.collection.gallery.codes
-    words = ("science", "technology", "physics", "chemistry", "astronomy", "Einstein", "NASA")
-    prompts = [
-        f"a person studying {word}" for word in words if f"a person studying {word}" in known
-    ]
-    found = client.post("/api/pairs", runs=[0, 1], prompts=prompts, anchors=[WOMAN, MAN])
-    assert found["difference"]["n"] == 6 * len(prompts) >= 24
-    assert found["difference"]["low"] > 0
-    back = client.post("/api/pairs", runs=[1, 0], prompts=prompts, anchors=[WOMAN, MAN])
-    assert back["difference"]["value"] == pytest.approx(-found["difference"]["value"])
-    benign = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN], anchors=[WOMAN, MAN])
-    assert benign["difference"]["value"] == benign["difference"]["high"] == 0.0
-
-
 def test_every_shared_prompt_counts_the_same(client: Client) -> None:
     found = client.post("/api/pairs", runs=[1, 0], text="a photo of a woman")
     assert found["what"] == "similarity" and len(found["pairs"]) > 200

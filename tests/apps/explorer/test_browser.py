@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from t2ibench import evaluate
-from tests.apps.explorer.page import Watch, add, concept, serving, shots, word
+from tests.apps.explorer.page import Watch, add, concept, made, serving, shots, word
 from tests.conftest import Cli
 
 WOMAN = "picture that shows a woman"
@@ -20,10 +19,7 @@ WOMAN = "picture that shows a woman"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
-    evaluate("toy", "vibex_gender", images_per_prompt=10, output_dir=folder, **quick)
-    return folder / "toy"
+    return made(tmp_path_factory.mktemp("runs"), "toy", images=10)
 
 
 @pytest.fixture(scope="module")

@@ -67,18 +67,11 @@ def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) 
 def test_numbers_are_those_of_scipy(collection: Collection) -> None:
     text = "picture that shows a nurse"
     (values,) = similarities(collection, [text]).astype(np.float64)
-    groups = [
-        values[[one.prompt == prompt for one in collection.gallery.pictures]]
-        for prompt in (WOMAN, MAN)
-    ]
+    groups = [values[collection.gallery.of_run(0, [prompt])] for prompt in (WOMAN, MAN)]
     ((found,),) = query(collection, [text], [WOMAN, MAN])
-    assert found is not None
-    assert found["kolmogorov_smirnov_distance"] == pytest.approx(
-        scipy_stats.ks_2samp(*groups).statistic
-    )
-    assert found["z"] == pytest.approx(
-        scipy_stats.ttest_ind(*groups, equal_var=False).statistic, rel=1e-6
-    )
+    ks, welch = scipy_stats.ks_2samp(*groups), scipy_stats.ttest_ind(*groups, equal_var=False)
+    assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
+    assert found["z"] == pytest.approx(welch.statistic, rel=1e-6)
     means = np.array([group.mean() for group in groups])
     assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
     assert found["nearest"] == 0 and found["n"] == [3, 3]
@@ -300,11 +293,8 @@ def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"])
-    assert (
-        old["kolmogorov_smirnov_distance_low"]
-        <= old["kolmogorov_smirnov_distance"]
-        <= old["kolmogorov_smirnov_distance_high"]
-    )
+    low, value, high = (old[f"kolmogorov_smirnov_distance{end}"] for end in ("_low", "", "_high"))
+    assert low <= value <= high
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from t2ibench import evaluate
@@ -54,32 +51,27 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "runs" / "toyland"
 
 
-def sheet_of(folder: Path) -> list[dict[str, str]]:
-    text = (folder / "sheet.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
+def sheet_of(folder: Path) -> Any:
+    return pandas.read_csv(folder / "sheet.csv", dtype=str, keep_default_na=False)
+
+
+def write(rows: Any, file: Path, separator: str = ",") -> Path:
+    rows.to_csv(file, index=False, sep=separator)
+    return file
 
 
 def scores(run: Path) -> Any:
     return json.loads((run / "results.json").read_text())["tasks"]["hand"]["by"][0]["scores"]
 
 
-def write(file: Path, rows: list[dict[str, str]], delimiter: str = ",") -> Path:
-    with file.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), delimiter=delimiter)
-        writer.writeheader()
-        writer.writerows(rows)
-    return file
-
-
 def fill(folder: Path, run: Path, wrong: int = 0) -> Path:
     """Answer a sheet as the judge did, but for the first `wrong` rows."""
     judged = {row["image"][:16]: row["answer"] for row in hand.stored(run, "answers")}
     rows = sheet_of(folder)
-    for number, row in enumerate(rows):
-        answer = judged[Path(row["file"]).stem]
-        flipped = {"male": "female", "female": "male"}.get(answer, answer)
-        row["answer"] = flipped if number < wrong else answer
-    return write(folder / "filled.csv", rows)
+    rows["answer"] = [judged[Path(file).stem] for file in rows.file]
+    other = {"male": "female", "female": "male"}
+    rows.loc[: wrong - 1, "answer"] = [other[one] for one in rows.answer[:wrong]]
+    return write(rows, folder / "filled.csv")
 
 
 def test_a_sample_is_stratified_and_repeats() -> None:
@@ -107,7 +99,7 @@ def test_export_import_agree(run: Path, cli: Cli, tmp_path: Path) -> None:
     assert len(rows) == 210
     text = (tmp_path / "l" / "sheet.csv").read_text() + (tmp_path / "l" / "label.html").read_text()
     assert "nurse" not in text.casefold()  # blind: nothing says what an image was generated for
-    assert all((tmp_path / "l" / row["file"]).is_file() for row in rows)
+    assert all((tmp_path / "l" / file).is_file() for file in rows.file)
     filled = fill(tmp_path / "l", run, wrong=21)
     for new in (210, 0):
         status, out, _ = cli("label", "import", run, filled, "--labeller", "anna")
@@ -131,9 +123,9 @@ def test_a_wrong_sheet_is_one_line_and_stores_nothing(
 ) -> None:
     cli("label", "export", run, "--images", "5", "--output", tmp_path / "l")
     rows = sheet_of(tmp_path / "l")
-    rows[1]["answer"] = "female"
-    rows[2] |= {"answer": "male", **change}
-    filled = write(tmp_path / "filled.csv", rows)
+    rows["answer"] = "female"
+    rows.loc[2, list(change)] = list(change.values())
+    filled = write(rows, tmp_path / "filled.csv")
     status, _, error = cli("label", "import", run, filled, "--labeller", "eve")
     assert status == 1 and message in error and error.count("\n") == 1
     assert "eve" not in {label.labeller for label in LabelStore(Database(run)).all()}
@@ -172,22 +164,21 @@ def test_labels_of_unknown_images_restore_the_shares(run: Path, cli: Cli, tmp_pa
     lost = set(sorted(women)[::3])
     ((name, fingerprint),) = open_run(copy).record.judges.items()
     asked = (answers[0]["question"], ("male", "female"))
-    with closing(sqlite3.connect(copy / "run.db")) as connection, connection:
-        connection.execute("DELETE FROM answers")
-        connection.execute("DELETE FROM labels")  # of other tests
-        connection.execute("DELETE FROM run WHERE key = 'labels'")
-    AnswerStore(Database(copy), name, fingerprint).add(
+    database = Database(copy)
+    for words in ("answers", "labels", "run WHERE key = 'labels'"):  # and those of other tests
+        database.execute(f"DELETE FROM {words}")
+    AnswerStore(database, name, fingerprint).add(
         StoredAnswer(row["image"], *asked, "unknown" if row["image"] in lost else row["answer"])
         for row in answers
     )
-    words = ("--unknown", "--images", len(lost) // 4, "--output", tmp_path / "l")
-    assert cli("label", "export", copy, *words)[0] == 0
+    options = ("--unknown", "--images", len(lost) // 4, "--output", tmp_path / "l")
+    assert cli("label", "export", copy, *options)[0] == 0
     rows = sheet_of(tmp_path / "l")
     assert len(rows) == len(lost) // 4
-    assert {Path(row["file"]).stem for row in rows} <= {image[:16] for image in lost}
-    for row in rows:
-        row["answer"] = true[Path(row["file"]).stem]
-    filled = write(tmp_path / "l" / "filled.csv", rows)
+    stems = [Path(file).stem for file in rows.file]
+    assert set(stems) <= {image[:16] for image in lost}
+    rows["answer"] = [true[stem] for stem in stems]
+    filled = write(rows, tmp_path / "l" / "filled.csv")
     assert cli("label", "import", copy, filled, "--labeller", "anna")[0] == 0
     assert cli("score", copy)[0] == 0
     share, known = (scores(copy)[name] for name in ("share_corrected:female", "share:female"))
@@ -216,8 +207,8 @@ def test_the_page_answers_by_keyboard_and_saves(
         opened.click("#save")
     saved = tmp_path / "saved.csv"
     download.value.save_as(saved)
-    answers = [row["answer"] for row in csv.DictReader(saved.open(encoding="utf-8"))]
-    assert answers == ["male", "female", "not in the picture"]
+    answers = pandas.read_csv(saved, keep_default_na=False).answer
+    assert list(answers) == ["male", "female", "not in the picture"]
     assert cli("label", "import", run, saved, "--labeller", "page")[0] == 0
     assert not problems
 
@@ -271,9 +262,8 @@ def test_people_alone_are_a_judge(tmp_path: Path, cli: Cli) -> None:
     assert "t2ibench label export" in cli("score", run)[2]
     assert cli("label", "export", run, "--images", "30")[0] == 0
     rows = sheet_of(run / "labels")
-    for number, row in enumerate(rows):
-        row["answer"] = "female" if number % 3 else "Not in the picture"
-    filled = write(tmp_path / "filled.csv", rows, ";")
+    rows["answer"] = ["female" if number % 3 else "Not in the picture" for number in rows.index]
+    filled = write(rows, tmp_path / "filled.csv", ";")
     assert cli("label", "import", run, filled, "--labeller", "anna")[0] == 0
     for _ in range(2):  # what is scored again is the same
         status, _, error = cli("score", run)
