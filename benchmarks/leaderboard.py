@@ -86,8 +86,9 @@ def main() -> None:
             (folder / "influences.safetensors").write_bytes(
                 dump_paired(influences(one.results.tasks, rng))
             )
+        # Verifying is not timed.
         read, _, board = timed(lambda: read_board(root, lambda _: Verdict("recomputed")))
-        built = timed(lambda: site.build(board, Path(name))).seconds  # verifying is not timed
+        built = timed(lambda: site.build(board, Path(name))).seconds
         peer = timed(lambda: exports.results_csv(board.entries)).seconds
         print(f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
         print(f"{built / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
