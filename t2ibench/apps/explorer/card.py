@@ -149,16 +149,21 @@ def _marks(content: Content) -> dict[str, Any]:
 
     places = 0 if span == 1 else 2 if span > 0.1 else 3
     ticks = [(at(x), told(x, places, sign) if x else "0") for x in (-span, 0.0, span)]
-    known = low is not None and high is not None
-    leans = clear and content.poles and value
+    interval, ends = "", None
+    if low is not None and high is not None:
+        interval = f"95 % interval {told(low, digits)} to {told(high, digits)}"
+        ends = (at(low), at(high))
+    side = "plain"
+    if clear and content.poles and value:
+        side = "left" if value < 0 else "right"
     return {
         "value": "no score" if value is None else told(value, digits, sign),
-        "interval": f"95 % interval {told(low, digits)} to {told(high, digits)}" if known else "",
+        "interval": interval,
         "number": None if value is None else at(value),
-        "ends": (at(low), at(high)) if known else None,
+        "ends": ends,
         "ticks": ticks if content.poles else ticks[1:],
         "clear": clear,
-        "side": ("left" if value < 0 else "right") if leans else "plain",
+        "side": side,
     }
 
 

@@ -96,12 +96,11 @@ class Scores:
             told = _value(task, chosen, sample)
             if number is not None and told is not None:
                 found.append((number, *told))
-        ids, values, labels = map(list, zip(*found, strict=True)) if found else ([], [], [])
         series = task.shown.images
         return {
-            "ids": ids,
-            "values": values,
-            "labels": labels,
+            "ids": [number for number, _, _ in found],
+            "values": [value for _, value, _ in found],
+            "labels": [label for _, _, label in found],
             "row": chosen or None,
             "rows": rows,
             "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
