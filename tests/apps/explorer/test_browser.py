@@ -124,8 +124,9 @@ def test_images_sort_as_one_types(watch: Watch) -> None:
     expect(page.locator("#concept")).to_have_text("none chosen")
 
 
-def test_a_word_is_put_grammatically(watch: Watch) -> None:
-    for typed, text in (
+@pytest.mark.parametrize(
+    ("typed", "text"),
+    [
         ("female", "picture that shows a female person"),
         ("engineer", "picture that shows an engineer"),
         ("nurses", "picture that shows nurses"),
@@ -133,9 +134,11 @@ def test_a_word_is_put_grammatically(watch: Watch) -> None:
         ("with a dog", "picture with a dog"),
         ("wearing glasses", "picture that shows a person wearing glasses"),
         ("the sea", "picture that shows the sea"),
-    ):
-        word(watch.page, typed)
-        concept(watch.page, text)
+    ],
+)
+def test_a_word_is_put_grammatically(typed: str, text: str, watch: Watch) -> None:
+    word(watch.page, typed)
+    concept(watch.page, text)
 
 
 def test_an_image_large_and_the_way_back(watch: Watch) -> None:

@@ -22,7 +22,7 @@ from scipy import stats as scipy_stats
 
 from t2ibench import evaluate
 from t2ibench.apps.explorer.app import Explorer, create_app
-from t2ibench.apps.explorer.queries import Question, score_texts, similarities
+from t2ibench.apps.explorer.queries import Question, score_texts
 from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, open_collection
 from t2ibench.apps.explorer.start import first_state
@@ -62,19 +62,6 @@ def served(collection: Collection, folder: Path) -> Iterator[str]:
 def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) -> Any:
     reference = Reference(found).texts(anchors)
     return score_texts(found, Question(texts, anchors, reference, **more))
-
-
-def test_numbers_are_those_of_scipy(collection: Collection) -> None:
-    text = "picture that shows a nurse"
-    (values,) = similarities(collection, [text]).astype(np.float64)
-    groups = [values[collection.gallery.of_run(0, [prompt])] for prompt in (WOMAN, MAN)]
-    ((found,),) = query(collection, [text], [WOMAN, MAN])
-    ks, welch = scipy_stats.ks_2samp(*groups), scipy_stats.ttest_ind(*groups, equal_var=False)
-    assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
-    assert found["z"] == pytest.approx(welch.statistic, rel=1e-6)
-    means = np.array([group.mean() for group in groups])
-    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
-    assert found["nearest"] == 0 and found["n"] == [3, 3]
 
 
 def test_a_concept_is_answered(client: Client) -> None:
@@ -285,6 +272,20 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     shown = {"series one": ["an old man, joy"] * 8, "series two": ["a man, joy"] * 8}
     shown["a nurse"] = ["an old male nurse, joy"] * 11 + ["a male nurse, joy"]
     return opened(pictures(folder, shown))
+
+
+def test_numbers_are_those_of_scipy(series: Collection) -> None:
+    text, anchors = "a photo of a doctor", ["series one", "series two"]
+    rows, (own,) = series.gallery.rows.astype(np.float64), series.texts([text]).astype(np.float64)
+    values = (rows @ own + 1) / 2
+    groups = [values[series.gallery.of_run(0, [prompt])] for prompt in anchors]
+    ((found,),) = query(series, [text], anchors)
+    ks, welch = scipy_stats.ks_2samp(*groups), scipy_stats.ttest_ind(*groups, equal_var=False)
+    assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
+    assert found["z"] == pytest.approx(welch.statistic, rel=1e-6, abs=1e-6)
+    means = np.array([group.mean() for group in groups])
+    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
+    assert found["nearest"] == means.argmax() and found["n"] == [8, 8]
 
 
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
