@@ -8,18 +8,17 @@ run. Scrolling needs a Chromium.
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 from scipy import stats as scipy_stats
+from timing import best, browsing
 
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
 from t2ibench.apps.explorer.source import Collection, Picture, Source
@@ -27,6 +26,17 @@ from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore
 
 N, DIM = 10_000, 768
+SCROLL = """async grid => {
+  const frames = [];
+  let last = await new Promise(requestAnimationFrame);
+  for (let at = 0; at < 300; at += 1) {
+    grid.scrollTop += 400;
+    const now = await new Promise(requestAnimationFrame);
+    frames.push(now - last);
+    last = now;
+  }
+  return [Math.max(...frames), frames.reduce((a, b) => a + b) / frames.length];
+}"""
 
 
 class Instant:
@@ -53,15 +63,6 @@ def collection(folder: Path) -> Collection:
     return Collection([Source("bench", folder, None, None, store)], Instant(), pictures)
 
 
-def best(call: Callable[[], Any], repeats: int = 20) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def scipy_answer(values: Any, first: Any) -> tuple[float, float]:
     a, b = values[first], values[~first]
     return scipy_stats.ks_2samp(a, b).statistic, scipy_stats.ttest_ind(a, b, equal_var=False)[0]
@@ -69,8 +70,6 @@ def scipy_answer(values: Any, first: Any) -> tuple[float, float]:
 
 def scrolling(folder: Path) -> tuple[float, float]:
     """Longest and mean frame, ms, while 10,000 thumbnails scroll past."""
-    from playwright.sync_api import sync_playwright
-
     pictures = folder / "pictures"
     rng = np.random.default_rng(1)
     for name in ("a man", "a woman"):
@@ -83,26 +82,10 @@ def scrolling(folder: Path) -> tuple[float, float]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = server.stdout.readline().split()[2]
-        with sync_playwright() as playwright:
-            path = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1500, "height": 950})
+        with browsing(viewport={"width": 1500, "height": 950}) as page:
             page.goto(address)
             page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
-            longest, mean = page.locator("#grid").evaluate(
-                """async grid => {
-                  const frames = [];
-                  let last = await new Promise(requestAnimationFrame);
-                  for (let at = 0; at < 300; at += 1) {
-                    grid.scrollTop += 400;
-                    const now = await new Promise(requestAnimationFrame);
-                    frames.push(now - last);
-                    last = now;
-                  }
-                  return [Math.max(...frames), frames.reduce((a, b) => a + b) / frames.length];
-                }"""
-            )
-            browser.close()
+            longest, mean = page.locator("#grid").evaluate(SCROLL)
         server.terminate()
     return float(longest), float(mean)
 
@@ -120,11 +103,11 @@ def main() -> None:
                 scene.texts.clear()  # a text that was asked before costs nothing
             return score_texts(found, asked)
 
-        ours = best(ask)
-        plot = best(lambda: similarities(found, ["nurse"]))
+        ours = best(ask, 20).seconds
+        plot = best(lambda: similarities(found, ["nurse"]), 20).seconds
         (values,) = similarities(found, ["nurse"])
         first = np.array([one.prompt == "a woman" for one in found.gallery.pictures])
-        peer = plot + best(lambda: scipy_answer(values, first))
+        peer = plot + best(lambda: scipy_answer(values, first), 20).seconds
         ((score,),) = ask()
         assert score is not None
         d, z = scipy_answer(values, first)

@@ -16,7 +16,6 @@ import argparse
 import json
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from timing import timed
 
 from t2ibench.models.adapter import Request
 from t2ibench.models.generators.diffusers import DiffusersArguments, DiffusersGenerator
@@ -119,21 +119,18 @@ def flux(folder: Path, size: dict[str, Any]) -> Any:
     from diffusers import FlowMatchEulerDiscreteScheduler, FluxPipeline, FluxTransformer2DModel
     from transformers import T5Config, T5EncoderModel
 
-    tokens, (width, layers), (double, single) = (
-        tokenizer(folder / "tokens"),
-        size["text"],
-        size["dit"],
-    )
+    tokens, heads = tokenizer(folder / "tokens"), size["heads"]
+    (width, layers), (double, single) = size["text"], size["dit"]
     t5 = T5Config(
-        vocab_size=len(tokens), d_model=width, d_kv=width // size["heads"], d_ff=4 * width,
-        num_layers=layers, num_heads=size["heads"],
+        vocab_size=len(tokens), d_model=width, d_kv=width // heads, d_ff=4 * width,
+        num_layers=layers, num_heads=heads,
     )  # fmt: skip
     return FluxPipeline(
         transformer=FluxTransformer2DModel(
             patch_size=1, in_channels=64, num_layers=double, num_single_layers=single,
-            attention_head_dim=width // size["heads"], num_attention_heads=size["heads"],
+            attention_head_dim=width // heads, num_attention_heads=heads,
             joint_attention_dim=width, pooled_projection_dim=width,
-            axes_dims_rope=[width // size["heads"] // 2, *[width // size["heads"] // 4] * 2],
+            axes_dims_rope=[width // heads // 2, *[width // heads // 4] * 2],
         ),
         vae=vae(size, 16), tokenizer=tokens, tokenizer_2=tokens,
         text_encoder=text_encoder(tokens, size), text_encoder_2=T5EncoderModel(t5),
@@ -157,31 +154,23 @@ def bare(pipeline: Any, groups: Sequence[Sequence[ImageRequest]], steps: int, ou
             image.save(out / f"{one.seed}.png", compress_level=4)
 
 
-class Timed:
-    """A pipeline that notes for how long it was called."""
+@contextmanager
+def watching(pipeline: Any) -> Iterator[list[float]]:
+    """The seconds of each call of a pipeline."""
+    kind, found = type(pipeline), []
+    original = kind.__call__
 
-    def __init__(self, pipeline: Any) -> None:
-        self._call, self.seconds = type(pipeline).__call__, 0.0
+    @wraps(original)
+    def call(*args: Any, **options: Any) -> Any:
+        spent = timed(lambda: original(*args, **options))
+        found.append(spent.seconds)
+        return spent.result
 
-    @contextmanager
-    def watching(self, pipeline: Any) -> Iterator[None]:
-        kind = type(pipeline)
-
-        @wraps(self._call)
-        def call(one: Any, *args: Any, **options: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return self._call(one, *args, **options)
-            finally:
-                if torch.cuda.is_available():
-                    torch.cuda.synchronize()
-                self.seconds += time.perf_counter() - start
-
-        kind.__call__ = call
-        try:
-            yield
-        finally:
-            kind.__call__ = self._call
+    kind.__call__ = call
+    try:
+        yield found
+    finally:
+        kind.__call__ = original
 
 
 def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
@@ -201,13 +190,8 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
         Request(name, saved, options, device=args.device, dtype=args.dtype)
     )
     generator.load()
-    plain = (
-        type(pipeline)
-        .from_pretrained(
-            folder / name / "saved", torch_dtype=getattr(torch, generator.settings["dtype"])
-        )
-        .to(args.device)
-    )
+    dtype = getattr(torch, generator.settings["dtype"])
+    plain = type(pipeline).from_pretrained(saved, torch_dtype=dtype).to(args.device)
     plain.set_progress_bar_config(disable=True)
     batches = [requests[i : i + args.batch] for i in range(0, len(requests), args.batch)]
     generator.generate(requests[: args.batch])
@@ -215,17 +199,17 @@ def measure(name: str, args: argparse.Namespace, folder: Path) -> None:
     shutil.rmtree(folder / "warm")
     rounds: list[tuple[float, ...]] = []
     for number in range(args.rounds):
-        single = seconds(lambda: bare(plain, [[r] for r in requests], args.steps, folder / "a"))
-        batched = seconds(lambda: bare(plain, batches, args.steps, folder / "b"))
+        single = timed(lambda: bare(plain, [[r] for r in requests], args.steps, folder / "a"))
+        batched = timed(lambda: bare(plain, batches, args.steps, folder / "b"))
         generator.expect([])
         store = ImageStore(folder / f"{name}-{number}", generator.fingerprint)
-        timed = Timed(generator._pipeline)
-        with timed.watching(generator._pipeline):
+        with watching(generator._pipeline) as inside:
             generator._prompts = _forgetful(generator)
-            ours = seconds(
+            ours = timed(
                 lambda: generate_images(requests, generator, store, batch_size=args.batch)  # noqa: B023
             )
-        rounds.append((*single, *batched, *ours, (ours[0] - timed.seconds) / ours[0]))
+        outside = (ours.seconds - sum(inside)) / ours.seconds
+        rounds.append((*single[:2], *batched[:2], *ours[:2], outside))
         for peer in ("a", "b"):
             shutil.rmtree(folder / peer)
     assert len(store) == len(requests)
@@ -247,13 +231,6 @@ def _forgetful(generator: DiffusersGenerator) -> Any:
 
     del generator._pipeline.encode_prompt
     return encode_once(generator._pipeline, "none")
-
-
-def seconds(call: Callable[[], object]) -> tuple[float, float]:
-    """On the clock, and of all cores: other processes do not make these longer."""
-    start, busy = time.perf_counter(), time.process_time()
-    call()
-    return time.perf_counter() - start, time.process_time() - busy
 
 
 def main() -> None:

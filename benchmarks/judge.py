@@ -12,9 +12,7 @@ compared with transformers' own pipeline. Times are the best of two, taken in tu
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +21,7 @@ import numpy as np
 import torch
 from PIL import Image
 from tabulate import tabulate
+from timing import Timed, timed, write
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForImageTextToText,
@@ -192,18 +191,10 @@ class Loop:
         return max(scores, key=lambda name: scores[name])
 
 
-def in_turns(calls: dict[str, Callable[[], Any]], device: str) -> dict[str, tuple[float, Any]]:
-    """The best time of two of each, and what it gave."""
-    best: dict[str, tuple[float, Any]] = {}
-    for _ in range(2):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            result = call()
-            if device.startswith("cuda"):
-                torch.cuda.synchronize()
-            seconds = time.perf_counter() - start
-            best[name] = (min(seconds, best.get(name, (np.inf,))[0]), result)
-    return best
+def in_turns(*calls: Callable[[], Any]) -> list[Timed]:
+    """The better time of two of each, and what it gave."""
+    rounds = [[timed(call) for call in calls] for _ in range(2)]
+    return [min(pair, key=lambda one: one.seconds) for pair in zip(*rounds, strict=True)]
 
 
 def queries(count: int, questions: int, classes: int) -> list[Query]:
@@ -231,26 +222,12 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[s
     rows = []
     for questions, classes in [*((1, k) for k in CLASS_COUNTS), (3, 4)]:
         asked = queries(options.images, questions, classes)
-        found = in_turns(
-            {
-                "ours": lambda asked=asked: judge.answer(asked),
-                "loop": lambda asked=asked: [loop.answer(query) for query in asked],
-            },
-            options.device,
+        ours, peer = in_turns(
+            lambda asked=asked: judge.answer(asked),
+            lambda asked=asked: [loop.answer(query) for query in asked],
         )
-        (ours, answers), (plain, expected) = found["ours"], found["loop"]
-        assert [one.answer for one in answers] == expected, (name, classes)
-        rows.append(
-            {
-                "model": name,
-                "questions an image": questions,
-                "classes": classes,
-                "t2ibench s/answer": ours / len(asked),
-                "loop s/answer": plain / len(asked),
-                "loop / ours": plain / ours,
-                "goal": (classes + 1) / 2,
-            }
-        )
+        assert [one.answer for one in ours.result] == peer.result, (name, classes)
+        rows.append(_row(name, asked, classes, ours, peer, (classes + 1) / 2))
     assert not said, said
     asked = queries(options.images, 1, 0)
     task = pipeline(
@@ -271,25 +248,24 @@ def measure(name: str, folder: Path, options: argparse.Namespace) -> list[dict[s
         )
         return str(out[0]["generated_text"])
 
-    found = in_turns(
-        {"ours": lambda: judge.answer(asked), "pipeline": lambda: [piped(one) for one in asked]},
-        options.device,
-    )
-    (ours, answers), (plain, texts) = found["ours"], found["pipeline"]
-    same = sum(a.raw.strip() == b.strip() for a, b in zip(answers, texts, strict=True))
-    assert same == len(asked), [(a.raw, b) for a, b in zip(answers, texts, strict=True)]
-    rows.append(
-        {
-            "model": name,
-            "questions an image": 1,
-            "classes": None,
-            "t2ibench s/answer": ours / len(asked),
-            "loop s/answer": plain / len(asked),
-            "loop / ours": plain / ours,
-            "goal": 1.0,
-        }
-    )
-    return rows
+    ours, peer = in_turns(lambda: judge.answer(asked), lambda: [piped(one) for one in asked])
+    texts = [(a.raw.strip(), b.strip()) for a, b in zip(ours.result, peer.result, strict=True)]
+    assert all(a == b for a, b in texts), texts
+    return [*rows, _row(name, asked, None, ours, peer, 1.0)]
+
+
+def _row(
+    name: str, asked: list[Query], classes: int | None, ours: Timed, peer: Timed, goal: float
+) -> dict[str, Any]:
+    return {
+        "model": name,
+        "questions an image": len({query.question for query in asked}),
+        "classes": classes,
+        "t2ibench s/answer": ours.seconds / len(asked),
+        "loop s/answer": peer.seconds / len(asked),
+        "loop / ours": peer.seconds / ours.seconds,
+        "goal": goal,
+    }
 
 
 def main() -> None:
@@ -307,8 +283,7 @@ def main() -> None:
             rows += measure(name, Path(folder), options)
     print(tabulate(rows, headers="keys", floatfmt=".2f", missingval="free text"))
     print("free text: the peer is transformers' pipeline('image-text-to-text')")
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write(options.json, rows)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,12 @@ The peer is writing the same numbers with csv alone: what no site can be faster 
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from timing import browsing, timed
 
 from t2ibench.apps.leaderboard import exports, site
 from t2ibench.apps.leaderboard.board import read_board
@@ -87,29 +86,21 @@ def main() -> None:
             (folder / "influences.safetensors").write_bytes(
                 dump_paired(influences(one.results.tasks, rng))
             )
-        start = time.perf_counter()
-        board = read_board(root, lambda _: Verdict("recomputed"))  # verifying is not timed
-        read = time.perf_counter() - start
-        site.build(board, Path(name))
-        built = time.perf_counter() - start
-        start = time.perf_counter()
-        exports.results_csv(board.entries)
-        peer = time.perf_counter() - start
-        print(f"build: {built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
-        print(f"{(built - read) / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
+        # Verifying is not timed.
+        read, _, board = timed(lambda: read_board(root, lambda _: Verdict("recomputed")))
+        built = timed(lambda: site.build(board, Path(name))).seconds
+        peer = timed(lambda: exports.results_csv(board.entries)).seconds
+        print(f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
+        print(f"{built / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
         size = (Path(name) / "data.js").stat().st_size
-        from playwright.sync_api import sync_playwright
-
-        with sync_playwright() as playwright:
-            path = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-            page = browser.new_page()
+        with browsing() as page:
             page.goto("about:blank")
-            start = time.perf_counter()
-            page.goto((Path(name) / "index.html").as_uri())
-            page.wait_for_selector("body[data-ready=yes]")
-            print(f"open: {time.perf_counter() - start:.2f} s ({size / 1e6:.1f} MB of data)")
-            browser.close()
+
+            def opened() -> None:
+                page.goto((Path(name) / "index.html").as_uri())
+                page.wait_for_selector("body[data-ready=yes]")
+
+            print(f"open: {timed(opened).seconds:.2f} s ({size / 1e6:.1f} MB of data)")
 
 
 if __name__ == "__main__":

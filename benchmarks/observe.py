@@ -16,7 +16,6 @@ import argparse
 import io
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
+from timing import timed
 from torch.utils.data import DataLoader, Dataset
 
 from t2ibench.models.encoders import create_encoder
@@ -62,21 +62,6 @@ class Files(Dataset[Any]):
             return self.prepare(image.convert("RGB"))
 
 
-def seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
-def cpu_seconds(call: Callable[[], object]) -> float:
-    """Seconds of all cores, which other processes do not make longer."""
-    start = time.process_time()
-    call()
-    return time.process_time() - start
-
-
 def measure(spec: str, found: list[StoredImage], folder: Path, args: argparse.Namespace) -> None:
     encoder: Any = create_encoder(spec, device=args.device)
     batch = encoder._batch
@@ -104,12 +89,11 @@ def measure(spec: str, found: list[StoredImage], folder: Path, args: argparse.Na
     rounds = []
     for number in range(args.rounds):
         run = open_encoder(encoder, folder / f"{encoder.fingerprint[:8]}-{number}")
-        one = seconds(alone) * len(found) / (times * len(ready))
-        busy = time.process_time()
-        ours = seconds(lambda: embed(found, [run]))  # noqa: B023
-        busy = time.process_time() - busy
+        one = timed(alone).seconds * len(found) / (times * len(ready))
+        ours = timed(lambda: embed(found, [run]))  # noqa: B023
         assert all(run.store.has("images", image.sha256) for image in found)
-        rounds.append((one, ours, seconds(loader), cpu_seconds(decode), cpu_seconds(alone), busy))
+        theirs, decoded, alone_busy = timed(loader), timed(decode), timed(alone)
+        rounds.append((one, ours.seconds, theirs.seconds, decoded.busy, alone_busy.busy, ours.busy))
     best = [min(column) for column in zip(*rounds, strict=True)]
     one, ours, theirs, decoded, alone_busy, busy = best
     count = len(found)

@@ -23,19 +23,21 @@ import multiprocessing
 import resource
 import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import stats as scipy_stats
 from tabulate import tabulate
+from timing import timed
+from timing import write as write_json
 
 from t2ibench.methods.core.association import association
 from t2ibench.pipeline.plan import Plan, make_plan
+from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.scoring import Stores, score_plan
 from t2ibench.pipeline.stored_evidence import StoredEvidence
 from t2ibench.settings import Settings
@@ -48,18 +50,6 @@ from t2ibench.worker_pool import cores
 TASKS = ["t2iat", "occupations", "mcas_objects", "mcas_occupations", "mcas_scenes", "mcas_sports"]
 GENERATOR, ENCODER = "f" * 64, "e" * 64
 DRAWS, FEW = 100_000, 50
-
-
-class Silent:
-    """A reporter that says nothing."""
-
-    def advance(self, count: int) -> None: ...
-    def say(self, text: str) -> None: ...
-    def warn(self, text: str) -> None: ...
-
-    @contextmanager
-    def stage(self, *_: object) -> Iterator[Silent]:
-        yield self
 
 
 def plan_of(images: int, tasks: int) -> Plan:
@@ -101,12 +91,6 @@ def write(root: Path, plan: Plan, width: int) -> None:
         store.add("texts", [text_key(text) for text in plan.texts], rows)
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call()
-    return time.perf_counter() - start, result
-
-
 def memory() -> int:
     """MiB that this process and its largest child held at most."""
     who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -121,18 +105,18 @@ def processor() -> float:
 
 def measure(root: Path, images: int, tasks: int, workers: int | None) -> dict[str, Any]:
     """Every step of `t2ibench score`, in a process of its own."""
-    plan_s, plan = timed(lambda: plan_of(images, tasks))
-    records_s, store = timed(lambda: ImageStore(Database(root), GENERATOR))
-    parts_s, rows = timed(lambda: EvidenceStore(Database(root), "made-up", ENCODER))
+    plan_s, _, plan = timed(lambda: plan_of(images, tasks))
+    records_s, _, store = timed(lambda: ImageStore(Database(root), GENERATOR))
+    parts_s, _, rows = timed(lambda: EvidenceStore(Database(root), "made-up", ENCODER))
 
     def lacking() -> int:
         found = [store.get(one.prompt, one.index) for one in plan.requests]
         return len(rows.missing("images", [one.sha256 for one in found if one and one.sha256]))
 
-    check_s, missing = timed(lacking)
+    check_s, _, missing = timed(lacking)
     stores = Stores({"made-up": rows}, {})
     before = processor()
-    score_s, scored = timed(lambda: score_plan(plan, store, stores, Silent(), workers))
+    score_s, _, scored = timed(lambda: score_plan(plan, store, stores, SilentReporter(), workers))
     assert not missing and len(scored) == tasks and not any(one.lacking for one in scored.values())
     return {
         "images": len(plan.requests), "tasks": tasks, "workers": workers or cores(),
@@ -173,7 +157,7 @@ def by_loop(root: Path, images: int) -> float:
             return float(cosines[0] - cosines[1])
 
         sample = x[0][:20]
-        seconds, _ = timed(lambda sample=sample: [one_image(image) for image in sample])
+        seconds, *_ = timed(lambda sample=sample: [one_image(image) for image in sample])
         count = sum(map(len, (*x, *y)))
         total += seconds / len(sample) * count
         values = np.random.default_rng(0).normal(size=count)
@@ -184,7 +168,7 @@ def by_loop(root: Path, images: int) -> float:
             left, right = values[order[:cut]], values[order[cut:]]
             return float((left.mean() - right.mean()) / np.concatenate([left, right]).std(ddof=1))
 
-        seconds, _ = timed(lambda call=relabelled: [call() for _ in range(FEW)])
+        seconds, *_ = timed(lambda call=relabelled: [call() for _ in range(FEW)])
         total += seconds / FEW * DRAWS
     return total
 
@@ -200,20 +184,16 @@ def by_scipy(root: Path, images: int) -> float:
         sides = [[association(part, a, b) for part in side] for side in (x, y)]
         means = [np.array([part.mean() for part in side]) for side in sides]
         values = [np.concatenate(side) for side in sides]
-        few = 2_000
-        seconds, _ = timed(
-            lambda means=means, few=few: scipy_stats.permutation_test(
-                means, difference, n_resamples=few, vectorized=True, batch=500
-            )
-        )
-        total += seconds / few * DRAWS
-        few = 100
-        seconds, _ = timed(
-            lambda values=values, few=few: scipy_stats.bootstrap(
-                values, difference, n_resamples=few, vectorized=True, batch=20, method="percentile"
-            )
-        )
-        total += seconds / few * 10_000
+        for few, draws, call in (
+            (2_000, DRAWS, partial(scipy_stats.permutation_test, means, difference, batch=500)),
+            (
+                100,
+                10_000,
+                partial(scipy_stats.bootstrap, values, difference, batch=20, method="percentile"),
+            ),
+        ):
+            resampled = partial(call, n_resamples=few, vectorized=True)
+            total += timed(resampled).seconds / few * draws
     return total
 
 
@@ -245,18 +225,18 @@ def main() -> None:
                 row["loop"], row["scipy"] = by_loop(root, images), by_scipy(root, images)
             rows.append(row)
             print(json.dumps({k: v for k, v in row.items() if k != "headlines"}), flush=True)
-    table = []
-    for row in rows:
-        peers = [row[name] / row["score"] if name in row else None for name in ("loop", "scipy")]
-        names = (
-            "images", "tasks", "workers", "plan", "open records", "open embeddings", "look up",
-            "score", "processor", "MiB",
-        )  # fmt: skip
-        table.append([*(row[name] for name in names), *peers])
+    names = (
+        "images", "tasks", "workers", "plan", "open records", "open embeddings", "look up",
+        "score", "processor", "MiB",
+    )  # fmt: skip
+    table = [
+        [row[name] for name in names]
+        + [row[name] / row["score"] if name in row else None for name in ("loop", "scipy")]
+        for row in rows
+    ]
     heads = [*names, "loop / ours", "scipy / ours"]
     print(tabulate(table, heads, floatfmt=".2f", tablefmt="github"))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    write_json(options.json, rows)
     if options.folder is None:
         shutil.rmtree(folder)
 

@@ -11,15 +11,13 @@ on fewer draws and scaled.
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from scipy import stats as scipy_stats
 from tabulate import tabulate
+from timing import best, write
 
 from t2ibench.stats import two_sample_bootstrap, two_sample_permutation
 
@@ -29,15 +27,6 @@ PROMPTS, IMAGES, ICC = 32, 10, 0.2
 def sample(rng: np.random.Generator, shift: float) -> np.ndarray:
     between = rng.normal(shift, np.sqrt(ICC), (PROMPTS, 1))
     return (between + rng.normal(0, np.sqrt(1 - ICC), (PROMPTS, IMAGES))).ravel()
-
-
-def timed(call: Callable[[], object], repeats: int = 3) -> tuple[float, object]:
-    best, result = np.inf, None
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = call()
-        best = min(best, time.perf_counter() - start)
-    return best, result
 
 
 def loop_permutation(x: list[list[float]], y: list[list[float]], draws: int) -> float:
@@ -117,45 +106,39 @@ def main() -> None:
     half = np.repeat(np.arange(PROMPTS), IMAGES)
     runs = {
         "permutation of prompts": (
-            timed(lambda: ours_permutation(prompts)),
-            timed(lambda: scipy_permutation(x_means, y_means)),
-            timed(lambda: loop_permutation(x_lists, y_lists, few), 1),
+            best(lambda: ours_permutation(prompts)),
+            best(lambda: scipy_permutation(x_means, y_means)),
+            best(lambda: loop_permutation(x_lists, y_lists, few), 1),
         ),
         "permutation of images": (
-            timed(lambda: ours_permutation(None)),
-            timed(lambda: scipy_permutation(x, y)),
+            best(lambda: ours_permutation(None)),
+            best(lambda: scipy_permutation(x, y)),
             None,
         ),
         "two-level bootstrap": (
-            timed(lambda: ours_bootstrap(half, half)),
-            timed(scipy_bootstrap),
-            timed(lambda: loop_bootstrap(x_lists, y_lists, few), 1),
+            best(lambda: ours_bootstrap(half, half)),
+            best(scipy_bootstrap),
+            best(lambda: loop_bootstrap(x_lists, y_lists, few), 1),
         ),
         "bootstrap of images": (
-            timed(lambda: ours_bootstrap(None, None)),
-            timed(scipy_bootstrap),
+            best(lambda: ours_bootstrap(None, None)),
+            best(scipy_bootstrap),
             None,
         ),
     }
-    rows, record = [], {}
+    record = {}
     for name, (ours, peer, loop) in runs.items():
-        slow = loop[0] * draws / few if loop else None
+        slow = loop.seconds * draws / few if loop else None
         record[name] = {
-            "ours_s": ours[0],
-            "scipy_s": peer[0],
+            "ours_s": ours.seconds,
+            "scipy_s": peer.seconds,
             "loop_s": slow,
-            "scipy_over_ours": peer[0] / ours[0],
-            "loop_over_ours": slow / ours[0] if slow else None,
+            "scipy_over_ours": peer.seconds / ours.seconds,
+            "loop_over_ours": slow / ours.seconds if slow else None,
         }
-        rows.append([name, *(record[name].values())])
-    headers = [
-        "100,000 draws" if draws == 100_000 else f"{draws} draws",
-        "t2ibench s",
-        "scipy s",
-        "loop s",
-        "scipy / ours",
-        "loop / ours",
-    ]
+    rows = [[name, *found.values()] for name, found in record.items()]
+    heads = ["t2ibench s", "scipy s", "loop s", "scipy / ours", "loop / ours"]
+    headers = [f"{draws:,} draws", *heads]
     print(tabulate(rows, headers=headers, floatfmt=".2f", missingval="–"))
     for name, clusters in (("prompts", prompts), ("images", None)):
         ours_p = ours_permutation(clusters).p
@@ -164,8 +147,7 @@ def main() -> None:
         error = 4 * np.sqrt(2 * max(ours_p, 1e-4) / draws)
         assert abs(ours_p - scipy_p) <= error, (name, ours_p, scipy_p)
         print(f"p, {name} moved: t2ibench {ours_p:.5f}, scipy {scipy_p:.5f}")
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1) + "\n")
+    write(options.json, record)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import argparse
 import hashlib
 import json
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from timing import timed, write
 
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
@@ -29,21 +29,13 @@ def attempts(count: int) -> Iterator[list[Attempt]]:
     for start in range(0, count, BATCH):
         batch = []
         for number in range(start, min(start + BATCH, count)):
-            prompt, index = (
-                f"A photo of the face of person {number // PER_PROMPT}",
-                number % PER_PROMPT,
-            )
+            person, index = divmod(number, PER_PROMPT)
+            prompt = f"A photo of the face of person {person}"
             key = image_key(GENERATOR, prompt, index)
             digest = hashlib.sha256(key.encode()).hexdigest()
             seed = image_seed(0, prompt, index)
             batch.append(Attempt(key, prompt, index, seed, "ok", f"{key[:2]}/{key}.png", digest))
         yield batch
-
-
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    found = call()
-    return time.perf_counter() - start, found
 
 
 def write_database(folder: Path, batches: list[list[Attempt]]) -> None:
@@ -84,12 +76,12 @@ def main() -> None:
         folder = Path(name)
         file = folder / "rows.jsonl"
         found = {
-            "write": timed(lambda: write_database(folder, batches))[0],
-            "write, lines": timed(lambda: write_lines(file, batches))[0],
+            "write": timed(lambda: write_database(folder, batches)).seconds,
+            "write, lines": timed(lambda: write_lines(file, batches)).seconds,
         }
-        found["open"], store = timed(lambda: ImageStore(Database(folder), GENERATOR))
-        found["open, lines"], lines = timed(lambda: read_lines(file))
-        found["resume"], missing = timed(lambda: resume(store, batches))
+        found["open"], _, store = timed(lambda: ImageStore(Database(folder), GENERATOR))
+        found["open, lines"], _, lines = timed(lambda: read_lines(file))
+        found["resume"], _, missing = timed(lambda: resume(store, batches))
         assert not missing and len(lines) == len(store) == arguments.images
         found["MB"] = (folder / "run.db").stat().st_size / 1e6
         found["MB, lines"] = file.stat().st_size / 1e6
@@ -99,10 +91,7 @@ def main() -> None:
             f"{found[step] / found[f'{step}, lines']:.2f} of it"
         )
     print(f"resume   {found['resume']:8.2f}")
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps({"images": arguments.images, **found}, indent=1) + "\n"
-        )
+    write(arguments.json, {"images": arguments.images, **found})
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ EXTRAS = {
 OPTIONAL = [one for extra, lines in EXTRAS.items() if extra not in {"dev", "docs"} for one in lines]
 # The development extra takes that of the docs in, whose site the tests build.
 DEV = [one for one in (*EXTRAS["dev"], *EXTRAS["docs"]) if one.name != "t2ibench"]
-OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite"}
+OWN = {"t2ibench", "tests", "tools", "toymodels", "docsite", "timing"}
 STANDARD = sys.stdlib_module_names | {"tomllib"}  # of Python 3.11
 
 

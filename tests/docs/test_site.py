@@ -16,11 +16,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import t2ibench
 from t2ibench.methods import METHODS
 from t2ibench.tasks.index import load_tasks
+from tests.apps.explorer.page import Watch, axe
 
 ROOT = Path(__file__).parents[2]
 LOOKED_AT = (
@@ -120,11 +120,9 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[str, Page]) ->
 def test_every_task_and_every_method_has_a_page(pages: dict[str, Page]) -> None:
     for task in load_tasks():
         words = " ".join(pages[f"tasks/{task.id}.html"].words.split())
-        assert " ".join(task.spec.citation.split()) in words
-        assert " ".join(task.spec.description.split()) in words
         assert task.hash in words
-        for note in task.spec.notes:
-            assert " ".join(note.split()) in words
+        for text in (task.spec.citation, task.spec.description, *task.spec.notes):
+            assert " ".join(text.split()) in words
     for name in METHODS.names():
         assert f"methods/{name}.html" in pages
 
@@ -163,38 +161,23 @@ def test_the_notebook_was_run(site: Path, pages: dict[str, Page]) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_pages_are_accessible_and_fit(browser: Any, address: str, width: int, scheme: str) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-    )
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith((address, "data:", "blob:")) else wrong.append(r.url),
-    )
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    watch = Watch(browser, address, bypass_csp=True, **options)
     for name in LOOKED_AT:
-        page.goto(f"{address}/{name}.html")
-        found = Axe().run(page, context=THEME).response["violations"]
-        wrong += [f"{name}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
-    assert wrong == []
-    context.close()
+        watch.page.goto(f"{address}/{name}.html")
+        assert axe(watch.page, THEME) == [], name
+        assert watch.page.evaluate("document.documentElement.scrollWidth") <= width, name
+    watch.close()
 
 
 def test_search_works_on_a_disk_and_on_a_server(browser: Any, site: Path, address: str) -> None:
-    for start in ((site / "index.html").as_uri(), f"{address}/index.html"):
-        page = browser.new_page()
-        wrong: list[str] = []
-        page.on(
-            "console", lambda m, wrong=wrong: wrong.append(m.text) if m.type == "error" else None
-        )
-        page.goto(start)
+    for start in (site.as_uri(), address):
+        watch = Watch(browser, start)
+        page = watch.page
+        page.goto(f"{start}/index.html")
         page.get_by_role("button", name="Search").click()
         box = page.get_by_role("dialog", name="Search").and_(page.locator("dialog"))
         box.get_by_role("combobox").or_(box.locator("input")).first.fill("fair band")
         found = box.get_by_role("link", name="Fair band").or_(box.get_by_text("Where the headline"))
         found.first.wait_for()
-        assert wrong == []
-        page.close()
+        watch.close()

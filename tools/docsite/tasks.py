@@ -207,26 +207,26 @@ def _reader(asked: Needs) -> str:
 
 
 def _prompts(asked: Needs) -> Iterator[str]:
-    prompts = list(asked.images_by_prompt.items())
-    if prompts:
-        lines = [f"{code(prompt)}: {images} images" for prompt, images in prompts]
-        yield listed(lines[:_FIRST])
-        if lines[_FIRST:]:
-            rest = "".join(f"<li>{line}</li>" for line in lines[_FIRST:])
-            yield folded(f"{len(lines) - _FIRST:,} more prompts", f"<ul>{rest}</ul>")
+    if asked.images_by_prompt:
+        counts = asked.images_by_prompt.items()
+        yield from _begun([f"{code(prompt)}: {n} images" for prompt, n in counts], "prompts")
     questions = list(dict.fromkeys((need.question, need.classes) for need in asked.questions))
     if questions:
         yield "A judge is asked, and can always answer “unknown”:"
-        told = [_question(text, classes) for text, classes in questions]
-        yield listed(told[:_FIRST])
-        if told[_FIRST:]:
-            rest = "".join(f"<li>{line}</li>" for line in told[_FIRST:])
-            yield folded(f"{len(told) - _FIRST:,} more questions", f"<ul>{rest}</ul>")
+        yield from _begun([_question(text, classes) for text, classes in questions], "questions")
     if asked.texts:
         texts = list(asked.texts)
         more = f", of which {_MOST} are here" if len(texts) > _MOST else ""
         body = " · ".join(map(escaped, texts[:_MOST]))
         yield folded(f"{len(texts):,} texts that an encoder reads{more}", f"<p>{body}</p>")
+
+
+def _begun(lines: list[str], what: str) -> Iterator[str]:
+    """The first lines of a list, and the rest folded."""
+    yield listed(lines[:_FIRST])
+    if lines[_FIRST:]:
+        rest = "".join(f"<li>{line}</li>" for line in lines[_FIRST:])
+        yield folded(f"{len(lines) - _FIRST:,} more {what}", f"<ul>{rest}</ul>")
 
 
 def _question(text: str, classes: tuple[str, ...]) -> str:

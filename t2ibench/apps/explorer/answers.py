@@ -10,17 +10,18 @@ import yaml
 
 from t2ibench.apps.explorer import questions
 from t2ibench.apps.explorer.card import card
-from t2ibench.apps.explorer.discovery import Sweep, compared, filled, sweep
+from t2ibench.apps.explorer.discovery import compared, sweep
 from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.apps.explorer.nearby import Axes, fit_axes, on_map, ranked, shared_by
 from t2ibench.apps.explorer.pairing import difference, leans, pairs_of, same_seeds
 from t2ibench.apps.explorer.queries import Question, score_texts, similarities
-from t2ibench.apps.explorer.reference import Reference, phrases
+from t2ibench.apps.explorer.reference import Reference, filled, phrases
 from t2ibench.apps.explorer.scores import Scores
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.apps.explorer.tree import Export, task_from_export
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.probing import similarity
+from t2ibench.methods.core.prompting_tree import ExploredReference
 
 
 class Answers:
@@ -47,7 +48,6 @@ class Answers:
     def images(self) -> dict[str, Any]:
         """Prompts, and for every image its prompt, index and source."""
         gallery = self.collection.gallery
-        columns = (gallery.prompts, gallery.indices, gallery.sources)
         return {
             "sources": [
                 {"name": source.name, "draws": self._queue.can_generate(number)}
@@ -55,7 +55,7 @@ class Answers:
             ],
             "encoder": self.collection.encoder.name,
             "prompts": list(gallery.codes),
-            "images": np.stack(columns, axis=1).tolist(),
+            "images": np.stack([gallery.prompts, gallery.indices, gallery.sources], 1).tolist(),
         }
 
     def evaluate(self, asked: questions.EvaluateAsk) -> dict[str, Any]:
@@ -106,11 +106,11 @@ class Answers:
 
     def map(self, run: int) -> dict[str, Any]:
         """Where the images of a run lie on its two principal axes."""
-        gallery = self._gallery(run)
-        return on_map(gallery, run, self._axes_of(gallery, run))
+        return on_map(self._gallery(run), run, self._axes_of(run))
 
-    def _axes_of(self, gallery: Gallery, run: int) -> Axes:
+    def _axes_of(self, run: int) -> Axes:
         if run not in self._axes:
+            gallery = self.collection.gallery
             self._axes[run] = fit_axes(gallery.rows, gallery.of_run(run))
         return self._axes[run]
 
@@ -146,8 +146,8 @@ class Answers:
             if isinstance(asked.words, str)
             else tuple(dict.fromkeys(asked.words))
         )
-        question = Sweep(words, reference, known.template)
-        return sweep(gallery, anchors, question, self.collection.texts)
+        beside = ExploredReference(known.template, reference)
+        return sweep(gallery, anchors, words, beside, self.collection.texts)
 
     def suggest(self, asked: questions.SuggestAsk) -> dict[str, Any]:
         """What a selection of images has in common."""
@@ -158,8 +158,7 @@ class Answers:
         named = [one for one in phrases(self._reference.lists, everyday) if " " not in one]
         words = [*named, *everyday]
         texts = self.collection.texts(filled(self._first.template, words))
-        axes = self._axes_of(gallery, asked.run)
-        return shared_by(gallery, chosen, asked.run, axes, words, texts)
+        return shared_by(gallery, chosen, asked.run, self._axes_of(asked.run), words, texts)
 
     def pairs(self, asked: questions.PairsAsk) -> dict[str, Any]:
         """The same prompts and seeds in two runs."""
@@ -188,8 +187,7 @@ class Answers:
 
     def card(self, asked: questions.CardAsk) -> str:
         """An evidence card."""
-        gallery = self._gallery(asked.run)
-        return card(self.collection, gallery, self._scores, self._reference, asked)
+        return card(self.collection, self._gallery(asked.run), self._scores, self._reference, asked)
 
     def _gallery(self, run: int) -> Gallery:
         """All images, asked about a run that there is."""

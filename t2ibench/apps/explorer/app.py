@@ -69,8 +69,10 @@ class Explorer:
             _get("/api/jobs", lambda _: answers.jobs()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
             _get("/api/scores", lambda request: answers.scores(_run_of(request))),
-            _get("/api/scores/{task}", self._task),
-            _get("/api/tested", self._tested),
+            _get(
+                "/api/scores/{task}", lambda r: answers.task(_run_of(r), *_named(r, "task", "row"))
+            ),
+            _get("/api/tested", lambda r: answers.tested(_run_of(r), *_named(r, "words"))),
             _get("/api/image/{number:int}/scores", lambda r: answers.image(_number_of(r))),
             _post("/api/evaluate", questions.EvaluateAsk, answers.evaluate),
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
@@ -84,18 +86,11 @@ class Explorer:
             _post("/api/card", questions.CardAsk, answers.card),
             _get("/api/session", self._load),
             Route("/api/session", self._save, methods=["POST"]),
-            Route("/image/{number:int}", self._image),
-            Route("/thumb/{number:int}", self._thumb),
+            self._pixels("/image", lambda picture: (picture.data(), picture.path.name)),
+            self._pixels("/thumb", lambda picture: (self._thumbnail(picture), ".jpg")),
             Mount("/static/shared", StaticFiles(directory=_SHARED)),
             Mount("/static", StaticFiles(directory=_STATIC)),
         ]
-
-    def _task(self, request: Request) -> dict[str, Any] | None:
-        row = request.query_params.get("row", "")
-        return self._answers.task(_run_of(request), request.path_params["task"], row)
-
-    def _tested(self, request: Request) -> dict[str, Any]:
-        return self._answers.tested(_run_of(request), request.query_params.get("words", ""))
 
     def _load(self, request: Request) -> dict[str, Any]:
         """The saved session, or a new one."""
@@ -129,24 +124,20 @@ class Explorer:
 
         return await run_in_threadpool(keep)
 
-    def _image(self, request: Request) -> Response:
-        """One image in full size."""
-        return self._pixels(request, lambda picture: (picture.data(), picture.path.name))
+    def _pixels(self, path: str, read: Callable[[Picture], tuple[bytes, str]]) -> Route:
+        """Where an image has its number: what is read of it, with a name for its type."""
 
-    def _thumb(self, request: Request) -> Response:
-        """One image as a thumbnail."""
-        return self._pixels(request, lambda picture: (self._thumbnail(picture), ".jpg"))
+        def endpoint(request: Request) -> Response:
+            number, pictures = _number_of(request), self._collection.gallery.pictures
+            if number >= len(pictures):
+                return _not_found("There is no such image.")
+            try:
+                data, name = read(pictures[number])
+            except UnreadableImageError as error:
+                return _not_found(str(error))
+            return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
 
-    def _pixels(self, request: Request, read: Callable[[Picture], tuple[bytes, str]]) -> Response:
-        """What is read of the image that a request names by number, with a name for its type."""
-        number, pictures = _number_of(request), self._collection.gallery.pictures
-        if number >= len(pictures):
-            return _not_found("There is no such image.")
-        try:
-            data, name = read(pictures[number])
-        except UnreadableImageError as error:
-            return _not_found(str(error))
-        return Response(data, media_type=guess_type(f"x{name}")[0], headers=_CACHED)
+        return Route(f"{path}/{{number:int}}", endpoint)
 
 
 def _thumbnail(picture: Picture) -> bytes:
@@ -159,6 +150,11 @@ def _not_found(why: str) -> Response:
 
 def _number_of(request: Request) -> int:
     return int(request.path_params["number"])
+
+
+def _named(request: Request, *names: str) -> list[str]:
+    """Texts of an address: parts of its path or of its query."""
+    return [{**request.query_params, **request.path_params}.get(name, "") for name in names]
 
 
 def _run_of(request: Request) -> int:

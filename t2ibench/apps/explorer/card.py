@@ -6,7 +6,9 @@ import base64
 import hashlib
 import random
 import textwrap
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -94,23 +96,10 @@ def card(
     made = "a folder of images"
     if source.run is not None and source.run.record.generator is not None:
         made = f"run fingerprint {source.run.record.generator.fingerprint[:16]}"
-    rows = [
-        {
-            "title": row.title,
-            "rule": row.rule,
-            "side": row.side,
-            "tiles": [_tile(gallery.pictures[k], content.captions.get(k, "")) for k in row.ids],
-        }
-        for row in content.rows[:3]
-    ]
     return _template().render(
-        title=content.title,
-        spoken=f"{content.title}. {content.sentence} {content.state}.",
+        card=content,
         sentence=textwrap.wrap(content.sentence, 118)[:2],
-        state=content.state,
-        n=content.n,
-        poles=content.poles,
-        rows=rows,
+        tile_of=lambda number: _tile(gallery.pictures[number], content.captions.get(number, "")),
         source=" · ".join(filter(None, (source.name, made, content.instruments, "t2ibench"))),
         caveat=CAVEAT,
         **_marks(content),
@@ -135,11 +124,10 @@ def _clean(text: str) -> str:
 
 def _tile(picture: Picture, caption: str) -> dict[str, str]:
     """An image with its caption; without a picture where it cannot be read."""
-    try:
+    uri = ""
+    with suppress(UnreadableImageError):
         small = base64.b64encode(thumbnail(picture.data(), _TILE, 80)).decode()
-    except UnreadableImageError:
-        small = ""
-    uri = f"data:image/jpeg;base64,{small}" if small else ""
+        uri = f"data:image/jpeg;base64,{small}"
     return {"uri": uri, "title": f"{picture.prompt}, number {picture.index}", "caption": caption}
 
 
@@ -165,6 +153,9 @@ def _marks(content: Content) -> dict[str, Any]:
     if low is not None and high is not None:
         interval = f"95 % interval {told(low, digits)} to {told(high, digits)}"
         ends = (at(low), at(high))
+    side = "plain"
+    if clear and content.poles and value:
+        side = "left" if value < 0 else "right"
     return {
         "value": "no score" if value is None else told(value, digits, sign),
         "interval": interval,
@@ -172,9 +163,7 @@ def _marks(content: Content) -> dict[str, Any]:
         "ends": ends,
         "ticks": ticks if content.poles else ticks[1:],
         "clear": clear,
-        "side": ("left" if value < 0 else "right")
-        if clear and content.poles and value
-        else "plain",
+        "side": side,
     }
 
 
@@ -218,24 +207,20 @@ def _of_task(gallery: Gallery, scores: Scores, asked: CardAsk, name: str) -> Con
         raise T2IBenchError(f"This run has no task '{name[:80]}'.")
     found = scores.of_images(gallery, asked.run, task, asked.row)
     ids, values, labels = (found[key] for key in ("ids", "values", "labels"))
-    captions = dict(zip(ids, labels, strict=True))
-    if values and isinstance(values[0], float):
+    signed = bool(values) and isinstance(values[0], float)
+    captions = {
+        number: f"{value:+.2f} {label}".replace("-", "−") if signed else label
+        for number, value, label in zip(ids, values, labels, strict=True)
+    }
+    if signed:
         poles = found["poles"] or ["least", "most"]
-        said = [
-            f"most like {pole}" if found["poles"] else f"{pole}: {found['row']}" for pole in poles
-        ]
-        captions = {
-            number: f"{value:+.2f} {label}".replace("-", "−")
-            for number, value, label in zip(ids, values, labels, strict=True)
-        }
+        low, high = (f"most like {p}" if found["poles"] else f"{p}: {found['row']}" for p in poles)
         ordered = np.array(ids)[np.argsort(-np.array(values), kind="stable")]
-        rows = _rows_of(ordered, (said[0], said[1]), task.id)
+        rows = _rows_of(ordered, (low, high), task.id)
     else:
         rows = _answered(found, task.id)
-    mark, axis = task.mark, task.shown.axis
-    settings = task.result.settings
-    told = f"encoder {', '.join(settings.encoders)}" if settings.encoders else ""
-    judged = f"judge {', '.join(settings.judges)}" if settings.judges else ""
+    mark, axis, settings = task.mark, task.shown.axis, task.result.settings
+    used = (("encoder", settings.encoders), ("judge", settings.judges))
     return Content(
         asked.title or task.name,
         task.sentence,
@@ -244,7 +229,7 @@ def _of_task(gallery: Gallery, scores: Scores, asked: CardAsk, name: str) -> Con
         (axis.low, axis.high) if axis is not None and task.scale != "rms lean" else None,
         WORDS[mark.state],
         f"{task.scale}; {len(set(ids)):,} images",
-        "; ".join(part for part in (told, judged) if part),
+        "; ".join(f"{kind} {', '.join(names)}" for kind, names in used if names),
         rows,
         captions,
     )
@@ -267,17 +252,14 @@ def _rows_of(
 
 def _answered(found: Mapping[str, Any], seed: str) -> list[Row]:
     """Some images of the two most frequent answers, and some of all."""
-    groups: dict[str, list[int]] = {}
+    groups: dict[str, list[int]] = defaultdict(list)
     for number, value in zip(found["ids"], found["values"], strict=True):
-        groups.setdefault(value, []).append(number)
-    frequent = sorted(groups.items(), key=lambda pair: (-len(pair[1]), pair[0]))[:2]
-    return [
-        *(
-            _at_random(members, f"{seed}\0{value}", found["said"].replace("{group}", value))
-            for value, members in frequent
-        ),
-        _at_random(found["ids"], seed),
+        groups[value].append(number)
+    rows = [
+        _at_random(groups[value], f"{seed}\0{value}", found["said"].replace("{group}", value))
+        for value in sorted(groups, key=lambda value: (-len(groups[value]), value))[:2]
     ]
+    return [*rows, _at_random(found["ids"], seed)]
 
 
 def _at_random(pool: Sequence[int], seed: str, title: str = "at random") -> Row:

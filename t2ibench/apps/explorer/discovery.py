@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from t2ibench.apps.explorer.queries import Anchors, anchors_of
+from t2ibench.apps.explorer.reference import filled
 from t2ibench.apps.explorer.source import Gallery
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.prompts import fill
+from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
@@ -41,29 +41,14 @@ Embed = Callable[[Sequence[str]], Float32Array]
 _Places = tuple[Float64Array, Float64Array]  # percentiles, and p among the reference
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """What is asked.
-
-    Attributes:
-        words: Words that are tested.
-        reference: Words that they are compared with.
-        template: How a word is put, with '{word}' or '{a word}'.
-    """
-
-    words: Sequence[str]
-    reference: Sequence[str]
-    template: str
-
-
 def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     """The images of anchors of which each has two or more."""
     if len(set(prompts)) < len(prompts):
         raise T2IBenchError("Two anchors share an image. Choose anchors that differ.")
     anchors = anchors_of(gallery, run, prompts)
-    sizes = dict(zip(anchors.present.tolist(), np.bincount(anchors.labels).tolist(), strict=True))
-    for number, prompt in enumerate(prompts):
-        count = sizes.get(number, 0)
+    sizes = dict(zip(anchors.prompts, np.bincount(anchors.labels).tolist(), strict=True))
+    for prompt in prompts:
+        count = sizes.get(prompt, 0)
         if count < 2:
             raise T2IBenchError(
                 f"The anchor '{prompt}' has {'1 image' if count else 'no image'} in this run, and "
@@ -76,31 +61,33 @@ def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
     return anchors
 
 
-def filled(template: str, words: Sequence[str]) -> list[str]:
-    """Words in a template."""
-    return [fill(template, word=word) for word in words]
-
-
-def sweep(gallery: Gallery, anchors: Anchors, asked: Sweep, embed: Embed) -> dict[str, Any]:
-    """Test many words."""
+def sweep(
+    gallery: Gallery,
+    anchors: Anchors,
+    words: Sequence[str],
+    beside: ExploredReference,
+    embed: Embed,
+) -> dict[str, Any]:
+    """Test many words beside those of a reference, in its template."""
+    usual_words = beside.words or ()
     images = gallery.rows[anchors.ids].astype(np.float64)
     own = embed(anchors.prompts).astype(np.float64)
-    texts = embed(filled(asked.template, [*asked.reference, *asked.words])).astype(np.float64)
-    r = len(asked.reference)
+    texts = embed(filled(beside.template, [*usual_words, *words])).astype(np.float64)
+    r = len(usual_words)
     centred = texts - texts[:r].mean(axis=0)
-    beside = [_summary(images, anchors, part) for part in (beyond_words(centred, own), centred)]
-    usual, tested = ([one.columns(part) for one in beside] for part in (slice(r), slice(r, None)))
+    nearness = [_summary(images, anchors, part) for part in (beyond_words(centred, own), centred)]
+    usual, tested = ([one.columns(part) for one in nearness] for part in (slice(r), slice(r, None)))
     places = [place(effects(one), effects(of)) for one, of in zip(tested, usual, strict=True)]
-    rows = _rows(asked.words, tested, places)
+    rows = _rows(words, tested, places)
     found = sum(row["verdict"] == "leans" for row in rows)
     rows.sort(key=lambda row: (row["q"], -abs(row["effect"])))
     return {
-        "tested": len(asked.words),
+        "tested": len(words),
         "found": found,
         "reference": r,
-        "together": math.ceil(len(asked.words) / ((r + 1) * FDR)),
+        "together": math.ceil(len(words) / ((r + 1) * FDR)),
         "fdr": FDR,
-        "template": asked.template,
+        "template": beside.template,
         "anchors": np.bincount(anchors.labels).tolist(),
         "rows": rows,
     }

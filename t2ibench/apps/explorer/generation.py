@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import asdict, dataclass
+from queue import SimpleQueue
 from typing import Any
 
 from t2ibench.apps.explorer.source import Collection, Picture, Source, picture_of_attempt
@@ -59,24 +60,22 @@ class GenerationQueue:
         self._device = device
         self._jobs: list[Job] = []
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._waiting: SimpleQueue[Job] = SimpleQueue()
         self._generators: dict[int, Generator] = {}
+        threading.Thread(target=self._work, daemon=True).start()
 
     def can_generate(self, number: int) -> bool:
         """Whether a source has a model that can generate more images."""
         run = self._collection.sources[number].run
-        if run is None or run.record.generator is None or run.record.from_objects:
-            return False
-        return can_regenerate(run.record.generator.model)
+        generator = run.record.generator if run and not run.record.from_objects else None
+        return generator is not None and can_regenerate(generator.model)
 
     def start(self, number: int, text: str, count: int) -> Job:
         """Queue a job."""
         with self._lock:
             job = Job(len(self._jobs), number, text, count)
             self._jobs.append(job)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._work, daemon=True)
-                self._thread.start()
+        self._waiting.put(job)
         return job
 
     def jobs(self) -> list[dict[str, Any]]:
@@ -84,15 +83,9 @@ class GenerationQueue:
         with self._lock:
             return [asdict(job) for job in self._jobs]
 
-    def _next(self) -> Job | None:
-        with self._lock:
-            waiting = next((job for job in self._jobs if job.state == "waiting"), None)
-            if waiting is None:
-                self._thread = None
-            return waiting
-
     def _work(self) -> None:
-        while (job := self._next()) is not None:
+        while True:
+            job = self._waiting.get()
             job.state = "running"
             try:
                 self._generate(job)
@@ -137,11 +130,11 @@ class GenerationQueue:
         for done, index in enumerate(itertools.islice(missing, job.total), start=1):
             job.first = index if job.first is None else job.first
             request = ImageRequest(job.text, index, image_seed(seed, job.text, index))
-            source.images.refresh()  # a run may be adding to them
-            generate_images([request], generator, source.images)
-            attempt = source.images.get(job.text, index)
+            images.refresh()  # a run may be adding to them
+            generate_images([request], generator, images)
+            attempt = images.get(job.text, index)
             if attempt is not None and attempt.status == "ok":
-                self._show(picture_of_attempt(attempt, source.images, job.source), source, job)
+                self._show(picture_of_attempt(attempt, images, job.source), source, job)
             elif attempt is not None:
                 job.reason = f"{attempt.status}: {attempt.reason}"
             job.done = done
@@ -153,5 +146,4 @@ class GenerationQueue:
         if report.damaged:
             job.reason = str(report.damaged[0])
             return
-        row = source.evidence.get("images", picture.sha256)
-        self._collection.add(picture, row)
+        self._collection.add(picture, source.evidence.get("images", picture.sha256))

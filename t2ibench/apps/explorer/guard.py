@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+import math
+from collections.abc import Sequence
 
 import anyio
 from pydantic import ValidationError
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,6 +21,12 @@ _POLICY = (
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
 _LARGEST_BODY = 8_000_000
 # A sender reads the answer only after it has sent everything: so much is read, and thrown away.
 _DRAINED = 64_000_000
@@ -52,38 +59,29 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = {
-            key.decode("latin-1").lower(): v.decode("latin-1") for key, v in scope["headers"]
-        }
-        answer = _Answer(scope, receive, send)
-        refusal = self._refusal(scope["method"], headers)
-        if refusal:
-            await answer.error(403, refusal)
-            return
-        try:
-            if _length(headers) > _LARGEST_BODY:
-                raise _TooLargeError
-            await self._app(scope, answer.receive, answer.send)
-        except _TooLargeError:
-            await answer.drain()
-            await answer.error(413, f"more than {_LARGEST_BODY:,} bytes were sent")
-        except ClientDisconnect:
-            pass
-        except ValidationError as error:
-            await answer.error(400, _sentence(error))
-        except T2IBenchError as error:
-            await answer.error(400, " ".join(str(error).split())[:_LINE])
-        except Exception as error:  # a defect is told in a line, and ends this request alone
-            line = f"{type(error).__name__}: {first_line(error)}"
-            _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
-            await answer.error(500, line)
+        begun = False
 
-    def _refusal(self, method: str, headers: Mapping[str, str]) -> str:
+        async def answer(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        status, why = 403, self._refusal(scope["method"], Headers(scope=scope))
+        if not why:
+            status, why = await self._passed_on(scope, receive, answer)
+        if why and not begun:
+            # What is still to come of a request that was refused is not read.
+            headers = {"connection": "close"} if status in {403, 413} else None
+            reply = JSONResponse({"error": why}, status_code=status, headers=headers)
+            await reply(scope, receive, answer)
+
+    def _refusal(self, method: str, headers: Headers) -> str:
         if headers.get("host") not in self._hosts:
             return "This server answers only to its own address."
         origin = headers.get("origin")
-        allowed = {f"http://{host}" for host in self._hosts}
-        if origin is not None and origin not in allowed:
+        if origin is not None and origin not in {f"http://{host}" for host in self._hosts}:
             return "Another site may not ask here."
         if method not in {"GET", "HEAD"}:
             if origin is None:
@@ -91,6 +89,48 @@ class Guard:
             if not headers.get("content-type", "").startswith("application/json"):
                 return "Expected JSON."
         return ""
+
+    async def _passed_on(self, scope: Scope, receive: Receive, answer: Send) -> tuple[int, str]:
+        """Let the app answer; a status and a line where it cannot."""
+        try:
+            await self._app(scope, await _read(receive), answer)
+        except _TooLargeError:
+            return 413, f"more than {_LARGEST_BODY:,} bytes were sent"
+        except ClientDisconnect:
+            pass
+        except ValidationError as error:
+            return 400, _sentence(error)
+        except T2IBenchError as error:
+            return 400, " ".join(str(error).split())[:_LINE]
+        except Exception as error:  # a defect is told in a line, and ends this request alone
+            line = f"{type(error).__name__}: {first_line(error)}"
+            _LOG.warning("%s %r failed with %s", scope["method"], scope["path"], line)
+            return 500, line
+        return 200, ""
+
+
+async def _read(receive: Receive) -> Receive:
+    """Read the whole body of a request, within bounds, to hand it on in one part."""
+    body, size, more = bytearray(), 0, True
+    with anyio.CancelScope() as reading:
+        while more and size <= _DRAINED:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise ClientDisconnect
+            part = message.get("body", b"")
+            size, more = size + len(part), message.get("more_body", False)
+            if size <= _LARGEST_BODY:
+                body += part
+            elif reading.deadline == math.inf:
+                reading.deadline = anyio.current_time() + _DRAINED_SECONDS
+    if size > _LARGEST_BODY:
+        raise _TooLargeError
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def handed_on() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return handed_on
 
 
 def _sentence(error: ValidationError) -> str:
@@ -104,60 +144,3 @@ def _sentence(error: ValidationError) -> str:
     if why != text and where and first["type"] != "value_error":
         return f"The value of '{where}' does not fit: {why}."
     return f"{why[:1].upper()}{why[1:]}."
-
-
-def _length(headers: Mapping[str, str]) -> int:
-    text = headers.get("content-length", "0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
-
-
-class _Answer:
-    """What comes in and goes out for one request: counted, and with the policy in its headers."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope, self._receive, self._send = scope, receive, send
-        self._read = 0
-        self._begun = False
-        self._ended = False  # the request: nothing more will come
-
-    async def receive(self) -> Message:
-        """The next part of the request."""
-        message = await self._receive()
-        if message["type"] == "http.request":
-            self._read += len(message.get("body", b""))
-            self._ended = not message.get("more_body", False)
-            if self._read > _LARGEST_BODY:
-                raise _TooLargeError
-        else:
-            self._ended = True
-        return message
-
-    async def drain(self) -> None:
-        """Read the rest of the request, within bounds."""
-        with anyio.move_on_after(_DRAINED_SECONDS):
-            while not self._ended and self._read <= _DRAINED:
-                try:
-                    await self.receive()
-                except _TooLargeError:
-                    continue
-
-    async def send(self, message: Any) -> None:
-        """The next part of the answer."""
-        if message["type"] == "http.response.start":
-            self._begun = True
-            message["headers"] = [
-                *message.get("headers", []),
-                (b"content-security-policy", _POLICY.encode()),
-                (b"x-content-type-options", b"nosniff"),
-                (b"referrer-policy", b"no-referrer"),
-                (b"cross-origin-resource-policy", b"same-origin"),
-            ]
-        await self._send(message)
-
-    async def error(self, status: int, why: str) -> None:
-        """A line of JSON, unless an answer has begun already."""
-        if not self._begun:
-            # What is still to come of the request is not read.
-            headers = None if self._ended else {"connection": "close"}
-            response = JSONResponse({"error": why}, status_code=status, headers=headers)
-            await response(self._scope, self._receive, self.send)

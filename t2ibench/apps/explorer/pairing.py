@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from t2ibench.apps.explorer.source import Gallery, Picture, Source
-from t2ibench.arrays import Float64Array, IntArray
+from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import t_inference
 from t2ibench.methods.core.influence import Influence
@@ -39,10 +39,12 @@ def seed_of(source: Source, picture: Picture) -> int | None:
     """What an image was generated from."""
     if source.run is None:
         return None
-    known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
-    if known is not None:
-        return known.seed
-    return image_seed(source.run.record.measurement.seed, picture.prompt, picture.index)
+    known = source.attempt(picture)
+    return (
+        known.seed
+        if known
+        else image_seed(source.run.record.measurement.seed, picture.prompt, picture.index)
+    )
 
 
 def same_seeds(first: Source, second: Source) -> bool | None:
@@ -54,18 +56,13 @@ def same_seeds(first: Source, second: Source) -> bool | None:
 
 def pairs_of(gallery: Gallery, runs: tuple[int, int], prompts: Sequence[str]) -> list[Pair]:
     """The images that two runs have of the same prompts and indices."""
-    first, second = (_by_sample(gallery, gallery.of_run(run, prompts)) for run in runs)
+    first, second = (gallery.samples(run, prompts) for run in runs)
     shared = sorted(first.keys() & second.keys())
     if len(shared) > MOST_PAIRS:
         raise T2IBenchError(
             f"The two runs share {len(shared):,} images; {MOST_PAIRS:,} at most are compared."
         )
     return [Pair(*sample, (first[sample], second[sample])) for sample in shared]
-
-
-def _by_sample(gallery: Gallery, ids: IntArray) -> Mapping[tuple[str, int], int]:
-    pictures = gallery.pictures
-    return {(pictures[k].prompt, pictures[k].index): k for k in ids.tolist()}
 
 
 def leans(
@@ -104,19 +101,18 @@ def difference(pairs: Sequence[Pair], values: Float64Array) -> dict[str, Any] | 
     if not len(pairs):
         return None
     changes = values[:, 1] - values[:, 0]
-    names = np.array([pair.prompt for pair in pairs])
-    prompts, numbers = np.unique(names, return_inverse=True)
+    prompts, numbers = np.unique([pair.prompt for pair in pairs], return_inverse=True)
     indices = np.array([pair.index for pair in pairs], dtype=np.int64)
     if np.bincount(numbers).min() < 2:
         mean = float(changes.mean())
         influence = Influence.of_mean("all pairs", np.arange(len(pairs)), changes)
     else:
-        groups = [numbers == k for k in range(len(prompts))]
-        mean = float(np.mean([changes[group].mean() for group in groups]))
+        groups = [(str(prompt), numbers == k) for k, prompt in enumerate(prompts)]
+        mean = float(np.mean([changes[group].mean() for _, group in groups]))
         influence = Influence.combined(
             [
-                (1.0 / len(prompts), Influence.of_mean(str(prompt), indices[group], changes[group]))
-                for prompt, group in zip(prompts, groups, strict=True)
+                (1.0 / len(groups), Influence.of_mean(prompt, indices[group], changes[group]))
+                for prompt, group in groups
             ]
         )
     found = t_inference(mean, influence, _LEVEL)

@@ -7,7 +7,7 @@ anchors' own texts say, with the shares of its own pictures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -111,23 +111,6 @@ def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
-    """What the images of one run say of a text, whatever else is asked.
-
-    Attributes:
-        numbers: What the page shows as it is.
-        p: Beyond the anchors' words, and as it is.
-        sides: The nearest anchor, beyond the anchors' words and as it is.
-        drawn: The anchor that its own images lean to; None where there is none.
-    """
-
-    numbers: dict[str, Any]
-    p: tuple[float, float]
-    sides: tuple[int, int]
-    drawn: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Scene:
     """What every text is compared with.
 
@@ -136,14 +119,15 @@ class _Scene:
         words: Embeddings of the anchors' prompts, shape (k, d).
         centre: The mean of the reference, shape (d,).
         usual: Effects of the reference beyond the anchors' words, and as they are.
-        texts: What is known of texts.
+        texts: What the images say of a text, whatever else is asked: the numbers that the page
+            shows as they are, and a reading whose p are not adjusted.
     """
 
     anchors: Anchors
     words: Float64Array
     centre: Float64Array
     usual: tuple[Float64Array, Float64Array]
-    texts: dict[str, _Text] = field(default_factory=dict)
+    texts: dict[str, tuple[dict[str, Any], Reading]] = field(default_factory=dict)
 
 
 def _scores(
@@ -151,21 +135,21 @@ def _scores(
 ) -> list[dict[str, Any] | None]:
     """The scores of each text in one source."""
     scene = _scene(collection, gallery, run, asked)
-    if scene is None:
+    if scene is None or not asked.texts:
         return [None] * len(asked.texts)
     new = [text for text in dict.fromkeys(asked.texts) if text not in scene.texts]
     if new:
         scene.texts.update(_measured(collection, gallery, run, scene, new))
-    found = [scene.texts[text] for text in asked.texts]
-    corrected = [_adjusted(asked, [one.p[kind] for one in found]) for kind in (0, 1)]
+    numbers, readings = zip(*(scene.texts[text] for text in asked.texts), strict=True)
+    corrected = _adjusted(asked, [one.p for one in readings])
+    corrected_plain = _adjusted(asked, [one.p_plain for one in readings])
     present, names = scene.anchors.present, list(asked.names) or list(asked.anchors)
     answers: list[dict[str, Any] | None] = []
-    for one, p, p_plain in zip(found, *corrected, strict=True):
-        reading = Reading(p, one.sides[0], p_plain, one.sides[1], one.drawn)
-        said = verdict(reading, [names[j] for j in present])
+    for known, one, p, p_plain in zip(numbers, readings, corrected, corrected_plain, strict=True):
+        said = verdict(replace(one, p=p, p_plain=p_plain), [names[j] for j in present])
         answers.append(
             {
-                **one.numbers,
+                **known,
                 "p_holm": p,
                 "verdict": said.outcome,
                 "says": said.says,
@@ -202,7 +186,7 @@ def _scene(collection: Collection, gallery: Gallery, run: int, asked: Question) 
 
 def _measured(
     collection: Collection, gallery: Gallery, run: int, scene: _Scene, texts: Sequence[str]
-) -> dict[str, _Text]:
+) -> dict[str, tuple[dict[str, Any], Reading]]:
     """Texts beside the anchors' images, all of them in one pass."""
     anchors, m = scene.anchors, len(texts)
     rows = collection.texts(texts).astype(np.float64)
@@ -239,9 +223,16 @@ def _measured(
             "inverse": _inverse(anchors, shares, len(own)),
             **published[row],
         }
-        sides = (int(beyond.means[:, row].argmax()), int(plain.means[:, row].argmax()))
-        drawn = shares.side() if shares else None
-        found[text] = _Text(numbers, (float(p[row]), float(p_plain[row])), sides, drawn)
+        found[text] = (
+            numbers,
+            Reading(
+                float(p[row]),
+                int(beyond.means[:, row].argmax()),
+                float(p_plain[row]),
+                int(plain.means[:, row].argmax()),
+                shares.side() if shares else None,
+            ),
+        )
     return found
 
 

@@ -31,29 +31,30 @@ class Reference:
     def __init__(self, collection: Collection) -> None:
         self.lists = read_library([bundled_tasks()]).lists
         self._words = self.lists[_WORDS]
-        self._of_tasks = [
-            (set(found.anchors(task)), self._named(found.reference(task)))
-            for found, task in explored_tasks(collection)
-        ]
-
-    def _named(self, found: ExploredReference) -> ExploredReference:
-        return replace(found, words=None) if found.words == self._words else found
+        self._of_tasks: dict[frozenset[str], ExploredReference] = {}
+        for found, task in explored_tasks(collection):
+            self._of_tasks.setdefault(frozenset(found.anchors(task)), found.reference(task))
 
     def of(self, anchors: Sequence[str]) -> ExploredReference:
         """The reference of anchors."""
-        for prompts, found in self._of_tasks:
-            if prompts == set(anchors):
-                return found
-        return exploration().default_reference(anchors)
+        found = self._of_tasks.get(frozenset(anchors))
+        if found is None:
+            return exploration().default_reference(anchors)
+        return replace(found, words=None) if found.words == self._words else found
 
     def texts(self, anchors: Sequence[str]) -> tuple[str, ...]:
         """The reference texts of anchors."""
         found = self.of(anchors)
-        return tuple(fill(found.template, word=word) for word in self.words(found))
+        return tuple(filled(found.template, self.words(found)))
 
     def words(self, found: ExploredReference) -> tuple[str, ...]:
         """The words of a reference."""
         return self._words if found.words is None else found.words
+
+
+def filled(template: str, words: Sequence[str]) -> list[str]:
+    """Words in a template."""
+    return [fill(template, word=word) for word in words]
 
 
 def phrases(lists: Mapping[str, Sequence[str]], reference: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from t2ibench.methods import method_named
 from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.files import task_files
 from t2ibench.reports.view import RowView, RunView, SeriesView, TaskView, run_view
+from t2ibench.results.display import IntervalMark
 from t2ibench.results.files import read_results
 from t2ibench.results.rates import is_revised
 from t2ibench.results.samples import read_samples
@@ -89,23 +90,17 @@ class Scores:
         if row and row not in rows:
             raise T2IBenchError(f"'{task.id}' has no row '{row[:80]}'.")
         chosen = row or (rows[0] if rows else "")
-        numbers = {
-            (gallery.pictures[number].prompt, gallery.pictures[number].index): number
-            for number in gallery.of_run(run).tolist()
-        }
-        ids, values, labels = [], [], []
+        numbers, found = gallery.samples(run), []
         for sample in read_samples(self._collection.sources[run].folder, task.id):
             number = numbers.get((sample.get("prompt"), sample.get("index")))
-            found = _value(task, chosen, sample)
-            if number is not None and found is not None:
-                ids.append(number)
-                values.append(found[0])
-                labels.append(found[1])
+            told = _value(task, chosen, sample)
+            if number is not None and told is not None:
+                found.append((number, *told))
         series = task.shown.images
         return {
-            "ids": ids,
-            "values": values,
-            "labels": labels,
+            "ids": [number for number, _, _ in found],
+            "values": [value for _, value, _ in found],
+            "labels": [label for _, _, label in found],
             "row": chosen or None,
             "rows": rows,
             "poles": _poles(series.axis if isinstance(series, ImageSeries) else None),
@@ -118,17 +113,18 @@ class Scores:
         picture = gallery.pictures[number]
         source = self._collection.sources[picture.source]
         view = self.view(picture.source)
-        found = []
-        for task in [] if view is None else view.tasks:
-            for sample in read_samples(source.folder, task.id, picture.sha256):
-                same = sample.get("prompt") == picture.prompt
-                if same and sample.get("index") == picture.index:
-                    found += _of_sample(task, sample)
+        own = {"prompt": picture.prompt, "index": picture.index}
+        found = [
+            told
+            for task in ([] if view is None else view.tasks)
+            for sample in read_samples(source.folder, task.id, picture.sha256)
+            if own.items() <= sample.items()
+            for told in _of_sample(task, sample)
+        ]
         return {
             "id": number,
             "run": picture.source,
-            "prompt": picture.prompt,
-            "index": picture.index,
+            **own,
             "seed": seed_of(source, picture),
             "rewritten": _rewritten(source, picture),
             "sha256": picture.sha256,
@@ -138,7 +134,7 @@ class Scores:
 
 def _rewritten(source: Source, picture: Picture) -> str | None:
     """The prompt that an image was made from, where it is another than the one it stands for."""
-    known = source.images.get(picture.prompt, picture.index) if source.images is not None else None
+    known = source.attempt(picture)
     return known.revised_prompt if known is not None and is_revised(known) else None
 
 
@@ -148,18 +144,18 @@ def _told(task: TaskView, group: str, text_only: bool = False) -> dict[str, Any]
         "name": task.name,
         "title": task.result.title,
         "family": group,
-        "state": task.mark.state,
-        "value": task.mark.value,
-        "low": task.mark.low,
-        "high": task.mark.high,
+        **_marked(task.mark),
         "fair_low": task.mark.fair_low,
         "fair_high": task.mark.fair_high,
         "scale": task.scale,
-        "side": task.mark.side,
         "poles": _poles(task.shown.axis),
         "sentence": task.sentence,
         "text_only": text_only,
     }
+
+
+def _marked(mark: IntervalMark) -> dict[str, Any]:
+    return {name: getattr(mark, name) for name in ("state", "value", "low", "high", "side")}
 
 
 def _words(text: str) -> list[str]:
@@ -181,11 +177,7 @@ def _said_of(row: RowView, series: SeriesView, task: TaskView) -> dict[str, Any]
         "noun": series.series.noun,
         "square": series.series.square,
         "n": row.n_images,
-        "state": row.mark.state,
-        "value": row.mark.value,
-        "low": row.mark.low,
-        "high": row.mark.high,
-        "side": row.mark.side,
+        **_marked(row.mark),
         "poles": _poles(series.series.axis),
     }
 
@@ -199,53 +191,42 @@ def _rows(task: TaskView) -> list[str]:
     series = task.shown.images
     if not isinstance(series, ImageGroups):
         return []
-    scored = {
-        row.name: abs(row.scores[series.row].value or 0.0)
-        for row in task.result.by
-        if series.row in row.scores and row.scores[series.row].value is not None
-    }
-    return sorted(scored, key=lambda name: (-scored[name], name))
+    scored = {row.name: row.scores.get(series.row) for row in task.result.by}
+    leans = {n: abs(one.value) for n, one in scored.items() if one and one.value is not None}
+    return sorted(leans, key=lambda name: (-leans[name], name))
 
 
 def _value(task: TaskView, row: str, sample: Mapping[str, Any]) -> tuple[float | str, str] | None:
     """An image's value and label: its number and stimulus, or its group."""
     series = task.shown.images
     if isinstance(series, ImageSeries):
-        number = _number(sample.get(series.value))
-        return None if number is None else (number, str(sample.get(series.caption, "")))
-    if not isinstance(series, ImageGroups):
-        return None
-    group = series.of(row, sample)
-    if group is None:
+        return _numbered(sample.get(series.value), str(sample.get(series.caption, "")))
+    group = series.of(row, sample) if isinstance(series, ImageGroups) else None
+    if series is None or group is None:
         return None
     if series.value is None:
         return group, str(sample.get("prompt", ""))
-    number = _number(series.value(row, sample))
-    return None if number is None else (number, group)
+    return _numbered(series.value(row, sample), group)
 
 
-def _number(value: Any) -> float | None:
+def _numbered(value: Any, label: str) -> tuple[float, str] | None:
     known = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if known and math.isfinite(value) else None
+    return (float(value), label) if known and math.isfinite(value) else None
 
 
 def _of_sample(task: TaskView, sample: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a task says of the image of one sample, in each row that it is part of."""
     series = task.shown.images
     axis = series.axis if isinstance(series, ImageSeries) else None
-    told = []
-    for row in _rows(task) or [""]:
-        found = _value(task, row, sample)
-        if found is not None:
-            value, label = found
-            told.append(
-                {
-                    "task": task.id,
-                    "name": task.name,
-                    "row": row or None,
-                    "value": value,
-                    "label": label,
-                    "poles": _poles(axis),
-                }
-            )
-    return told
+    return [
+        {
+            "task": task.id,
+            "name": task.name,
+            "row": row or None,
+            "value": found[0],
+            "label": found[1],
+            "poles": _poles(axis),
+        }
+        for row in _rows(task) or [""]
+        if (found := _value(task, row, sample)) is not None
+    ]

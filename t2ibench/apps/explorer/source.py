@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +63,10 @@ class Source:
     images: ImageStore | None
     evidence: EvidenceStore
 
+    def attempt(self, picture: Picture) -> Attempt | None:
+        """What a run recorded of an image."""
+        return self.images.get(picture.prompt, picture.index) if self.images is not None else None
+
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
@@ -79,12 +85,12 @@ class Gallery:
     @cached_property
     def sources(self) -> IntArray:
         """The number of each image's run, shape (n,)."""
-        return np.fromiter((one.source for one in self.pictures), np.int64, len(self.pictures))
+        return np.array([one.source for one in self.pictures], np.int64)
 
     @cached_property
     def indices(self) -> IntArray:
         """Which sample of its prompt each image is, shape (n,)."""
-        return np.fromiter((one.index for one in self.pictures), np.int64, len(self.pictures))
+        return np.array([one.index for one in self.pictures], np.int64)
 
     @cached_property
     def codes(self) -> dict[str, int]:
@@ -94,10 +100,7 @@ class Gallery:
     @cached_property
     def prompts(self) -> IntArray:
         """The number of each image's prompt, shape (n,)."""
-        codes = self.codes
-        return np.fromiter(
-            (codes[one.prompt] for one in self.pictures), np.int64, len(self.pictures)
-        )
+        return np.array([self.codes[one.prompt] for one in self.pictures], np.int64)
 
     def of_run(self, run: int, prompts: Sequence[str] = ()) -> IntArray:
         """The images of a run."""
@@ -106,6 +109,11 @@ class Gallery:
             known = [self.codes[prompt] for prompt in prompts if prompt in self.codes]
             chosen &= np.isin(self.prompts, known)
         return np.flatnonzero(chosen)
+
+    def samples(self, run: int, prompts: Sequence[str] = ()) -> dict[tuple[Any, Any], int]:
+        """Prompt and index of a run's images to their numbers."""
+        numbers = self.of_run(run, prompts).tolist()
+        return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
 
     def numbers(self, ids: Sequence[int], run: int) -> IntArray:
         """Images that a question names by number."""
@@ -160,17 +168,15 @@ class Collection:
 
     def texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts; embeddings are kept in memory."""
-        store = self.sources[0].evidence
-        found: dict[str, Float32Array] = {}
+        store, distinct = self.sources[0].evidence, list(dict.fromkeys(texts))
         with self._lock:
             if len(self._texts) > _KEPT:
                 self._texts.clear()
-            for text in dict.fromkeys(texts):
+            for text in distinct:
                 if text not in self._texts and store.has("texts", text_key(text)):
                     self._texts[text] = store.get("texts", text_key(text))
-                if text in self._texts:
-                    found[text] = self._texts[text]
-        todo = [text for text in dict.fromkeys(texts) if text not in found]
+            found = {text: self._texts[text] for text in distinct if text in self._texts}
+        todo = [text for text in distinct if text not in found]
         # A few at a time: between them, other questions get their turn.
         for start in range(0, len(todo), _TEXTS):
             part = todo[start : start + _TEXTS]
@@ -198,16 +204,14 @@ def open_collection(
     encoder = create_encoder(name, device=device, recorded=encoder_name is None)
     if not encoder.embeds_images:
         raise T2IBenchError(f"'{encoder.name}' cannot embed images.", "Give another --encoder.")
-    sources, pictures = [], []
-    names: list[str] = []
+    sources: list[Source] = []
+    pictures: list[Picture] = []
+    names: Counter[str] = Counter()
     for number, (path, run) in enumerate(zip(paths, runs, strict=True)):
         source = _source(path, run, encoder)
-        names.append(source.name)
-        source.name = (
-            f"{source.name} ({names.count(source.name)})"
-            if names.count(source.name) > 1
-            else source.name
-        )
+        names[source.name] += 1
+        if names[source.name] > 1:
+            source.name += f" ({names[source.name]})"
         added = _pictures(source, number, reporter)
         removed = source.images.removed() if source.images else 0
         if removed:
@@ -270,18 +274,17 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
             for attempt in source.images.attempts()
             if (one := distinct.get(attempt.prompt, attempt.index)) and one.status == "ok"
         ]
-    pictures = []
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, dict[str, Path]] = defaultdict(dict)
     files = _with_prompts(source.folder)
     with reporter.stage("Reading images", len(files), "files") as ticker:
-        for path, prompt in files:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            known = found.setdefault(prompt, {})
-            if digest not in known:  # a file that repeats another counts once
-                known[digest] = len(known)
-                pictures.append(Picture(path, digest, prompt, known[digest], number))
+        for path, prompt in files:  # a file that repeats another counts once
+            found[prompt].setdefault(hashlib.sha256(path.read_bytes()).hexdigest(), path)
             ticker.advance(1)
-    return sorted(pictures, key=lambda picture: (picture.prompt, picture.index))
+    return [
+        Picture(path, digest, prompt, index, number)
+        for prompt, known in sorted(found.items())
+        for index, (digest, path) in enumerate(known.items())
+    ]
 
 
 def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
@@ -295,13 +298,10 @@ def _with_prompts(folder: Path) -> list[tuple[Path, str]]:
     """Images and prompts of any layout that `folder:` reads; else the sub-folder's name."""
     from t2ibench.models.generators.folder import ImageFolder
 
-    try:
+    listed: list[tuple[Path, str]] = []
+    with suppress(T2IBenchError):
         listed = ImageFolder(folder).existing()
-    except T2IBenchError:
-        listed = []
-    if listed:
-        return listed
-    return [
+    return listed or [
         (path, path.parent.name if path.parent != folder else "picture")
         for path in image_files(folder)
     ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Sequence
+from itertools import cycle, takewhile
 from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.explorer.source import Collection
 from t2ibench.apps.explorer.tree import PageAnchor, State
-from t2ibench.errors import T2IBenchError, nearest
+from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods.core.prompting_tree import PROPERTY, Exploration, Node, Tree
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import method_of
@@ -28,34 +29,29 @@ def first_state(collection: Collection, anchors: Sequence[str] | None = None) ->
         names = dict.fromkeys(anchors, "")
         for prompt in names:
             if prompt not in known:
-                raise _unknown(prompt, known)
+                raise T2IBenchError(
+                    f"No image has the prompt '{prompt}'.{did_you_mean(prompt, known)}",
+                    "Anchors are prompts of the images; quote each one.",
+                )
     else:
         names = _of_tasks(collection, known) or {p: "" for p, _ in known.most_common(2)}
     prompts = list(names)
     root, relation, labels = split(prompts)
+    page = [
+        PageAnchor(name=(names[prompt] or label)[:_LONGEST], prompt=prompt, colour=colour)
+        for prompt, label, colour in zip(prompts, labels, cycle(_COLOURS), strict=False)
+    ]
+    return State(tree=_tree(root, relation, labels), anchors=page)
+
+
+def _tree(root: str, relation: str, labels: Sequence[str]) -> Tree:
+    """A root with one anchor for each label."""
     nodes = [Node(id="root", label=root)]
     nodes += [
         Node(id=f"anchor{number}", label=label[:_LONGEST], parent="root", relation=relation)
         for number, label in enumerate(labels)
     ]
-    page = [
-        PageAnchor(
-            name=(names[prompt] or labels[number] or prompt)[:_LONGEST],
-            prompt=prompt,
-            colour=_COLOURS[number % len(_COLOURS)],
-        )
-        for number, prompt in enumerate(prompts)
-    ]
-    return State(tree=Tree(nodes=nodes), anchors=page)
-
-
-def _unknown(prompt: str, known: Container[str]) -> T2IBenchError:
-    close = nearest(prompt, known)
-    hint = f" Did you mean '{close}'?" if close else ""
-    return T2IBenchError(
-        f"No image has the prompt '{prompt}'.{hint}",
-        "Anchors are prompts of the images; quote each one.",
-    )
+    return Tree(nodes=nodes)
 
 
 def _of_tasks(collection: Collection, known: Container[str]) -> dict[str, str]:
@@ -75,17 +71,16 @@ def explored_tasks(collection: Collection) -> list[tuple[Exploration[Any], BaseT
     run = collection.sources[0].run
     if run is None or not run.record.tasks:
         return []
+    here = [path for path in run.record.include_path if Path(path).is_dir()]
     try:
-        tasks = load_tasks(
-            run.record.tasks,
-            [path for path in run.record.include_path if Path(path).is_dir()],
-            on_left_out=lambda _: None,
-        )
+        tasks = load_tasks(run.record.tasks, here, on_left_out=lambda _: None)
     except T2IBenchError:
         return []
-    tasks = with_kept(tasks, run.path)
-    targets = [(method_of(task.spec).explores, task.spec) for task in tasks]
-    return [(load_target(target), spec) for target, spec in targets if target is not None]
+    return [
+        (load_target(target), task.spec)
+        for task in with_kept(tasks, run.path)
+        if (target := method_of(task.spec).explores) is not None
+    ]
 
 
 def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
@@ -98,21 +93,12 @@ def split(prompts: Sequence[str]) -> tuple[str, str, list[str]]:
         ('', 'has property', ['a nurse', 'the chef'])
     """
     words = [prompt.split() for prompt in prompts]
-    shared = 0
-    while (
-        all(len(prompt_words) > shared + 1 for prompt_words in words)
-        and len({prompt_words[shared] for prompt_words in words}) == 1
-    ):
-        shared += 1
+    columns = zip(*(of_one[:-1] for of_one in words), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
     if shared >= 2:
         root, relation = words[0][0], " ".join(words[0][1:shared])
-        labels = [" ".join(prompt_words[shared:]) for prompt_words in words]
-        nodes = [Node(id="root", label=root)]
-        nodes += [
-            Node(id=f"n{number}", label=label[:_LONGEST], parent="root", relation=relation)
-            for number, label in enumerate(labels)
-        ]
-        tree = Tree(nodes=nodes)
-        if [tree.text([f"n{number}"]) for number in range(len(labels))] == list(prompts):
+        labels = [" ".join(of_one[shared:]) for of_one in words]
+        tree = _tree(root, relation, labels)
+        if [tree.text([node.id]) for node in tree.nodes[1:]] == list(prompts):
             return root, relation, labels
     return "", PROPERTY, list(prompts)  # a property of nothing is its own text

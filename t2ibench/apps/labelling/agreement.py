@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import eq
@@ -42,10 +43,10 @@ class JudgeAgreement:
 
 def agreements(labels: LabelStore, judges: Mapping[str, AnswerStore]) -> list[JudgeAgreement]:
     """The agreement of every judge with people on every labelled question."""
-    by_question: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, str]]] = {}
+    by_question: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, str]]]
+    by_question = defaultdict(lambda: defaultdict(dict))
     for label in labels.all():
-        images = by_question.setdefault((label.question, label.classes), {})
-        images.setdefault(label.image, {})[label.labeller] = label.answer
+        by_question[label.question, label.classes][label.image][label.labeller] = label.answer
     found = []
     for (question, classes), images in sorted(by_question.items()):
         labellers = sorted({who for by in images.values() for who in by})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -90,7 +91,8 @@ def draw_sample(
     unknown_to: Collection[AnswerStore] | None,
 ) -> list[Item]:
     """A sample for every question of a run; perhaps of images that judges named no class for."""
-    by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]] = {}
+    by_question: dict[tuple[str, tuple[str, ...]], dict[str, list[Item]]]
+    by_question = defaultdict(lambda: defaultdict(list))
     seen: set[str] = set()
     for item, prompt in asked_images(plan, images):
         if (questions and item.question not in questions) or item.id in seen:
@@ -100,8 +102,7 @@ def draw_sample(
             if all(one is None or one.answer in item.classes for one in told):
                 continue
         seen.add(item.id)
-        strata = by_question.setdefault((item.question, item.classes), {})
-        strata.setdefault(prompt, []).append(item)
+        by_question[item.question, item.classes][prompt].append(item)
     sample = []
     for (question, classes), strata in sorted(by_question.items()):
         digest = hashlib.sha256("\n".join([question, *classes]).encode()).digest()

@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.apps.labelling.sample import Item
@@ -35,35 +35,33 @@ def write_sheet(folder: Path, items: Sequence[Item], images: ImageStore) -> None
 
     Nothing in them says what an image was generated for, or what a judge answered.
     """
-    pictures = folder / "images"
-    shutil.rmtree(pictures, ignore_errors=True)
-    names: dict[str, str] = {}
-    for item in items:
-        if item.image not in names:
-            names[item.image] = f"images/{item.image[:16]}.jpg"
-            image = StoredImage(images.root / item.file, item.image, "", 0)
-            try:
-                data = thumbnail(image.data(), _SIDE, quality=92)
-            except UnreadableImageError as error:
-                raise T2IBenchError(
-                    f"{image.path} cannot be shown: {error}.",
-                    "The run's own command with --generate-only makes files again that are gone.",
-                ) from None
-            write_bytes(folder / names[item.image], data)
-    out = io.StringIO()
+    shutil.rmtree(folder / "images", ignore_errors=True)
+    out, rows = io.StringIO(), []
     writer = csv.writer(out)
     writer.writerow(_COLUMNS)
-    rows: list[dict[str, object]] = []
     for item in items:
-        file, asked, classes = names[item.image], item.question, list(item.classes)
-        rows.append({"id": item.id, "file": file, "question": asked, "classes": classes})
-        shown_classes = cell(" | ".join([*classes, *NO_CLASS]))
-        writer.writerow([item.id, file, cell(asked), shown_classes, ""])
+        file, classes = f"images/{item.image[:16]}.jpg", list(item.classes)
+        if not (folder / file).exists():
+            write_bytes(folder / file, _small(item, images))
+        rows.append({"id": item.id, "file": file, "question": item.question, "classes": classes})
+        told = cell(" | ".join([*classes, *NO_CLASS]))
+        writer.writerow([item.id, file, cell(item.question), told, ""])
     write_text(folder / SHEET, out.getvalue())
     write_text(folder / PAGE, page(rows))
 
 
-def page(rows: Sequence[dict[str, object]]) -> str:
+def _small(item: Item, images: ImageStore) -> bytes:
+    image = StoredImage(images.root / item.file, item.image, "", 0)
+    try:
+        return thumbnail(image.data(), _SIDE, quality=92)
+    except UnreadableImageError as error:
+        raise T2IBenchError(
+            f"{image.path} cannot be shown: {error}.",
+            "The run's own command with --generate-only makes files again that are gone.",
+        ) from None
+
+
+def page(rows: Sequence[Mapping[str, object]]) -> str:
     """The page on which a person answers, one image at a time."""
     script = (_STATIC / "label.js").read_text(encoding="utf-8")
     style = (_STATIC / "label.css").read_text(encoding="utf-8")

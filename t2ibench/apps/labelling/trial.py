@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -166,9 +166,9 @@ def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]
 
 def same_classes(known: Sequence[Known]) -> list[Known]:
     """The questions of several folders: each has one set of classes, and folders are groups."""
-    classes: dict[str, set[str]] = {}
+    classes: dict[str, set[str]] = defaultdict(set)
     for one in known:
-        classes.setdefault(one.attribute, set()).update(one.query.classes)
+        classes[one.attribute].update(one.query.classes)
     several = len({one.groups[FOLDER] for one in known}) > 1
     return [
         replace(
@@ -211,10 +211,10 @@ def try_judge(
     reasons = Counter(answer.reason or "no answer" for answer in answers if answer.answer is None)
     if sum(reasons.values()) == len(answers):
         raise T2IBenchError(f"It answered nothing: {reasons.most_common(1)[0][0]}")
-    checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = {}
+    checked: dict[tuple[str, str, tuple[str, ...]], list[LabelledAnswer]] = defaultdict(list)
     for one, answer in zip(known, answers, strict=True):
         key = (one.attribute, one.query.question, one.query.classes)
-        rows = checked.setdefault(key, [])
+        rows = checked[key]
         if answer.answer is not None:  # what was not answered for an error is left out
             said = answer.answer if answer.answer in one.query.classes else UNKNOWN
             rows.append(LabelledAnswer(one.truth, said, one.cluster, one.groups))

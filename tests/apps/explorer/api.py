@@ -39,12 +39,10 @@ class Client:
 
     def draw(self, text: str, count: int) -> Any:
         """A job of drawing, once it has ended."""
-        number = self.post("/api/draw", source=0, text=text, count=count)["job"]
-        for _ in range(400):
-            job = self.get("/api/jobs")["jobs"][number]
-            if job["state"] in {"done", "failed"}:
-                break
+        number, job = self.post("/api/draw", source=0, text=text, count=count)["job"], {}
+        while job.get("state") not in {"done", "failed"}:
             time.sleep(0.05)
+            job = self.get("/api/jobs")["jobs"][number]
         assert job["state"] == "done", job
         return job
 

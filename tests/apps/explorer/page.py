@@ -11,7 +11,16 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+from t2ibench import evaluate
+
 SCORED = "#tree li[aria-selected=true] .scores"
+
+
+def made(folder: Path, model: str, task: str = "vibex_gender", images: int = 6) -> Path:
+    """A run of one task."""
+    quick = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": images}
+    evaluate(model, task, output_dir=folder, **quick)
+    return folder / model
 
 
 @contextmanager
@@ -85,9 +94,9 @@ def shots(page: Any, row: str) -> list[int]:
     return [int(number) for number in found]
 
 
-def axe(page: Any) -> list[str]:
-    """What axe-core finds wrong."""
+def axe(page: Any, context: Any = None) -> list[str]:
+    """What axe-core finds wrong, everywhere or in the context that it is given."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, context=context).response["violations"]
     return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]

@@ -1,7 +1,8 @@
-"""The sweep over many words: it finds what is planted, and seldom what is not."""
+"""Sweeps over many words, ranks, the map, and what a selection of images shares."""
 
 from __future__ import annotations
 
+import base64
 import math
 import threading
 from collections.abc import Iterator, Sequence
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from t2ibench.apps.explorer.discovery import Sweep, filled, sweep
+from t2ibench.apps.explorer.discovery import sweep
+from t2ibench.apps.explorer.nearby import fit_axes
 from t2ibench.apps.explorer.queries import Anchors
-from t2ibench.apps.explorer.reference import Reference, phrases
+from t2ibench.apps.explorer.reference import Reference, filled, phrases
+from t2ibench.methods.core.prompting_tree import ExploredReference
 from t2ibench.methods.core.reference import beyond_words, effects, nearness
-from tests.apps.explorer.api import Client, explore, opened, pictures
+from tests.apps.explorer.api import HEADERS, Client, explore, opened, pictures, with_empty_run
 
 # A model whose women are old; nothing in the anchors' words says so.
 SHOWN = {"a woman": ["an old woman"] * 20, "a man": ["a man"] * 20, "a person": ["a person"] * 60}
@@ -23,7 +26,7 @@ SHOWN = {"a woman": ["an old woman"] * 20, "a man": ["a man"] * 20, "a person": 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = pictures(tmp_path_factory.mktemp("planted"), SHOWN)
-    with explore(opened(folder), folder / "session.json") as found:
+    with explore(with_empty_run(opened(folder)), folder / "session.json") as found:
         yield found
 
 
@@ -38,20 +41,16 @@ def test_a_thousand_words_are_ranked(found: Any) -> None:
     assert found["anchors"] == [20, 20] and found["reference"] > 2000
     keys = [(row["q"], -abs(row["effect"])) for row in found["rows"]]
     assert keys == sorted(keys)
-
-
-def test_what_is_planted_comes_first(found: Any) -> None:
+    # What is planted comes first.
     first = found["rows"][0]
     assert (first["text"], first["side"], first["verdict"]) == ("elderly", 0, "leans")
     assert first["low"] > 0 and first["q"] <= 0.05 and first["percentile"] == 100.0
     assert found["found"] == sum(row["verdict"] == "leans" for row in found["rows"]) > 0
     # As many words have to lie beyond the reference as the adjustment asks for, here five.
     assert found["together"] == math.ceil(found["tested"] / (found["reference"] + 1) / 0.05)
-
-
-def test_what_the_word_itself_says_is_no_finding(found: Any) -> None:
-    rows = {row["text"]: row for row in found["rows"]}
-    assert abs(rows["she"]["effect"]) < 0.1 and rows["she"]["verdict"] == "inconclusive"
+    # What the word itself says is no finding.
+    (she,) = (row for row in found["rows"] if row["text"] == "she")
+    assert abs(she["effect"]) < 0.1 and she["verdict"] == "inconclusive"
 
 
 def test_numbers_are_those_of_the_method(client: Client, found: Any) -> None:
@@ -77,11 +76,8 @@ def test_own_words_and_a_single_finding(client: Client) -> None:
     assert found["tested"] == 2 and found["together"] == 1
     assert [row["text"] for row in found["rows"]] == ["grandmother", "teapot"]
     assert [row["verdict"] for row in found["rows"]] == ["leans", "no_lean"]
-
-
-def test_three_anchors_have_a_range(client: Client) -> None:
-    body: Any = {"anchors": ["a woman", "a man", "a person"], "words": ["grandmother", "teapot"]}
-    found = client.post("/api/discover", **body)
+    # Three anchors have a range.
+    found = client.post("/api/discover", **{**body, "anchors": [*body["anchors"], "a person"]})
     (grandmother,) = (row for row in found["rows"] if row["text"] == "grandmother")
     assert grandmother["side"] == 0 and grandmother["effect"] > 0
 
@@ -90,7 +86,7 @@ def test_three_anchors_have_a_range(client: Client) -> None:
 def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
     gallery, reference = client.collection.gallery, Reference(client.collection)
     everyday = reference.lists["everyday_words"]
-    words = phrases(reference.lists, everyday)
+    words, beside = phrases(reference.lists, everyday), ExploredReference("{word}", everyday)
     people = gallery.of_run(0, ["a person"])
     rng = np.random.default_rng(0)
     shipped, few = 0, 0
@@ -98,8 +94,7 @@ def test_halves_of_one_prompt_are_seldom_told_apart(client: Client) -> None:
         halves = np.repeat([0, 1], 30), np.arange(2)
         anchors = Anchors(rng.permutation(people), *halves, ["a person", "somebody"])
         for number, asked in enumerate((words, words[:40])):
-            question = Sweep(asked, everyday, "{word}")
-            hit = sweep(gallery, anchors, question, client.collection.texts)["found"] > 0
+            hit = sweep(gallery, anchors, asked, beside, client.collection.texts)["found"] > 0
             shipped, few = shipped + (hit and number == 0), few + (hit and number == 1)
     # 5 % of 40 are 2; more than 6 would come in half a percent of such tests.
     assert shipped <= 6 and few <= 6
@@ -128,29 +123,90 @@ def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.Monkey
     assert waited and all(waited)
 
 
+BOTH = ["a woman", "a man"]
+
+
 @pytest.mark.parametrize(
-    "body",
+    ("path", "body", "message"),
     [
-        {"anchors": ["a woman"]},
-        {"anchors": ["a woman", "a woman"]},
-        {"anchors": ["a woman", "nobody"]},
-        {"anchors": ["a woman", "a man"], "words": []},
-        {"anchors": ["a woman", "a man"], "words": ["a"] * 5001},
-        {"anchors": ["a woman", "a man"], "words": "all"},
-        {"anchors": ["a woman", "a man"], "words": [""]},
-        {"anchors": ["a woman", "a man"], "fdr": 2},
-        {"anchors": ["a woman", "a man"], "run": 1},
-        {"anchors": ["a woman"] * 13},
+        ("discover", {"anchors": []}, "Choose two anchors first"),
+        ("discover", {"anchors": ["a woman", "a nurse"]}, "'a nurse' has no image in this run"),
+        ("discover", {"anchors": ["a woman"] * 2}, "Two anchors share an image."),
+        ("discover", {"anchors": ["a woman"] * 13}, "anchors"),
+        ("discover", {"anchors": BOTH, "words": []}, "words"),
+        ("discover", {"anchors": BOTH, "words": ["a"] * 5001}, "words"),
+        ("discover", {"anchors": BOTH, "words": "all"}, "words"),
+        ("discover", {"anchors": BOTH, "words": [""]}, "words"),
+        ("discover", {"anchors": BOTH, "fdr": 2}, "fdr"),
+        ("discover", {"anchors": BOTH, "run": 2}, "no run 2"),
+        ("rank", {}, "image"),
+        ("rank", {"image": 100}, "No image has the number 100"),
+        ("rank", {"image": -1}, "image"),
+        ("rank", {"image": 10**30}, "image"),
+        ("suggest", {"ids": []}, "ids"),
+        ("suggest", {"ids": [100]}, "No image has the number 100"),
+        ("suggest", {"ids": [0], "run": 1}, "not one of this run"),
+        ("suggest", {"ids": [0] * 200_001}, "ids"),
+        ("suggest", {"ids": ["a"]}, "ids"),
     ],
 )
-def test_wrong_questions_are_one_line(client: Client, body: Any) -> None:
-    client.post("/api/discover", 400, **body)
+def test_wrong_questions_are_one_line(client: Client, path: str, body: Any, message: str) -> None:
+    assert message in client.post(f"/api/{path}", 400, **body)["error"]
 
 
-def test_what_cannot_be_searched_is_said_in_a_sentence(client: Client) -> None:
-    for anchors, message in (
-        ([], "Choose two anchors first"),
-        (["a woman", "a nurse"], "The anchor 'a nurse' has no image in this run"),
-        (["a woman", "a woman"], "Two anchors share an image."),
-    ):
-        assert message in client.post("/api/discover", 400, anchors=anchors)["error"]
+def test_deep_nesting_is_one_line(client: Client) -> None:
+    body = '{"image": ' + "[" * 100_000
+    reply = client.http.post("/api/rank", content=body, headers=HEADERS)
+    assert reply.status_code == 400 and reply.json()["error"]
+
+
+def test_more_like_this_leaves_the_image_itself_out(client: Client) -> None:
+    found = client.post("/api/rank", image=0)
+    assert len(found["ids"]) == 99 and 0 not in found["ids"]
+    rows = client.collection.gallery.rows
+    expected = (rows[found["ids"]] @ rows[0] + 1) / 2
+    assert found["values"] == pytest.approx(expected.tolist(), abs=1e-4)
+    assert found["values"] == sorted(found["values"], reverse=True)
+
+
+def test_the_map_has_every_image_on_two_axes(client: Client) -> None:
+    found = client.get("/api/map?run=0")
+    ids, x, y = (
+        np.frombuffer(base64.b64decode(found[name]), kind)
+        for name, kind in (("ids", "<i4"), ("x", "<f4"), ("y", "<f4"))
+    )
+    assert ids.tolist() == list(range(100)) and len(x) == len(y) == 100
+    rows = client.collection.gallery.rows.astype(np.float64)
+    sizes = np.linalg.svd(rows - rows.mean(axis=0), compute_uv=False)
+    assert found["explained"] == pytest.approx((sizes**2 / (sizes**2).sum())[:2].tolist(), abs=1e-3)
+    assert np.linalg.norm(x) == pytest.approx(sizes[0], rel=1e-3)
+    assert client.get("/api/map?run=0") == found
+    empty = client.get("/api/map?run=1")
+    assert (empty["x"], empty["explained"]) == ("", [0.0, 0.0])
+    for run in ("2", "-1", "x", "99999999999", "%00"):
+        assert "error" in client.get(f"/api/map?run={run}", 400)
+
+
+def test_axes_are_those_of_an_svd_and_do_not_move() -> None:
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]).astype(np.float32)
+    axes = fit_axes(rows, np.arange(len(rows)))
+    assert abs(axes.directions[0, 0]) > 0.99 and abs(axes.directions[1, 1]) > 0.99
+    assert all(row[np.abs(row).argmax()] > 0 for row in axes.directions)
+    assert axes.explained == pytest.approx((25 / 38, 9 / 38), abs=0.02)
+    same = fit_axes(np.ones((5, 3), np.float32), np.arange(5))
+    assert same.explained == (0.0, 0.0) and not same.directions.any()
+
+
+def test_a_selection_is_told_by_what_it_shows(client: Client) -> None:
+    women = client.collection.gallery.of_run(0, ["a woman"]).tolist()
+    found = client.post("/api/suggest", ids=[*women, women[0]])
+    assert found["prompts"] == [{"prompt": "a woman", "count": 20}]
+    assert (found["n"], found["rest"], len(found["words"])) == (20, 80, 12)
+    scores = [word["score"] for word in found["words"]]
+    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
+    text = {word["text"].casefold() for word in found["words"]}
+    assert text & {"elderly", "grandmother", "old", "aged"} and not text & {"man", "male", "he"}
+    # All images have no rest to be told from.
+    found = client.post("/api/suggest", ids=list(range(100)))
+    assert found["words"] == [] and found["rest"] == 0 and len(found["prompts"]) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,23 +46,23 @@ def client(runs: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) ->
         yield found
 
 
-def test_every_task_is_there_as_the_report_shows_it(
-    client: Client, runs: tuple[Path, Path]
-) -> None:
+@pytest.fixture(scope="module")
+def stored(runs: tuple[Path, Path]) -> Any:
+    return json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))["tasks"]
+
+
+def test_every_task_is_there_as_the_report_shows_it(client: Client, stored: Any) -> None:
     found = client.get("/api/scores?run=0")
     tasks = {task["id"]: task for task in found["tasks"]}
     assert set(tasks) == set(TASKS) and found["reason"] == ""
-    assert [task["id"] for task in found["tasks"] if task["text_only"]] == [
-        "weat_1_flowers_insects"
-    ]
-    results = json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))
-    science, stored = tasks["t2iat_science_arts"], results["tasks"]["t2iat_science_arts"]
-    assert science["value"] == stored["headline"]["value"]
-    assert (science["low"], science["high"]) == (
-        stored["headline"]["ci_low"], stored["headline"]["ci_high"]
-    )  # fmt: skip
+    assert [name for name, task in tasks.items() if task["text_only"]] == ["weat_1_flowers_insects"]
+    science, headline = tasks["t2iat_science_arts"], stored["t2iat_science_arts"]["headline"]
+    for name, key in (("value", "value"), ("low", "ci_low"), ("high", "ci_high")):
+        assert science[name] == headline[key]
     assert science["poles"] == ["arts as men", "science as men"] and science["family"] == "T2IAT"
     assert science["state"] in {"clear", "not_clear", "cannot_tell"} and science["sentence"]
+    names = [source["name"] for source in client.get("/api/images")["sources"]]
+    assert names[:2] == ["toyland", "toyland (2)"]
 
 
 def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) -> None:
@@ -72,9 +73,8 @@ def test_a_score_leads_to_its_pictures(client: Client, runs: tuple[Path, Path]) 
     for number, value, label in zip(found["ids"], found["values"], found["labels"], strict=True):
         picture = client.collection.gallery.pictures[number]
         sample = leans[picture.prompt, picture.index]
-        assert (value, label, picture.sha256) == (
-            sample["lean"], sample["stimulus"], sample["sha256"]
-        )  # fmt: skip
+        assert (value, label) == (sample["lean"], sample["stimulus"])
+        assert picture.sha256 == sample["sha256"]
     assert found["poles"] == ["female", "male"] and found["rows"] == [] and found["row"] is None
 
 
@@ -86,16 +86,12 @@ def test_answers_and_queries_have_rows(client: Client) -> None:
     queries = client.get("/api/scores/vibex_gender?row=boss")
     assert len(queries["ids"]) == 12 and set(queries["labels"]) == {"women", "men"}
     assert all(0 <= value <= 1 for value in queries["values"])
-    client.get("/api/scores/vibex_gender?row=unheard", 400)
 
 
-def test_a_word_leads_to_every_test_that_asks_about_it(
-    client: Client, runs: tuple[Path, Path]
-) -> None:
+def test_a_word_leads_to_every_test_that_asks_about_it(client: Client, stored: Any) -> None:
     (row,) = client.get("/api/tested?run=0&words=Geology")["rows"]
-    results = json.loads((runs[0] / "results.json").read_text(encoding="utf-8"))
-    stored = results["tasks"]["t2iat_science_arts"]["by"]
-    scores = next(one["scores"] for one in stored if one["name"] == "geology")
+    by = stored["t2iat_science_arts"]["by"]
+    scores = next(one["scores"] for one in by if one["name"] == "geology")
     assert (row["task"], row["item"]) == ("t2iat_science_arts", "geology")
     assert row["value"] == scores["lean"]["value"] and row["poles"] == ["female", "male"]
     images = client.get(f"/api/scores/{row['task']}?run=0")
@@ -110,13 +106,11 @@ def test_a_picture_leads_to_its_scores(client: Client) -> None:
     number, value = found["ids"][0], found["values"][0]
     told = client.get(f"/api/image/{number}/scores")
     picture = client.collection.gallery.pictures[number]
-    assert (told["prompt"], told["index"], told["sha256"]) == (
-        picture.prompt, picture.index, picture.sha256
-    )  # fmt: skip
+    assert told["prompt"] == picture.prompt and told["sha256"] == picture.sha256
     run = client.collection.sources[0].run
     assert run is not None
-    seed = image_seed(run.record.measurement.seed, picture.prompt, picture.index)
-    assert told["seed"] == seed
+    seed = run.record.measurement.seed
+    assert told["seed"] == image_seed(seed, picture.prompt, picture.index)
     boss = [one for one in told["tasks"] if one["row"] == "boss"]
     assert [(one["task"], one["value"]) for one in boss] == [("vibex_gender", value)]
 
@@ -129,13 +123,16 @@ def test_folders_have_no_scores(client: Client) -> None:
     assert told["seed"] is None and told["tasks"] == [] and told["run"] == 2
 
 
-def test_what_is_not_there(client: Client) -> None:
-    for path in ("/api/scores/unheard", "/api/image/99999/scores"):
-        client.get(path, 404)
-    assert client.http.get("/api/scores/..%2Frun").status_code == 404
-    client.get("/api/scores/vibex_gender?run=2", 404)
-    client.get("/api/scores?run=3", 400)
-    client.get("/api/scores?run=-1", 400)
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        *(("scores/unheard", 404), ("image/99999/scores", 404), ("scores/..%2Frun", 404)),
+        *(("scores/vibex_gender?run=2", 404), ("scores?run=3", 400), ("scores?run=-1", 400)),
+        ("scores/vibex_gender?row=unheard", 400),
+    ],
+)
+def test_what_is_not_there(path: str, status: int, client: Client) -> None:
+    assert client.http.get(f"/api/{path}").status_code == status
 
 
 def test_a_run_is_read_again_when_it_was_scored_again(
@@ -162,8 +159,7 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     assert [pair["index"] for pair in found["pairs"]] == list(range(6))
     for pair in found["pairs"]:
         first, second = (client.collection.gallery.pictures[number] for number in pair["ids"])
-        assert (first.source, second.source) == (0, 1)
-        assert (first.prompt, first.index) == (second.prompt, second.index)
+        assert (second.source, second.prompt, second.index) == (1, first.prompt, first.index)
     changes = [b - a for a, b in (pair["values"] for pair in found["pairs"])]
     expected = stats.ttest_1samp(changes, 0).confidence_interval()
     told = found["difference"]
@@ -171,30 +167,16 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     assert told["n"] == 6 and told["value"] > 0
 
 
-def test_a_model_that_was_changed_differs(client: Client) -> None:
-    # The second model draws all people of science as women, the first three of ten.
-    words = ["science", "technology", "physics", "chemistry", "astronomy", "Einstein", "NASA"]
-    asked = [f"a person studying {word}" for word in words]
-    known = {one.prompt for one in client.collection.gallery.pictures}
-    prompts = [prompt for prompt in asked if prompt in known]
-    found = client.post("/api/pairs", runs=[0, 1], prompts=prompts, anchors=[WOMAN, MAN])
-    assert found["difference"]["n"] == 6 * len(prompts) >= 24
-    assert found["difference"]["low"] > 0
-    back = client.post("/api/pairs", runs=[1, 0], prompts=prompts, anchors=[WOMAN, MAN])
-    assert back["difference"]["value"] == pytest.approx(-found["difference"]["value"])
-    benign = client.post("/api/pairs", runs=[0, 1], prompts=[WOMAN], anchors=[WOMAN, MAN])
-    assert benign["difference"]["value"] == benign["difference"]["high"] == 0.0
-
-
 def test_every_shared_prompt_counts_the_same(client: Client) -> None:
     found = client.post("/api/pairs", runs=[1, 0], text="a photo of a woman")
     assert found["what"] == "similarity" and len(found["pairs"]) > 200
-    by_prompt: dict[str, list[float]] = {}
+    changes = defaultdict(list)
     for pair in found["pairs"]:
-        by_prompt.setdefault(pair["prompt"], []).append(pair["values"][1] - pair["values"][0])
-    expected = np.mean([np.mean(changes) for changes in by_prompt.values()])
-    assert found["difference"]["value"] == pytest.approx(expected, abs=1e-3)
-    assert found["difference"]["low"] < expected < found["difference"]["high"]
+        changes[pair["prompt"]].append(pair["values"][1] - pair["values"][0])
+    expected = np.mean([np.mean(of_prompt) for of_prompt in changes.values()])
+    told = found["difference"]
+    assert told["value"] == pytest.approx(expected, abs=1e-3)
+    assert told["low"] < expected < told["high"]
 
 
 def test_pairs_without_a_question_and_without_pictures(client: Client) -> None:
@@ -234,19 +216,28 @@ def test_intervals_of_a_difference_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("path", "body"),
     [
-        {"runs": [0]},
-        {"runs": [0, 0]},
-        {"runs": [0, 9]},
-        {"runs": [0, 1], "anchors": [WOMAN]},
-        {"runs": [0, 1], "anchors": [WOMAN, WOMAN]},
-        {"runs": [0, 1], "anchors": [WOMAN, "nobody"]},
-        {"runs": [0, 1], "prompts": "a nurse"},
+        ("pairs", {"runs": [0]}),
+        ("pairs", {"runs": [0, 0]}),
+        ("pairs", {"runs": [0, 9]}),
+        ("pairs", {"runs": [0, 1], "anchors": [WOMAN]}),
+        ("pairs", {"runs": [0, 1], "anchors": [WOMAN, WOMAN]}),
+        ("pairs", {"runs": [0, 1], "anchors": [WOMAN, "nobody"]}),
+        ("pairs", {"runs": [0, 1], "prompts": "a nurse"}),
+        ("card", {}),
+        ("card", {"text": "a nurse"}),
+        ("card", {"text": "a nurse", "anchors": [WOMAN]}),
+        ("card", {"text": "a nurse", "anchors": [WOMAN, "nobody"]}),
+        ("card", {"text": "a nurse", "task": "vibex_gender", "anchors": [WOMAN, MAN]}),
+        ("card", {"task": "unheard"}),
+        ("card", {"task": "vibex_gender", "run": 2}),
+        ("card", {"task": "vibex_gender", "row": "unheard"}),
+        ("card", {"task": "vibex_gender", "title": "a" * 301}),
     ],
 )
-def test_wrong_pairs_are_one_line(client: Client, body: Any) -> None:
-    client.post("/api/pairs", 400, **body)
+def test_wrong_questions_are_one_line(path: str, body: Any, client: Client) -> None:
+    client.post(f"/api/{path}", 400, **body)
 
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -307,21 +298,3 @@ def test_answers_on_a_card(client: Client) -> None:
     # What a judge answered, never what a person is.
     assert f"answered “{max(answers, key=lambda value: answers[value])}”" in lines and images > 0
     assert found["said"] == "answered “{group}”" and not set(lines) & set(answers)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"text": "a nurse"},
-        {"text": "a nurse", "anchors": [WOMAN]},
-        {"text": "a nurse", "anchors": [WOMAN, "nobody"]},
-        {"text": "a nurse", "task": "vibex_gender", "anchors": [WOMAN, MAN]},
-        {"task": "unheard"},
-        {"task": "vibex_gender", "run": 2},
-        {"task": "vibex_gender", "row": "unheard"},
-        {"task": "vibex_gender", "title": "a" * 301},
-    ],
-)
-def test_wrong_cards_are_one_line(client: Client, body: Any) -> None:
-    client.post("/api/card", 400, **body)

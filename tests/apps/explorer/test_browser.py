@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from playwright.sync_api import expect
 
-from t2ibench import evaluate
-from tests.apps.explorer.page import Watch, add, concept, serving, shots, word
+from tests.apps.explorer.page import Watch, add, concept, made, serving, shots, word
 from tests.conftest import Cli
 
 WOMAN = "picture that shows a woman"
@@ -21,10 +19,7 @@ WOMAN = "picture that shows a woman"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
-    evaluate("toy", "vibex_gender", images_per_prompt=10, output_dir=folder, **quick)
-    return folder / "toy"
+    return made(tmp_path_factory.mktemp("runs"), "toy", images=10)
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +78,17 @@ def test_a_concept_gets_its_verdict_and_its_images(watch: Watch) -> None:
     add(page, "female")
     node = page.locator("#tree li[aria-selected=true] > .node")
     # Hollow and grey: words that have nothing to do with it lean as far.
-    expect(node.locator(".rail.grey")).to_have_count(1)
-    expect(node.locator(".rail .band")).to_have_count(1)
-    expect(node.locator(".rail .ci")).to_have_count(1)
-    expect(page.locator("#numbers")).to_contain_text("not told from everyday words, p = ")
-    expect(page.locator("#numbers")).to_contain_text("of everyday words · p")
-    expect(page.locator("#numbers")).to_contain_text("only D ≥ 0.61 can be told from chance")
+    for mark in (".rail.grey", ".rail .band", ".rail .ci"):
+        expect(node.locator(mark)).to_have_count(1)
+    for said in ("not told from everyday words, p = ", "only D ≥ 0.61 can be told from chance"):
+        expect(page.locator("#numbers")).to_contain_text(said)
     assert drawn(page, "strip") == 20
     # What a lean looks like: filled, in the colour of its side, which is the right one.
     page.evaluate(LEAN)
     expect(node.locator(".rail.clear.right")).to_have_attribute(
         "aria-label", re.compile("leans to women")
     )
-    box = node.locator(".rail .dot")
-    fill = "one => getComputedStyle(one).backgroundColor"
-    assert box.evaluate(fill) == "rgb(0, 106, 99)"
+    expect(node.locator(".rail .dot")).to_have_css("background-color", "rgb(0, 106, 99)")
 
 
 def test_a_word_and_its_images_that_disagree_are_both_said(watch: Watch) -> None:
@@ -110,10 +101,7 @@ def test_a_word_and_its_images_that_disagree_are_both_said(watch: Watch) -> None
     expect(warning).to_contain_text("Forward and inverse disagree about")
     expect(warning).to_contain_text("−0.20 to men")
     expect(warning).to_contain_text("90 % nearer women (60 % to 98 %)")
-
-
-def test_definitions_show_on_focus_and_hide_with_escape(watch: Watch) -> None:
-    page = watch.page
+    # Definitions show on focus, and hide with Escape.
     page.locator("#tree-head .term").first.focus()
     expect(page.locator("#meaning")).to_contain_text("in cosine")
     page.keyboard.press("Escape")
@@ -198,12 +186,9 @@ def test_the_tree_by_keyboard_and_mouse(watch: Watch) -> None:
     )
     concept(page, "young picture")
     page.locator("#tree li[aria-selected=true]").focus()
-    page.keyboard.press("Delete")
-    items(page, 4)
-    page.keyboard.press("Control+z")
-    items(page, 5)
-    page.keyboard.press("Control+y")
-    items(page, 4)
+    for key, count in (("Delete", 4), ("Control+z", 5), ("Control+y", 4)):
+        page.keyboard.press(key)
+        items(page, count)
     page.locator("#tree li").first.focus()
     for _ in range(3):
         page.keyboard.press("ArrowDown")
@@ -220,9 +205,7 @@ def test_every_view_and_the_brush(watch: Watch) -> None:
     add(page, "happy person")
     page.locator('#tree .node:has-text("doctor")').click(modifiers=["Control"])
     page.wait_for_selector("#intersection canvas[data-drawn]")
-    assert drawn(page, "strip") == 20
-    assert drawn(page, "intersection") == 20
-    assert drawn(page, "inverse") == 20
+    assert [drawn(page, plot) for plot in ("strip", "intersection", "inverse")] == [20] * 3
     page.locator("#strip canvas").scroll_into_view_if_needed()
     box = page.locator("#strip canvas").bounding_box()
     page.mouse.move(box["x"] + 2, box["y"] + 2)
@@ -232,11 +215,8 @@ def test_every_view_and_the_brush(watch: Watch) -> None:
     # The first row is the second anchor, at the left: its ten images are what the grid shows now.
     page.locator("#tab-images").click()
     counted(page, "^10 of ")
-    alts = page.locator("#grid .tile").evaluate_all(
-        "tiles => tiles.map(tile => tile.getAttribute('aria-label'))"
-    )
-    assert len(alts) == 10
-    assert all(text.startswith("picture that shows a man") for text in alts)
+    labels = page.locator("#grid .tile").evaluate_all("all => all.map((one) => one.ariaLabel)")
+    assert len(labels) == 10 and all("shows a man" in text for text in labels)
     page.locator("#grid").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -288,8 +268,7 @@ def test_save_reload_export_and_run(watch: Watch, run: Path, cli: Cli) -> None:
     tasks = run.parent / "tasks"
     tasks.mkdir(exist_ok=True)
     download.value.save_as(tasks / "explored.yaml")
-    task = yaml.safe_load((tasks / "explored.yaml").read_text())
-    assert task["concepts"] == [{"name": "nurse", "prompt": "picture that shows a nurse"}]
+    assert "prompt: picture that shows a nurse" in (tasks / "explored.yaml").read_text()
     status, out, errors = cli(
         *("run", "--model", "toy", "--tasks", "explored", "--include-path", tasks),
         *("--output-dir", run.parent, "--images-per-prompt", "10", "--permutations", "500"),
@@ -350,29 +329,23 @@ def test_a_link_opens_the_same_view(watch: Watch) -> None:
     expect(page.locator("#tab-tests")).to_be_focused()
 
 
-@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV"])
-def test_views_are_saved(kind: str, watch: Watch, tmp_path: Path) -> None:
+def test_views_are_saved(watch: Watch, tmp_path: Path) -> None:
     page = watch.page
     add(page, "boss")
-    with page.expect_download() as download:
-        page.locator("#strip figcaption button", has_text=kind).click()
-    path = tmp_path / download.value.suggested_filename
-    download.value.save_as(path)
-    data = path.read_bytes()
-    if kind == "PNG":
-        assert data.startswith(b"\x89PNG") and len(data) > 5000
-        wide = int.from_bytes(data[16:20], "big")
-        assert wide == 2 * page.locator("#strip canvas").evaluate("one => one.clientWidth")
-    elif kind == "SVG":
-        text = data.decode()
-        assert (
-            text.count("<image ") == 20
-            and "data:image/jpeg" in text
-            and "http:" not in (text.replace("http://www.w3.org/2000/svg", ""))
-        )
-    else:
-        rows = data.decode().splitlines()
-        assert len(rows) == 21 and rows[0] == '"source","prompt","index","anchor","similarity"'
+    saved = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        with page.expect_download() as download:
+            page.locator("#strip figcaption button", has_text=kind).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        saved[kind] = path.read_bytes()
+    assert saved["PNG"].startswith(b"\x89PNG") and len(saved["PNG"]) > 5000
+    wide = int.from_bytes(saved["PNG"][16:20], "big")
+    assert wide == 2 * page.locator("#strip canvas").evaluate("one => one.clientWidth")
+    text = saved["SVG"].decode().replace("http://www.w3.org/2000/svg", "")
+    assert text.count("<image ") == 20 and "data:image/jpeg" in text and "http:" not in text
+    rows = saved["CSV"].decode().splitlines()
+    assert len(rows) == 21 and rows[0] == '"source","prompt","index","anchor","similarity"'
 
 
 def test_labels_are_text(watch: Watch) -> None:

@@ -39,7 +39,7 @@ def swarm(page: Any, xs: list[float], half: float) -> tuple[list[float], float, 
     return found["ys"], found["side"], found["dots"]
 
 
-@pytest.mark.parametrize("n", [0, 1, 10, 50, 200, 401, 10_000])
+@pytest.mark.parametrize("n", [0, 1, 50, 401, 10_000])
 @pytest.mark.parametrize("shape", ["normal", "equal", "two"])
 def test_marks_stay_in_their_row(n: int, shape: str, page: Any) -> None:
     draw = np.random.default_rng(n)
@@ -85,23 +85,12 @@ def test_no_group_is_always_on_top(page: Any) -> None:
     assert 0.45 < last.mean() < 0.55
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks", "digits"),
-    [(0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1.0], 1), (-0.3, 0.3, [-0.2, 0, 0.2], 1)],
-)
-def test_ticks_are_round(low: float, high: float, ticks: Any, digits: int, page: Any) -> None:
-    found = page.evaluate("([a, b]) => g.ticks(a, b)", [low, high])
-    assert found["at"] == pytest.approx(ticks) and found["digits"] == digits
-
-
-@pytest.mark.parametrize(
-    ("value", "end"), [(0.17, 0.2), (0.2, 0.2), (0.21, 0.25), (3.2, 4), (0, 1)]
-)
-def test_an_axis_ends_at_a_round_number(value: float, end: float, page: Any) -> None:
-    assert page.evaluate("value => g.roundUp(value)", value) == pytest.approx(end)
-
-
-def test_an_extent_is_never_empty(page: Any) -> None:
+def test_ticks_and_ends_of_an_axis_are_round(page: Any) -> None:
+    for ends, ticks in (([0, 1], [0, 0.2, 0.4, 0.6, 0.8, 1]), ([-0.3, 0.3], [-0.2, 0, 0.2])):
+        found = page.evaluate("([a, b]) => g.ticks(a, b)", ends)
+        assert found["at"] == pytest.approx(ticks) and found["digits"] == 1
+    for value, end in ((0.17, 0.2), (0.2, 0.2), (0.21, 0.25), (3.2, 4), (0, 1)):
+        assert page.evaluate("value => g.roundUp(value)", value) == pytest.approx(end)
     assert page.evaluate("g.extent([2, 4])") == pytest.approx([1.92, 4.08])
     for values in ([], [3.0], [3.0, 3.0]):
         low, high = page.evaluate("values => g.extent(values)", values)

@@ -11,9 +11,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from t2ibench import evaluate
 from tests.apps.explorer.api import pictures
-from tests.apps.explorer.page import Watch, axe, concept, serving, shots, word
+from tests.apps.explorer.page import Watch, axe, concept, made, serving, shots, word
 
 MAN, WOMAN = "picture that shows a man", "picture that shows a woman"
 TABS = ("map", "discover", "tests", "images", "card")
@@ -41,10 +40,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, st
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = tmp_path_factory.mktemp("runs")
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
-    evaluate("toy", "vibex_gender", output_dir=root, **quick)
-    evaluate("toy-fair", "vibex_gender", output_dir=root, **quick)
-    with serving(root / "toy", root / "toy-fair") as address:
+    with serving(made(root, "toy"), made(root, "toy-fair")) as address:
         yield address
 
 
@@ -171,10 +167,7 @@ def test_two_runs_pair_by_pair(browser: Any, runs: str) -> None:
 
 
 def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
-    quick: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100, "images_per_prompt": 6}
-    for name in ("a", "b"):
-        evaluate("toyland", "occupations_t2iat", output_dir=tmp_path / name, **quick)
-    both = (tmp_path / "a" / "toyland", tmp_path / "b" / "toyland")
+    both = [made(tmp_path / name, "toyland", "occupations_t2iat") for name in ("a", "b")]
     anchors = ("--anchors", "A photo of a male chef", "A photo of a female chef")
     with serving(*both, *anchors) as address:
         watch = Watch(browser, address)

@@ -7,8 +7,8 @@ import shutil
 import socket
 import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,12 +22,11 @@ from scipy import stats as scipy_stats
 
 from t2ibench import evaluate
 from t2ibench.apps.explorer.app import Explorer, create_app
-from t2ibench.apps.explorer.queries import Question, score_texts, similarities
+from t2ibench.apps.explorer.queries import Question, score_texts
 from t2ibench.apps.explorer.reference import Reference
 from t2ibench.apps.explorer.source import Collection, open_collection
 from t2ibench.apps.explorer.start import first_state
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.probing import Reading, verdict
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
 from t2ibench.models.generators.toyland import ToylandGenerator
@@ -42,25 +41,6 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.slow
 
 WOMAN, MAN = "picture that shows a woman", "picture that shows a man"
-QUICK: dict[str, Any] = {"n_permutations": 200, "n_bootstrap": 100}
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    evaluate("toyland", "vibex_gender", images_per_prompt=12, output_dir=folder, **QUICK)
-    return folder / "toyland"
-
-
-@pytest.fixture(scope="module")
-def collection(run: Path) -> Collection:
-    return opened(run, encoder=None)
-
-
-@pytest.fixture
-def client(collection: Collection, tmp_path: Path) -> Iterator[Client]:
-    with explore(collection, tmp_path / "session.json") as found:
-        yield found
 
 
 @contextmanager
@@ -84,26 +64,6 @@ def query(found: Collection, texts: list[str], anchors: list[str], **more: Any) 
     return score_texts(found, Question(texts, anchors, reference, **more))
 
 
-def test_numbers_are_those_of_scipy(collection: Collection) -> None:
-    text = "picture that shows a nurse"
-    (values,) = similarities(collection, [text]).astype(np.float64)
-    groups = [
-        values[[one.prompt == prompt for one in collection.gallery.pictures]]
-        for prompt in (WOMAN, MAN)
-    ]
-    ((found,),) = query(collection, [text], [WOMAN, MAN])
-    assert found is not None
-    assert found["kolmogorov_smirnov_distance"] == pytest.approx(
-        scipy_stats.ks_2samp(*groups).statistic
-    )
-    assert found["z"] == pytest.approx(
-        scipy_stats.ttest_ind(*groups, equal_var=False).statistic, rel=1e-6
-    )
-    means = np.array([group.mean() for group in groups])
-    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
-    assert found["nearest"] == 0 and found["n"] == [12, 12]
-
-
 def test_a_concept_is_answered(client: Client) -> None:
     tree = client.get("/api/session")["state"]["tree"]
     fresh = {"id": "new", "label": "female nurse", "parent": "root", "relation": "that shows a"}
@@ -124,44 +84,38 @@ def test_a_concept_is_answered(client: Client) -> None:
     assert pair["text"] == "picture that shows a man and a female nurse"
 
 
-@pytest.mark.parametrize(
-    ("headers", "path"),
-    [
-        ({"Host": "evil.example"}, "/api/images"),
-        ({"Host": "127.0.0.1:9"}, "/"),
-        ({"Origin": "http://evil.example"}, "/api/images"),
-        ({"Origin": "null"}, "/image/0"),
-    ],
-)
-def test_other_sites_may_not_read(client: Client, headers: dict[str, str], path: str) -> None:
-    assert client.http.get(path, headers=headers).status_code == 403
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("method", "path", "headers"),
     [
-        {"Content-Type": "application/json"},
-        {"Origin": "http://evil.example", "Content-Type": "application/json"},
-        {"Origin": HOME, "Content-Type": "text/plain"},
+        ("GET", "/api/images", {"Host": "evil.example"}),
+        ("GET", "/", {"Host": "127.0.0.1:9"}),
+        ("GET", "/api/images", {"Origin": "http://evil.example"}),
+        ("GET", "/image/0", {"Origin": "null"}),
+        ("POST", "/api/session", JSON),
+        ("POST", "/api/draw", {"Origin": "http://evil.example", **JSON}),
+        ("POST", "/api/evaluate", {"Origin": HOME, "Content-Type": "text/plain"}),
     ],
 )
-def test_other_sites_may_not_write(client: Client, headers: dict[str, str]) -> None:
-    for path in ("/api/session", "/api/draw", "/api/evaluate"):
-        assert client.http.post(path, content="{}", headers=headers).status_code == 403
+def test_other_sites_may_neither_read_nor_write(
+    client: Client, method: str, path: str, headers: dict[str, str]
+) -> None:
+    reply = client.http.request(method, path, content="{}", headers=headers)
+    assert reply.status_code == 403
 
 
-def test_every_answer_carries_the_policy(client: Client) -> None:
-    for path in ("/", "/static/main.js", "/api/images", "/thumb/0"):
+def test_only_the_page_and_the_run_s_images_are_served(client: Client) -> None:
+    for path, kind in (
+        *(("/", "text/html"), ("/static/main.js", "text/javascript")),
+        *(("/image/0", "image/png"), ("/thumb/0", "image/jpeg")),
+    ):
         headers = client.http.get(path).headers
+        assert headers["content-type"].startswith(kind)
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
-    page = client.http.get("/").text
-    assert "http" not in page.replace("http://www.w3.org", "")
-
-
-def test_only_the_run_s_images(client: Client, run: Path) -> None:
-    assert client.http.get("/image/0").headers["content-type"] == "image/png"
-    assert client.http.get("/thumb/0").headers["content-type"] == "image/jpeg"
+    assert "http" not in client.http.get("/").text.replace("http://www.w3.org", "")
     for path in ("/image/99999", "/image/../run.db", "/image/run.db", "/static/../app.py"):
         assert client.http.get(path).status_code in {404, 403}, path
 
@@ -182,24 +136,17 @@ def test_what_does_not_fit_is_one_line(client: Client, path: str, body: Any) -> 
     assert client.http.post(path, content="{", headers=HEADERS).status_code == 400
 
 
-@pytest.mark.parametrize("damage", [b"no picture", b"", None])
-def test_a_broken_picture_is_not_found(
-    damage: bytes | None, run: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    copy = shutil.copytree(run, tmp_path / "toyland")
-    found = opened(copy, encoder=None)
+@pytest.mark.parametrize("damage", [b"no picture", None])
+def test_a_broken_image_is_not_found(damage: bytes | None, run: Path, tmp_path: Path) -> None:
+    found = opened(shutil.copytree(run, tmp_path / "toyland"), encoder=None)
     path = found.gallery.pictures[3].path
-    if damage is None:
-        path.unlink()
-    else:
+    path.unlink()
+    if damage:
         path.write_bytes(damage)
-    with served(found, tmp_path) as url:
-        reply = httpx.get(f"{url}/thumb/3")
-        assert reply.status_code == 404
-        assert ("No such file" if damage is None else "changed") in reply.json()["error"]
-        assert httpx.get(f"{url}/image/3").status_code == 404
-        assert httpx.get(f"{url}/thumb/4").status_code == 200
-    assert "Traceback" not in capfd.readouterr().err
+    with explore(found, tmp_path / "session.json") as client:
+        assert ("changed" if damage else "No such file") in client.get("/thumb/3", 404)["error"]
+        client.get("/image/3", 404)
+        assert client.http.get("/thumb/4").status_code == 200
 
 
 def chain(length: int) -> dict[str, Any]:
@@ -208,72 +155,30 @@ def chain(length: int) -> dict[str, Any]:
     return {"nodes": nodes}
 
 
-@pytest.mark.parametrize("path", ["/api/evaluate", "/api/text", "/api/export", "/api/session"])
-def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client, path: str) -> None:
-    state = client.get("/api/session")["state"]
+def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client) -> None:
     wide = [{"id": f"n{k}", "label": "x", "parent": "n0"} for k in range(1, MOST_NODES + 1)]
-    for tree_, message in (
+    for tree, message in (
         (chain(2000), f"deeper than {DEEPEST} levels"),
         (chain(DEEPEST + 2), f"deeper than {DEEPEST} levels"),
         ({"nodes": [*chain(1)["nodes"], *wide]}, f"at most {MOST_NODES} items"),
     ):
-        body = {
-            "/api/evaluate": {"tree": tree_, "anchors": [WOMAN, MAN]},
-            "/api/text": {"tree": tree_, "nodes": ["n0"]},
-            "/api/export": {"tree": tree_, "anchors": state["anchors"]},
-            "/api/session": {"state": {**state, "tree": tree_}},
-        }[path]
-        said = client.post(path, 400, **body)["error"]
+        said = client.post("/api/text", 400, tree=tree, nodes=["n0"])["error"]
         assert message in said and len(said) < 300
+    deepest = client.post("/api/evaluate", tree=chain(DEEPEST + 1), anchors=[WOMAN, MAN])
+    words = [f"w{k}" for k in range(DEEPEST, 0, -1)]
+    assert deepest["nodes"][-1]["text"].split() == [*words, "picture"]
 
 
-def test_the_deepest_tree_is_evaluated(client: Client) -> None:
-    reply = client.post("/api/evaluate", tree=chain(DEEPEST + 1), anchors=[WOMAN, MAN])
-    last = reply["nodes"][-1]
-    assert last["text"].split() == [f"w{k}" for k in range(DEEPEST, 0, -1)] + ["picture"]
-
-
-def test_images_are_served_while_a_tree_is_evaluated(
-    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    began, go = threading.Event(), threading.Event()
-
-    def slow(*_: Any) -> list[Any]:
-        began.set()
-        go.wait(20)
-        return [[None]]
-
-    with served(collection, tmp_path) as url, ThreadPoolExecutor(1) as pool:
-        monkeypatch.setattr("t2ibench.apps.explorer.answers.score_texts", slow)
-        body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
-        headers = {**HEADERS, "Origin": url}
-        waiting = pool.submit(httpx.post, f"{url}/api/evaluate", json=body, headers=headers)
-        assert began.wait(20)
-        assert httpx.get(f"{url}/thumb/0", timeout=20).status_code == 200
-        assert not waiting.done()
-        go.set()
-        assert waiting.result().status_code == 200
-
-
-def parts(count: int) -> Iterator[bytes]:
-    for _ in range(count):
-        yield b" " * 1_000_000
-
-
-@pytest.mark.parametrize("chunked", [True, False])
-@pytest.mark.parametrize("megabytes", [9, 30])
+@pytest.mark.parametrize(("megabytes", "chunked"), [(9, True), (30, False)])
 def test_a_body_that_is_too_large_gets_its_answer(
     megabytes: int, chunked: bool, collection: Collection, tmp_path: Path
 ) -> None:
+    part = b" " * 1_000_000
     with served(collection, tmp_path) as url:
-        content: Any = parts(megabytes) if chunked else b" " * megabytes * 1_000_000
+        content: Any = repeat(part, megabytes) if chunked else part * megabytes
         headers = {**HEADERS, "Origin": url}
-        for path in ("/api/evaluate", "/api/session", "/api/nowhere"):
-            reply = httpx.post(f"{url}{path}", content=content, headers=headers)
-            expected = 404 if path == "/api/nowhere" and chunked else 413
-            assert reply.status_code == expected
-            assert expected == 404 or "8,000,000 bytes" in reply.json()["error"]
-            content = parts(megabytes) if chunked else content
+        reply = httpx.post(f"{url}/api/session", content=content, headers=headers)
+        assert reply.status_code == 413 and "8,000,000 bytes" in reply.json()["error"]
         assert httpx.get(f"{url}/api/images").status_code == 200
 
 
@@ -301,29 +206,19 @@ def test_a_body_without_end_is_not_read_for_ever(collection: Collection, tmp_pat
     ],
 )
 def test_a_defect_is_one_line(
-    error: Exception,
-    status: int,
-    said: str,
-    collection: Collection,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    error: Exception, status: int, said: str, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail = mock.Mock(side_effect=error)
+    monkeypatch.setattr("t2ibench.apps.explorer.answers.score_texts", fail)
+    monkeypatch.setattr("t2ibench.apps.explorer.app.FileResponse", fail)
     body = {"tree": chain(1), "anchors": [WOMAN, MAN]}
-    with served(collection, tmp_path) as url:
-        monkeypatch.setattr("t2ibench.apps.explorer.answers.score_texts", fail)
-        monkeypatch.setattr("t2ibench.apps.explorer.app.FileResponse", fail)
-        headers = {**HEADERS, "Origin": url}
-        for reply in (
-            httpx.post(f"{url}/api/evaluate", json=body, headers=headers),
-            httpx.get(f"{url}/"),
-        ):
-            assert (reply.status_code, reply.json()) == (status, {"error": said})
-            assert "default-src 'none'" in reply.headers["content-security-policy"]
-        assert httpx.get(f"{url}/api/images").status_code == 200
-    shown = capfd.readouterr().err
-    assert "Traceback" not in shown and len(shown.splitlines()) <= 2
+    for reply in (
+        client.http.post("/api/evaluate", json=body, headers=HEADERS),
+        client.http.get("/"),
+    ):
+        assert (reply.status_code, reply.json()) == (status, {"error": said})
+        assert "default-src 'none'" in reply.headers["content-security-policy"]
+    client.get("/api/images")
 
 
 def test_a_broken_session_is_set_aside(collection: Collection, tmp_path: Path) -> None:
@@ -368,10 +263,6 @@ def test_a_folder_of_pictures(tmp_path: Path) -> None:
     assert {one.prompt for one in found.gallery.pictures} == {"a man", "a woman"}
     start = first_state(found, ["a woman", "a man"])
     assert [anchor.prompt for anchor in start.anchors] == ["a woman", "a man"]
-    ((score,),) = query(found, ["a photo of a woman"], ["a woman", "a man"])
-    assert (
-        score is not None and score["nearest"] == 0 and score["kolmogorov_smirnov_distance"] == 1.0
-    )
 
 
 @pytest.fixture(scope="module")
@@ -383,17 +274,28 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return opened(pictures(folder, shown))
 
 
+def test_numbers_are_those_of_scipy(series: Collection) -> None:
+    text, anchors = "a photo of a doctor", ["series one", "series two"]
+    rows, (own,) = series.gallery.rows.astype(np.float64), series.texts([text]).astype(np.float64)
+    values = (rows @ own + 1) / 2
+    groups = [values[series.gallery.of_run(0, [prompt])] for prompt in anchors]
+    ((found,),) = query(series, [text], anchors)
+    ks, welch = scipy_stats.ks_2samp(*groups), scipy_stats.ttest_ind(*groups, equal_var=False)
+    assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
+    assert found["z"] == pytest.approx(welch.statistic, rel=1e-6, abs=1e-6)
+    means = np.array([group.mean() for group in groups])
+    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
+    assert found["nearest"] == means.argmax() and found["n"] == [8, 8]
+
+
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
     texts, anchors = ["an old person", "a teapot", "a nurse"], ["series one", "series two"]
     (old,), (teapot,), (nurse,) = query(series, texts, anchors)
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"])
-    assert (
-        old["kolmogorov_smirnov_distance_low"]
-        <= old["kolmogorov_smirnov_distance"]
-        <= old["kolmogorov_smirnov_distance_high"]
-    )
+    low, value, high = (old[f"kolmogorov_smirnov_distance{end}"] for end in ("_low", "", "_high"))
+    assert low <= value <= high
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0
@@ -409,25 +311,6 @@ def test_texts_of_a_tree_are_one_family(series: Collection) -> None:
     )
     assert alone["p_holm"] == alone["p"]
     assert together["p_holm"] == pytest.approx(20 * together["p"])
-
-
-def test_word_and_pictures_that_disagree_are_inconclusive(series: Collection) -> None:
-    (nurse,) = query(series, ["a nurse"], ["series one", "series two"])[0]
-    reading = Reading(0.001, 1, 0.001, 1, drawn=nurse["inverse"]["lean"])
-    found = verdict(reading, ["old", "adult"])
-    assert found.outcome == "inconclusive" and found.contradiction and found.side is None
-    assert found.says.endswith("its own images lean to 'old'")
-
-
-def test_two_runs_side_by_side(run: Path, tmp_path: Path) -> None:
-    more = {**QUICK, "images_per_prompt": 6, "model_args": {"all.gender.female": 0.5}}
-    evaluate("toyland", "vibex_gender", output_dir=tmp_path, **more)
-    (other,) = tmp_path.iterdir()
-    found = opened(run, other, encoder=None)
-    assert [one.name for one in found.sources] == ["toyland", "toyland (2)"]
-    ((first, second),) = query(found, ["picture that shows a nurse"], [WOMAN, MAN])
-    assert first is not None and second is not None
-    assert (first["n"], second["n"]) == ([12, 12], [6, 6])
 
 
 def test_wrong_input_is_one_line(run: Path, tmp_path: Path, cli: Cli) -> None:

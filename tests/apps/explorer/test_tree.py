@@ -12,7 +12,12 @@ from t2ibench.methods.core.prompting_tree import Node, Tree
 
 
 def tree(*rows: tuple[str, str | None, str, str]) -> Tree:
-    return Tree(nodes=[Node(id=i, parent=p, relation=r, label=label) for i, p, r, label in rows])
+    return Tree(
+        nodes=[
+            Node(id=id_.replace(" ", "_"), parent=parent, relation=relation, label=label)
+            for id_, parent, relation, label in rows
+        ]
+    )
 
 
 # Figure 2 of the paper, and a dog.
@@ -61,27 +66,21 @@ def test_what_is_no_tree(nodes: list[dict[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompts", "root", "labels"),
+    ("prompts", "root"),
     [
-        (["picture that shows a woman", "picture that shows a man"], "picture", ["woman", "man"]),
-        (
-            ["picture taken in Germany", "picture taken in Nigeria"],
-            "picture",
-            ["Germany", "Nigeria"],
-        ),
-        (["a nurse", "the chef"], "", ["a nurse", "the chef"]),
-        (["a nurse", "a chef"], "", ["a nurse", "a chef"]),
-        (["one", "one two"], "", ["one", "one two"]),
+        (["picture that shows a woman", "picture that shows a man"], "picture"),
+        (["picture taken in Germany", "picture taken in Nigeria"], "picture"),
+        (["a nurse", "the chef"], ""),
+        (["a nurse", "a chef"], ""),
+        (["one", "one two"], ""),
     ],
 )
-def test_anchors_become_a_tree(prompts: list[str], root: str, labels: list[str]) -> None:
-    found_root, relation, found = split(prompts)
-    assert (found_root, found) == (root, labels)
-    made = tree(
-        ("root", None, "has property", found_root),
-        *((f"n{k}", "root", relation, label) for k, label in enumerate(found)),
-    )
-    assert [made.text([f"n{k}"]) for k in range(len(found))] == prompts
+def test_anchors_become_a_tree(prompts: list[str], root: str) -> None:
+    found, relation, labels = split(prompts)
+    rows = [(label, "root", relation, label) for label in labels]
+    made = tree(("root", None, "has property", found), *rows)
+    assert found == root
+    assert [made.text([node.id]) for node in made.nodes[1:]] == prompts
 
 
 def test_a_task_of_a_tree() -> None:

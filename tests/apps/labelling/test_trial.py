@@ -18,7 +18,6 @@ from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.toyland import draw_scene, read_bias_settings, sample_scene
 from tests.models import tiny
-from tests.models.chat import serving
 
 COLOURS = {"red": (220, 20, 20), "green": (20, 200, 20), "blue": (20, 20, 220)}
 
@@ -106,18 +105,22 @@ class Broken(Colours):
     """Raises, or forgets an answer, once it is asked several questions together."""
 
     def answer(self, queries: Sequence[Query]) -> list[Answer]:
-        if len(queries) > 1 and self.fails:
+        if len(queries) > 1 and self.wrong:
             raise KeyError("colour")
         return super().answer(queries)[: max(1, len(queries) - 1)]
 
 
 @pytest.mark.parametrize(
-    ("fails", "message"),
-    [(True, "The judge 'colours' failed with KeyError"), (False, "gave 3 answers to 4 questions")],
+    ("judge", "message"),
+    [
+        (Broken(wrong=1), "The judge 'colours' failed with KeyError"),
+        (Broken(), "gave 3 answers to 4 questions"),
+        (Colours(fails=True), "It answered nothing: out of colours"),
+    ],
 )
-def test_a_judge_that_breaks_off_is_one_line(fails: bool, message: str) -> None:
+def test_a_judge_that_breaks_off_is_one_line(judge: Colours, message: str) -> None:
     with pytest.raises(T2IBenchError, match=message):
-        try_judge(Broken(fails=fails), known(12))
+        try_judge(judge, known(12))
 
 
 def test_the_reader_of_toyland_knows_toyland() -> None:
@@ -155,14 +158,18 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def checked(folder: Path, file: Path) -> JudgeCheck:
+    """The check of toyland's judge by a folder's labels."""
+    words = ["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]
+    assert main(words) == 0
+    return JudgeCheck.model_validate_json(file.read_bytes())
+
+
 def test_planted_errors_come_out(people: Path, tmp_path: Path) -> None:
     """Of 48 that people call men toyland's judge calls 8 women; of 32 women none is a man."""
     file = tmp_path / "check.json"
-    words = ["check", "judge", "toyland", "--images", str(people), "--output", str(file)]
-    assert main(words) == 0
-    first = file.read_bytes()
-    assert main(words) == 0 and file.read_bytes() == first
-    check = JudgeCheck.model_validate_json(first)
+    check, first = checked(people, file), file.read_bytes()
+    assert checked(people, file) == check and file.read_bytes() == first
     assert (check.judge, check.images, check.source) == ("toyland", PEOPLE, (people.name,))
     gender = check.about("gender", ["Male", "Female"])
     assert gender is not None and check.about("gender", ["male", "female", "other"]) is None
@@ -213,12 +220,11 @@ def test_images_that_cannot_be_used_are_named_and_cost_nobody_else(
     (folder / "0.png").write_bytes(b"no image")
     shutil.copyfile(folder / "2.png", folder / "1.png")
     (folder / "3.png").unlink()
-    file = tmp_path / "check.json"
-    assert main(["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]) == 0
+    check = checked(folder, tmp_path / "check.json")
     told = capsys.readouterr().err
     assert all(f"'{name}.png'" in told for name in (0, 2, 3))
     assert "repeats line 3" in told and "3 rows of labels cannot be used" in told
-    assert json.loads(file.read_text())["images"] == PEOPLE - 3
+    assert check.images == PEOPLE - 3
 
 
 def test_several_people_are_no_class(people: Path, tmp_path: Path) -> None:
@@ -226,9 +232,7 @@ def test_several_people_are_no_class(people: Path, tmp_path: Path) -> None:
     shutil.copytree(people, folder)
     text = (folder / "people.csv").read_text().replace(",Male,", ",both,")
     (folder / "people.csv").write_text(text)
-    file = tmp_path / "check.json"
-    assert main(["check", "judge", "toyland", "--images", str(folder), "--output", str(file)]) == 0
-    gender = JudgeCheck.model_validate_json(file.read_text()).attributes[0]
+    gender = checked(folder, tmp_path / "check.json").attributes[0]
     assert [one.name for one in gender.classes] == ["female", "male"]
     assert (gender.no_class, gender.no_class_answered, gender.images) == (8, 8, PEOPLE - 8)
 
@@ -238,26 +242,22 @@ def test_a_run_with_a_check_is_corrected_and_says_so(
     people: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check = tmp_path / "check.json"
-    main(["check", "judge", "toyland", "--images", str(people), "--output", str(check)])
+    checked(people, check)
     words = ["run", "--model", "toyland", "--tasks", "openbias_winobias", "--limit", "3"]
     words += ["--judge", "toyland", "--output-dir"]
     assert main([*words, str(tmp_path / "plain")]) == 0
     assert "toyland, unchecked by people" in " ".join(capsys.readouterr().out.split())
-    checked = [*words, str(tmp_path / "checked"), "--judge-check", str(check)]
-    assert main(checked) == 0
+    assert main([*words, str(tmp_path / "checked"), "--judge-check", str(check)]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "checked by people on 80 labelled images: corrected by its errors there" in told
     file = tmp_path / "checked" / "toyland" / "results.json"
     first = file.read_bytes()
-    task = json.loads(first)["tasks"]["openbias_winobias"]
-    row = task["by"][0]["scores"]
-    judged = row["share:female"]["value"]
+    row = json.loads(first)["tasks"]["openbias_winobias"]["by"][0]["scores"]
     # Nobody called a woman was one fifth as often a man as 8 of 48: (q - 1 / 6) / (1 - 1 / 6).
-    true = max(0.0, (judged - 8 / 48) / (1 - 8 / 48))
-    assert row["share_corrected:female"]["value"] == pytest.approx(true, abs=1e-5)
-    assert (
-        row["share_corrected:female"]["ci_low"] <= true <= row["share_corrected:female"]["ci_high"]
-    )
+    true = max(0.0, (row["share:female"]["value"] - 8 / 48) / (1 - 8 / 48))
+    corrected = row["share_corrected:female"]
+    assert corrected["value"] == pytest.approx(true, abs=1e-5)
+    assert corrected["ci_low"] <= true <= corrected["ci_high"]
     assert main(["score", str(file.parent)]) == 0 and file.read_bytes() == first
     capsys.readouterr()
     # A check of another judge, or a file of something else.
@@ -269,11 +269,3 @@ def test_a_run_with_a_check_is_corrected_and_says_so(
     check.write_text("{}")
     assert main([*words, str(tmp_path / "bad"), "--judge-check", str(check)]) == 1
     assert "is no check of a judge" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_judge_that_answers_nothing_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with serving(lambda _: (400, {"error": {"message": "no images here"}})) as (url, _):
-        status = main(["check", "judge", "openai:eye", "--judge-args", f"base_url={url}"])
-    assert status == 1
-    assert "It answered nothing: the server replied 400: no images" in capsys.readouterr().err

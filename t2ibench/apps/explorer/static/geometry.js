@@ -79,7 +79,7 @@ export function swarm(xs, half, sides = [22, 16, 12, 8]) {
 }
 
 // Density at each value, from a smoothed histogram; positive.
-export function densities(xs, bins = 64) {
+function densities(xs, bins = 64) {
   let low = Infinity, high = -Infinity;
   for (const x of xs) { if (x < low) low = x; if (x > high) high = x; }
   const width = (high - low) / bins || 1;

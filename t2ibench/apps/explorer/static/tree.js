@@ -213,7 +213,7 @@ export function add(parent) {
   editing = { parent: above, guess: above === S.state.tree.nodes[0].id };
   render();
 }
-export function rename(id) { editing = { id }; render(); }
+function rename(id) { editing = { id }; render(); }
 
 export function remove(id) {
   const node = nodeOf(id);

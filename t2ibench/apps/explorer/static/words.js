@@ -27,7 +27,7 @@ export function spanOf(scores) {
   return roundUp(most || 0.1);
 }
 
-export const shortVerdict = (score) => ({
+const shortVerdict = (score) => ({
   leans: `leans to ${nameOf(score.lean)}`, inconclusive: "cannot tell", no_lean: "not told from everyday words",
 }[score.verdict]);
 
