@@ -109,12 +109,14 @@ def _embed_texts(
 ) -> int:
     """How many texts embed as the submission says."""
     with found.tolerant("texts cannot be embedded here"):
-        unlike = [
-            f"the text '{text}' embeds otherwise by {encoder.name}"
-            for part, rows in embedded_texts(texts, encoder, None)
-            for text, row in zip(part, rows, strict=True)
-            if not _alike(row, evidence.get("texts", text_key(text)), _SAME)
-        ]
+        named, unlike = {text_key(text): text for text in texts}, []
+        for part in embedded_texts(texts, encoder, None):
+            part.check()
+            unlike += [
+                f"the text '{named[key]}' embeds otherwise by {encoder.name}"
+                for key, row in zip(*part.rows[encoder.name], strict=True)
+                if not _alike(row, evidence.get("texts", key), _SAME)
+            ]
         return found.differ(unlike, "texts", len(texts))
     return 0
 
