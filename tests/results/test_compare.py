@@ -49,9 +49,7 @@ def binary(rng: np.random.Generator, share: float, n: int) -> Any:
 def rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method whose rows are compared, too."""
     method = SimpleNamespace(row_scores=("lean",))
-    monkeypatch.setattr(
-        "t2ibench.results.comparison.METHODS", SimpleNamespace(get=lambda _: method)
-    )
+    monkeypatch.setattr("t2ibench.results.comparison.method_named", lambda _: method)
 
 
 @pytest.mark.usefixtures("rows")
