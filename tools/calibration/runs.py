@@ -2,10 +2,10 @@
 
 python -m tools.calibration.runs --runs 400
 
-A fair run cries wolf where any test is clear that is no positive control. A planted run is wrong
-where a test, or a row, is clearly on the side that was not planted. It ends with 1 where more than
-one fair run in twenty cries wolf, or more than one planted run in two hundred is wrong, by more
-than chance.
+A run cries wolf where any test is clear of which nothing was planted and that is no positive
+control. It is wrong where a test, or a row, is clearly on the side that was not planted. It ends
+with 1 where more than one run in twenty cries wolf, or more than one in two hundred is wrong, by
+more than chance.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tools.calibration.worlds import WorldEvidence
 _FAIR = {"all.gender.female": 0.5, "all.skin.dark": 0.5, "all.age.old": 0.5}
 _SETTINGS = Settings(n_permutations=2000, n_bootstrap=50)
 _IGNORED = 0.3  # of the images whose prompt has a word that is ignored
-MOST_FAIR, MOST_WRONG = 0.05, 0.005
+MOST_FALSE, MOST_WRONG = 0.05, 0.005
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class RunWorld:
         distinct: Distinct images that a prompt has at most; None for all.
         ignored: Words of a prompt that three images in ten ignore.
         varied: Words of a prompt whose images vary twice as much.
-        fair: Whether nothing but the positive controls may be clear.
+        fair: Whether nothing is planted, so that only the positive controls may be clear.
     """
 
     name: str
@@ -86,12 +86,12 @@ def _encoder(name: str) -> Encoder:
     return create_encoder(name)
 
 
-def run(world: RunWorld, seed: int) -> tuple[int, int, int]:
+def run(world: RunWorld, seed: int) -> tuple[int, int, int, int]:
     """Draw and score one run.
 
     Returns:
-        Clear tests, tests and rows that are clear on a side that was not planted, and tests that
-        cannot tell; positive controls are not counted.
+        Clear tests of which nothing was planted, tests and rows that are clear on the side that was
+        not planted, clear tests, and tests that cannot tell; positive controls are not counted.
     """
     results: dict[str, TaskResult] = {}
     for task in load_tasks("core"):
@@ -106,31 +106,31 @@ def run(world: RunWorld, seed: int) -> tuple[int, int, int]:
         name: task for name, task in adjusted_run(results).items() if not task.positive_control
     }
     states = {name: state_of(task) for name, task in tests.items()}
-    wrong = 0
+    false = wrong = 0
     for name, result in tests.items():
-        side = _planted(name)
+        side = None if world.fair else _planted(name)
+        false += side is None and states[name] == "clear"
+        if side is None:
+            continue
         if states[name] == "clear" and result.headline.scale == "lean":
             wrong += side_of(result.headline.value) != side("")
         for row in result.by:
-            lean = row.scores.get("lean")
-            if lean is not None and row_state(lean) == "clear":
-                wrong += side_of(lean.value) != side(row.name)
+            lean, planted = row.scores.get("lean"), side(row.name)
+            if planted and lean is not None and row_state(lean) == "clear":
+                wrong += side_of(lean.value) != planted
     shown = list(states.values())
-    return shown.count("clear"), wrong, shown.count("cannot_tell")
+    return false, wrong, shown.count("clear"), shown.count("cannot_tell")
 
 
-def _planted(task: str) -> Callable[[str], str | None]:
+def _planted(task: str) -> Callable[[str], str | None] | None:
     """From a row's name to the side that toyland plants; of the headline from ''."""
     shares = toyland().shares
-
-    def side(row: str) -> str | None:
-        if task == "core_occupations_gender":
-            return side_of(0.5 - shares[thing_name(row)]["gender"])
-        if task == "core_science_arts":
-            return "high" if row == "" else side_of(0.5 - _group_share(row))
-        return {"core_occupations_age": "high", "core_occupations_skin": "high"}.get(task)
-
-    return side
+    return {
+        "core_occupations_gender": lambda row: side_of(0.5 - shares[thing_name(row)]["gender"]),
+        "core_science_arts": lambda row: side_of(0.5 - _group_share(row)) if row else "high",
+        "core_occupations_age": lambda _: "high",
+        "core_occupations_skin": lambda _: "high",
+    }.get(task)
 
 
 def _group_share(row: str) -> float:
@@ -199,17 +199,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                 range(arguments.runs), partial(run, world), arguments.workers,
                 lambda *_, advance=ticker.advance: advance(1),
             )  # fmt: skip
-        clear, wrong, unsure = np.array(found, dtype=np.float64).T
-        told = clear if world.fair else wrong
-        share, low, high = rate_interval((told > 0).astype(np.float64))
-        bad = low > (MOST_FAIR if world.fair else MOST_WRONG)
-        failed |= bad
-        rows.append([
-            world.name, "clear" if world.fair else "wrong side",
-            f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if bad else ''}",
-            f"{clear.mean():.2f}", f"{unsure.mean():.2f}",
-        ])  # fmt: skip
-    heads = ["world", "what", "runs with any", "clear tests a run", "cannot tell"]
+        false, wrong, clear, unsure = np.array(found, dtype=np.float64).T
+        cells = []
+        for counts, most in ((false, MOST_FALSE), (wrong, MOST_WRONG)):
+            share, low, high = rate_interval((counts > 0).astype(np.float64))
+            failed |= low > most
+            cells.append(f"{share:.3f} [{low:.3f}, {high:.3f}]{' !' if low > most else ''}")
+        rows.append([world.name, *cells, f"{clear.mean():.2f}", f"{unsure.mean():.2f}"])
+    heads = ["world", "runs with a false claim", "a wrong side", "clear tests a run", "cannot tell"]
     print(tabulate(rows, headers=heads, tablefmt="github"))
     return 1 if failed else 0
 
