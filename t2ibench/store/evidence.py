@@ -17,7 +17,7 @@ import numpy.typing as npt
 from t2ibench.arrays import Float32Array, Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.checksums import Damage, row_checksums
-from t2ibench.store.database import Database, Mendable
+from t2ibench.store.database import BrokenDatabaseError, Database, Mendable
 from t2ibench.store.schema import blob_checksum, content_id
 
 Kind = Literal["images", "texts"]
@@ -128,9 +128,12 @@ class EvidenceStore(Mendable):
 
     def _index(self, part: int) -> None:
         """Make the whole rows of a part known, and count the others as damaged."""
-        ((kind, width, dtype, keys, data, sums, crc),) = self.database.read(
+        found = self.database.read(
             "SELECT kind, width, dtype, keys, rows, sums, crc FROM embeddings WHERE part = ?", part
         )
+        if not found:
+            raise BrokenDatabaseError(self.database.path, "an index names a row that is not there")
+        ((kind, width, dtype, keys, data, sums, crc),) = found
         types = (type(keys), type(data), type(sums), type(width))
         n = len(keys) // _KEY if types == (bytes, bytes, bytes, int) else 0
         size = _TYPES[dtype].itemsize if dtype in _TYPES else 0

@@ -73,7 +73,7 @@ def is_sound(status: str, sha256: str | None, file: str | None) -> bool:
     """
     if status not in RANK or (status == "ok" and not sha256):
         return False
-    found = None if file is None else _NAME.fullmatch(file)
+    found = _NAME.fullmatch(file) if isinstance(file, str) else None
     return file is None or (found is not None and found[2] in SUFFIXES)
 
 

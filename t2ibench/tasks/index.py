@@ -26,6 +26,7 @@ from t2ibench.tasks.loader import (
 from t2ibench.tasks.source import Problem
 
 _GLOB = re.compile(r"[*?\[]")
+_LONGEST = 1000  # of a pattern: fnmatch takes the square of its length
 _ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
 
@@ -103,7 +104,7 @@ class TaskIndex:
             return [name for name, task in self.tasks.items() if task.spec.extended == extended]
         if pattern.startswith("tag:"):
             return self.tags.get(pattern.removeprefix("tag:"), [])
-        if _GLOB.search(pattern):
+        if _GLOB.search(pattern) and len(pattern) <= _LONGEST:
             return fnmatch.filter(self.tasks, pattern)
         if pattern in self.tasks:
             return [pattern]

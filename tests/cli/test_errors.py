@@ -132,7 +132,8 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
     program = (sys.executable, "-c", code, *SMALL)
     done = process(tmp_path, *program)
     assert done.returncode == 1
-    assert "the current folder has been deleted" in one_line(done.stderr.decode())
+    # A slow machine says before what it is doing.
+    assert "the current folder has been deleted" in one_line(done.stderr.decode().splitlines()[-1])
     done = process(tmp_path, *program, "--output-dir", str(tmp_path / "runs"))
     assert done.returncode == 0, done.stderr.decode()
 

@@ -284,6 +284,7 @@ def test_excess_by_hand() -> None:
     assert found.headline.inference["fixed_prompts"].p is None
 
 
+@pytest.mark.slow
 def test_random_sets_of_words_read_zero_on_average() -> None:
     rng = np.random.default_rng(7)
     still = [Influence.of_mean("a", np.arange(10), 1e-4 * rng.normal(size=10)) for _ in range(2)]

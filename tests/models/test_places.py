@@ -69,6 +69,7 @@ def test_the_hub_is_not_asked_for_a_path(spec: str, message: str, here: Path) ->
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 2200
 
 
+@pytest.mark.slow
 def test_a_hub_id_whose_first_part_is_here_can_be_said(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,6 +36,7 @@ def test_clips_text_is_what_the_pipeline_pools(sd3: Path) -> None:
     np.testing.assert_allclose(rows, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_where_the_hub_is_away_no_part_is_looked_for_there(
     sd3: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_interval_has_no_zero_where_the_test_rejects() -> None:
     assert 20 <= rejected <= 100
 
 
+@pytest.mark.slow
 def test_related_values_are_rejected_no_more_often_and_covered() -> None:
     noise = blocks(6, 4, 0.8)
     rng = np.random.default_rng(2)

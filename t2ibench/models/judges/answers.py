@@ -84,10 +84,12 @@ class AnswersJudge:
         if self._wide:
             given = {name: row.get(name) for name in self._columns}
         else:
-            given = {row.get("question") or "": row.get("answer")}
-        for text in (*given, *given.values()):
+            given = {"question": row.get("question"), "answer": row.get("answer")}
+        for text in given.values():
             if not isinstance(text, str | None):
                 raise T2IBenchError(f"{self._path}:{line}: '{shown(text)}' is not text.")
+        if not self._wide:
+            given = {given["question"] or "": given["answer"]}
         return {key.strip(): text.strip() for key, text in given.items() if text and text.strip()}
 
     def _key(self, row: dict[str, Any], line: int) -> _Key:
