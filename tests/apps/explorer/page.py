@@ -98,5 +98,7 @@ def axe(page: Any, context: Any = None) -> list[str]:
     """What axe-core finds wrong, everywhere or in the context that it is given."""
     from axe_playwright_python.sync_playwright import Axe
 
+    # An image that fades in has little contrast for a moment.
+    page.wait_for_function("document.getAnimations().every((a) => a.playState !== 'running')")
     found = Axe().run(page, context=context).response["violations"]
     return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
