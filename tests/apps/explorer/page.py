@@ -99,6 +99,6 @@ def axe(page: Any, context: Any = None) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
     # An image that fades in has little contrast for a moment.
-    page.wait_for_function("document.getAnimations().every((a) => a.playState !== 'running')")
+    page.evaluate("() => Promise.allSettled(document.getAnimations().map((a) => a.finished))")
     found = Axe().run(page, context=context).response["violations"]
     return [f"{one['id']}: {[node['html'][:120] for node in one['nodes'][:3]]}" for one in found]
