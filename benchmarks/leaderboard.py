@@ -92,7 +92,7 @@ def main() -> None:
         peer = timed(lambda: exports.results_csv(board.entries)).seconds
         print(f"build: {read + built:.1f} s, of which {read:.1f} s reading {MODELS} submissions")
         print(f"{built / peer:.1f} times a bare CSV of the same numbers ({peer:.2f} s)")
-        size = (Path(name) / "data.js").stat().st_size
+        size = (Path(name) / "index.html").stat().st_size
         with browsing() as page:
             page.goto("about:blank")
 
@@ -100,7 +100,7 @@ def main() -> None:
                 page.goto((Path(name) / "index.html").as_uri())
                 page.wait_for_selector("body[data-ready=yes]")
 
-            print(f"open: {timed(opened).seconds:.2f} s ({size / 1e6:.1f} MB of data)")
+            print(f"open: {timed(opened).seconds:.2f} s ({size / 1e6:.2f} MB)")
 
 
 if __name__ == "__main__":
