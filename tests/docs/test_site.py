@@ -29,10 +29,7 @@ LOOKED_AT = (
 )
 # The theme's copy buttons come from its script, each in a landmark of its own.
 THEME = {"exclude": [[".md-code__nav"]]}
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.skipif(sys.version_info < (3, 11), reason="Zensical needs Python 3.11 or later"),
-]
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

