@@ -43,10 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    runs = sorted(Path("runs").glob("*/run.db"), key=lambda path: path.stat().st_mtime)
-    paths = [Path(path) for path in arguments.paths] or [path.parent for path in runs[-1:]]
+    paths = [Path(path) for path in arguments.paths]
     if not paths:
-        raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
+        runs = list(Path("runs").glob("*/run.db"))
+        if not runs:
+            raise T2IBenchError("No runs in ./runs.", "Give a run folder, or a folder of images.")
+        paths = [max(runs, key=lambda path: path.stat().st_mtime).parent]
     for path in paths:
         if not path.is_dir():
             raise T2IBenchError(

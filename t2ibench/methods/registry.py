@@ -50,13 +50,13 @@ def method_named(name: str) -> Method[Any]:
     Returns:
         The method; of a package that is not installed here, one that has a name alone.
     """
-    unknown = METHODS.unknown(name)
+    if name in METHODS:
+        return METHODS.get(name)
 
     def refused(*_: object) -> Any:
-        raise unknown
+        raise METHODS.unknown(name)
 
-    known = name in METHODS
-    return METHODS.get(name) if known else Method(BaseTask, refused, refused, refused, name)
+    return Method(BaseTask, refused, refused, refused, name)
 
 
 def needs(task: BaseTask, settings: Settings) -> Needs:
