@@ -183,7 +183,8 @@ def sample_for_audit(
             break
         left = [attempt for attempt in group if attempt.key not in chosen]
         missed = 0 if left else missed + 1
-        for attempt in sorted(left, key=lambda one: one.prompt in prompts)[:1]:
+        if left:
+            attempt = min(left, key=lambda one: one.prompt in prompts)  # the first of a new prompt
             chosen[attempt.key] = attempt
             prompts.add(attempt.prompt)
     return list(chosen.values())
