@@ -134,8 +134,9 @@ def _estimate(prepared: Prepared, todo: int) -> list[str]:
         return ["Nothing has to be generated."]
     lines = [f"Time: about {duration(todo * seconds)}, {source}"]
     if known and todo * seconds > _LONG:
-        fits = f"{int(_LONG / seconds):,} images fit into 2 hours"
-        lines.append(f"{fits}: --times .5 halves their number, --tasks core is a short suite.")
+        fits = f"{int(_LONG / seconds):,} images fit into 2 hours: --times .5 halves their number"
+        short = all(task.group == "core" for task in prepared.plan.tasks)
+        lines.append(f"{fits}." if short else f"{fits}, --tasks core is a short suite.")
     return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
 
 
