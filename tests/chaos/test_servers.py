@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -75,6 +77,14 @@ class Speaker:
         return False
 
 
+def without_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients do not wait, and their patience ends as if they had."""
+    waits = without_waiting(monkeypatch)
+    monkeypatch.setattr("t2ibench.models.servers.monotonic", lambda: monotonic() + sum(waits))
+    # A reply that is nested too deep leaves no frame for what is collected on the way.
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+
+
 @sizes(20, 400)
 def test_judges(
     count: int,
@@ -85,7 +95,7 @@ def test_judges(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-that-nobody-is-told")
-    without_waiting(monkeypatch)
+    without_time(monkeypatch)
     speaker = Speaker()
     with wiring(speaker) as url:
         args = f"base_url={url},timeout=5,retries=1"
@@ -113,7 +123,7 @@ def test_proposers(
     cli: Cli,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    without_waiting(monkeypatch)
+    without_time(monkeypatch)
     Path("captions.txt").write_text("a man with a dog\na nurse at work\n")
     speaker = Speaker()
     good: Any = [{"name": "gender", "classes": ["a", "b"], "question": "Which?", "present": False}]
