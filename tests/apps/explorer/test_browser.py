@@ -34,6 +34,7 @@ def watch(browser: Any, address: str, run: Path) -> Iterator[Watch]:
     found = Watch(browser, address)
     found.open()
     yield found
+    expect(found.page.locator("#saved")).not_to_have_text("Saving…")  # or it is the next one's
     found.close()
 
 
