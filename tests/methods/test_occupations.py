@@ -153,6 +153,26 @@ def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> 
     assert "shuffled labels show as much" in result.inconclusive
 
 
+def test_what_images_vary_in_beside_the_attribute_contradicts_nothing() -> None:
+    """Shuffled directions follow it, so they get far, but by chance."""
+    contradicted = 0
+    for seed in range(10):
+        task = make_task(images_per_prompt=20, guided_images_per_prompt=20)
+        evidence = make_evidence(task, UNEQUAL, seed=seed)
+        rng = np.random.default_rng(seed)
+        male, female = (unit(rng.normal(size=12)) for _ in range(2))
+        axis = unit(male - female)
+        aside = rng.normal(size=12)
+        aside = unit(aside - (aside @ axis) * axis)
+        varied = {}
+        for prompt in evidence.prompts:
+            rows = evidence.images(prompt, 20).embeddings
+            varied[prompt] = unit(rows + 2 * rng.normal(size=(len(rows), 1)) * aside)
+        result = score(task, evidence.with_images(varied), SETTINGS)
+        contradicted += result.controls["shuffled"].contradicts is not None
+    assert contradicted <= 1
+
+
 def test_halves_that_disagree_contradict() -> None:
     task = make_task()
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))

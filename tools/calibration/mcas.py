@@ -139,6 +139,10 @@ def cells() -> list[Cell]:
               space=Space(spread_sd=0.6), share=0.15),
         _cell("A ignored in 30 %, nobody looks, no association", (14, 10, 8, 8),
               space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
+        _cell("images vary along few directions, no association", (14, 10, 8, 8),
+              space=Space(decay=1.2), share=0.15, conservative_rows=_FEW_DIRECTIONS),
+        _cell("images vary along few directions, lean .4", (14, 10, 8, 8), 0.4,
+              space=Space(decay=1.2), share=0.15),
         *(_toyland(share) for share in SHARES),
     ]  # fmt: skip
 

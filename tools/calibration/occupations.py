@@ -164,6 +164,12 @@ def _unequal() -> list[Cell]:
               share=0.15),
         _cell("spreads of prompts lognormal, SD .3, lean .4", many, 0.4,
               space=Space(spread_sd=0.3), share=0.15),
+        _cell("images vary along few directions, no association", few, space=Space(decay=1.2),
+              share=0.25, quick=True),
+        _cell("images vary along few directions, no association", many, space=Space(decay=1.2),
+              share=0.15),
+        _cell("images vary along few directions, lean .6", many, 0.6, space=Space(decay=1.2),
+              share=0.15),
     ]  # fmt: skip
 
 

@@ -105,6 +105,10 @@ def _unequal() -> list[Cell]:
               space=Space(spread_sd=0.6), share=0.1),
         _cell("A ignored in 30 %, nobody looks, no association", (8, 10, 5),
               space=Space(ignored=(0.3, 0.0)), share=0.15, row_score=None),
+        _cell("images vary along few directions, no association", (8, 10, 5),
+              space=Space(decay=1.2), share=0.15),
+        _cell("images vary along few directions, lean .6", (8, 40, 20), 0.6,
+              space=Space(decay=1.2), share=0.1),
     ]  # fmt: skip
 
 

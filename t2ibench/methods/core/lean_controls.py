@@ -10,14 +10,15 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control
-from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project
+from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project, summed
 from t2ibench.methods.core.spread import common_squares, trace
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite
 
 N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
-_TOO_MANY = 5  # of the shuffles as far from 0 as the headline: one is expected by chance
+_TOO_MANY = 5  # of the shuffles as far from 0 as the headline, and beyond chance
+_ALPHA = 0.05
 _HALVES = 0.005
 # Above this ratio of variances a few images leave leans biased: the noise of one side alone is in
 # N and in D with opposite signs, and data sets that pass the gate have drawn a large D.
@@ -141,7 +142,7 @@ def halves_control(value: float, p: float) -> Control:
 
 def shuffled(
     leans: Leans, rng: np.random.Generator, n_shuffles: int = N_SHUFFLES
-) -> tuple[Float64Array, Float64Array] | None:
+) -> tuple[Float64Array, Float64Array, Float64Array] | None:
     """N along directions that mean nothing, as long as the real ones.
 
     The labels of the images with an attribute are shuffled within each stimulus and wording, so
@@ -155,8 +156,8 @@ def shuffled(
         n_shuffles: How many.
 
     Returns:
-        N, and its variance, shape (stimuli, shuffles) each; None with fewer than two images of
-        each attribute.
+        N, its variance and its degrees of freedom, shape (stimuli, shuffles) each; None with fewer
+        than two images of each attribute.
     """
     found = []
     for wordings in leans.images:
@@ -171,12 +172,13 @@ def shuffled(
     real = np.linalg.norm(leans.directions, axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.nan_to_num(directions * (real / lengths)[..., None])
-    mean, variance, _ = project(leans.images, scaled)
+    mean, variance, df = project(leans.images, scaled)
     top = np.einsum("jtcs,c->jts", mean, TOP)
     count = top.shape[1]
     if count > 1:
-        return top.mean(axis=1), top.var(axis=1, ddof=1) / count
-    return top[:, 0], np.einsum("jcs,c->js", variance[:, 0], TOP**2)
+        between = top.var(axis=1, ddof=1) / count
+        return top.mean(axis=1), between, np.full(between.shape, count - 1.0)
+    return top[:, 0], *summed(variance[:, 0] * TOP[:, None] ** 2, df[:, 0], axis=1)
 
 
 def _contrasts(
@@ -193,25 +195,31 @@ def _contrasts(
 
 
 def shuffled_control(
-    headline: float, p: float | None, shuffles: Float64Array, scale: str
+    headline: float, p: float | None, shuffles: Float64Array, p_values: Float64Array, scale: str
 ) -> Control:
     """Whether directions that mean nothing show as much as the real one.
+
+    A shuffled direction follows what images vary in most, which may be far more than the
+    attribute: there a large value is chance, and does not count.
 
     Args:
         headline: The headline.
         p: Its p-value.
         shuffles: The same number with shuffled labels, shape (shuffles,).
+        p_values: That each of them is 0, of the same shape.
         scale: What it is called.
 
     Returns:
         The control. It contradicts where the headline is beyond chance, and five or more of
-        20 shuffles are as far from 0: then what the headline shows is not about the attribute.
+        20 shuffles are as far from 0 and beyond chance: then what the headline shows is not about
+        the attribute.
     """
-    as_far = int((settled(np.abs(shuffles)) >= settled(abs(headline))).sum())
+    far = settled(np.abs(shuffles)) >= settled(abs(headline))
+    as_far = int((far & (settled(p_values) < _ALPHA)).sum())
     count = len(shuffles)
-    says = f"With shuffled labels, {as_far} of {count} {scale}s are this large."
+    says = f"With shuffled labels, {as_far} of {count} {scale}s are this large beyond chance."
     reason = None
-    if p is not None and p < 0.05 and as_far >= _TOO_MANY * count / N_SHUFFLES:
+    if p is not None and p < _ALPHA and as_far >= _TOO_MANY * count / N_SHUFFLES:
         reason = (
             f"{as_far} of {count} tests with shuffled labels show as much, so what it shows is not "
             "about the attribute"

@@ -464,15 +464,15 @@ def controls_of(
     if headline.value is None:
         return controls
     scaled = _Scaled.of(pairs)
-    squares = _shuffled(task, pairs, scaled, settings)
-    if squares is not None:
+    found = _shuffled(task, pairs, scaled, settings)
+    if found is not None:
         controls["shuffled"] = lean_controls.shuffled_control(
-            headline.value, headline.p, squares, "mean squared lean"
+            headline.value, headline.p, *found, "mean squared lean"
         )
     for one, scale in zip(pairs, scaled.scales, strict=True):
-        found = lean_controls.halves(one.leans)
-        if found is not None:
-            difference, variances, dfs = found
+        halves = lean_controls.halves(one.leans)
+        if halves is not None:
+            difference, variances, dfs = halves
             p = mean_square(difference, variances, dfs).p if variances.all() else 1.0
             value = float(difference.mean()) / scale
             controls[f"halves{one.pair.suffix}"] = lean_controls.halves_control(value, p)
@@ -481,18 +481,19 @@ def controls_of(
 
 def _shuffled(
     task: OccupationsTask, pairs: Sequence[PairLeans], scaled: _Scaled, settings: Settings
-) -> Float64Array | None:
-    """The headline with shuffled labels, shape (shuffles,)."""
-    squares = []
+) -> tuple[Float64Array, Float64Array] | None:
+    """The headline with shuffled labels and its p-value, shape (shuffles,) each."""
+    parts = []
     for one, scale in zip(pairs, scaled.scales, strict=True):
         rng = settings.rng(task.id, f"shuffled labels{one.pair.suffix}")
         found = lean_controls.shuffled(one.leans, rng)
         if found is None:
             return None
-        top, variance = found
-        squares.append((top**2 - variance).mean(axis=0) / (scale * scaled.shrinkage) ** 2)
-    mean: Float64Array = np.mean(squares, axis=0)
-    return mean
+        unit, (top, variance, df) = scale * scaled.shrinkage, found
+        parts.append((top / unit, variance / unit**2, df))
+    columns = [np.concatenate(part).T for part in zip(*parts, strict=True)]
+    squares = [mean_square(*shuffle) for shuffle in zip(*columns, strict=True)]
+    return np.array([one.value for one in squares]), np.array([one.p for one in squares])
 
 
 _FEWEST = 2  # stimuli of a set: one does not show how others would differ

@@ -237,8 +237,14 @@ def _repeated(
     controls = {}
     shuffled = lean_controls.shuffled(leans, settings.rng(task.id, "shuffled labels"))
     if shuffled is not None and headline.value is not None:
+        values = design.lean(shuffled[0], leans.bottom)
+        weights = design.weights(leans.bottom) ** 2 / 4
+        p_values = [
+            t_test(value, *satterthwaite(weights * variance, dfs))
+            for value, variance, dfs in zip(values, *(part.T for part in shuffled[1:]), strict=True)
+        ]
         controls["shuffled"] = lean_controls.shuffled_control(
-            headline.value, headline.p, design.lean(shuffled[0], leans.bottom), "lean"
+            headline.value, headline.p, values, np.array(p_values), "lean"
         )
     halves = lean_controls.halves(leans)
     if halves is not None:
