@@ -18,6 +18,9 @@ _WEAK = (
     "The variance that attribute prompts add to all targets alike is not taken to be below 0, "
     "which is cautious where they hardly differ"
 )
+_FEW_DIRECTIONS = (
+    "What attribute prompts add to a row is estimated along few directions, and is cautious"
+)
 
 
 @dataclass(frozen=True)
