@@ -20,7 +20,7 @@ from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate_images
 from t2ibench.store.database import Database
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
 
@@ -57,6 +57,16 @@ def keys(attempts: Sequence[Attempt]) -> list[int]:
     return [attempt.seed for attempt in attempts]
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> ImageStore:
+    return ImageStore(Database(tmp_path), Painter.fingerprint)
+
+
+@pytest.fixture
+def images(store: ImageStore) -> list[StoredImage]:
+    return [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+
+
 def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
     store = SlowStore(Database(tmp_path), Painter.fingerprint)
     told: list[int] = []
@@ -69,13 +79,12 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
 
     attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
-    stored = [
-        ImageStore(Database(tmp_path), Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS
-    ]
+    again = ImageStore(Database(tmp_path), Painter.fingerprint)
+    stored = [again.get(request.prompt, request.index) for request in REQUESTS]
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
 
 
-def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -> None:
+def test_the_batch_may_grow_and_the_generator_knows_what_comes(store: ImageStore) -> None:
     class Growing(Painter):
         def __init__(self) -> None:
             self.sizes: list[int] = []
@@ -90,13 +99,12 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
             return super().generate(requests)
 
     generator = Growing()
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
     assert generator.expected == [[f"prompt {number}" for number in range(6)]]
 
 
-def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_stored_is_lost_alone(store: ImageStore) -> None:
     class Odd(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             drawn = super().generate(requests)
@@ -104,7 +112,6 @@ def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
                 drawn[0] = GeneratedImage("ok", Image.new("F", (8, 8), 200.0))
             return drawn
 
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     attempts = generate_images(REQUESTS, Odd(), store)
     assert [one.seed for one in attempts if one.status != "ok"] == [4]
     assert "could not be stored" in (attempts[4].reason or "")
@@ -125,7 +132,7 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
     assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
-def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
+def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path, store: ImageStore) -> None:
     class Reusing(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             paths = [tmp_path / f"{number}.png" for number in range(len(requests))]
@@ -133,9 +140,7 @@ def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
                 picture(request.seed).save(path)
             return [GeneratedImage("ok", path=path) for path in paths]
 
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    attempts = generate_images(REQUESTS, Reusing(), store)
-    for attempt in attempts:
+    for attempt in generate_images(REQUESTS, Reusing(), store):
         found = np.asarray(store.image(attempt).read())
         assert np.array_equal(found, np.asarray(picture(attempt.seed)))
 
@@ -165,13 +170,11 @@ class Colours:
         return np.ones((len(texts), 3), dtype=np.float32) / np.sqrt(3)
 
 
-def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+def test_encoders_get_full_batches_and_the_same_rows(
+    tmp_path: Path, images: list[StoredImage]
+) -> None:
     encoders = [Colours(5), Colours(1), Colours(100)]
-    runs = [
-        open_encoder(encoder, Database(tmp_path / str(encoder.batch_size))) for encoder in encoders
-    ]
+    runs = [open_encoder(encoder, Database(tmp_path)) for encoder in encoders]
     told: list[int] = []
     report = embed(images, runs, told.append)
     assert report.embedded == sum(told) == 12 and not report.failures
@@ -183,9 +186,9 @@ def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
         assert np.allclose(rows[0], mean / np.linalg.norm(mean))
 
 
-def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(
+    tmp_path: Path, images: list[StoredImage]
+) -> None:
     runs = [open_encoder(one, Database(tmp_path)) for one in (Colours(5, fails_at=2), Colours(4))]
     report = embed(images, runs)
     assert "no memory" in report.failures["colours 5"]
@@ -202,12 +205,13 @@ def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -
     ],
 )
 def test_rows_that_cannot_be_used_stop_their_encoder(
-    spoilt: Callable[[Any], Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spoilt: Callable[[Any], Any], says: str, tmp_path: Path, images: list[StoredImage]
 ) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
-    run, encode = open_encoder(Colours(5), Database(tmp_path)), Colours.encode_images
-    monkeypatch.setattr(Colours, "encode_images", lambda *args: spoilt(encode(*args)))
+    class Spoilt(Colours):
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            return spoilt(super().encode_images(prepared))
+
+    run = open_encoder(Spoilt(5), Database(tmp_path))
     assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys("images")
 
 
