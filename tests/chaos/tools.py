@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,41 +33,33 @@ FLAGS = (
 RUN = Path("runs/toyland")
 
 
+@dataclass
+class Tries:
+    """How often a test tries something, and from which seed."""
+
+    count: int
+    number: int
+
+    def of(self, check: Callable[[DataObject], None]) -> None:
+        """Try a property, which draws what it needs."""
+        # Shrinking repeats whole commands; what was found first says enough.
+        phases = [Phase.generate] if self.count > 1000 else [Phase.generate, Phase.shrink]
+        examples = settings(max_examples=self.count, database=None, phases=phases)
+
+        @seed(self.number)
+        @settings(examples, print_blob=True, suppress_health_check=list(HealthCheck))
+        @given(st.data())
+        def run(data: DataObject) -> None:
+            with in_time():
+                check(data)
+
+        run()
+
+
 def sizes(few: int, many: int) -> pytest.MarkDecorator:
-    """Run a test with `count` and `number`: few from seed 0, and many from a new one."""
-    number = int(os.environ[SEED])
-    return pytest.mark.parametrize(
-        ("count", "number"),
-        [pytest.param(few, 0, id="few"), pytest.param(many, number, id="many")],
-    )
-
-
-def each(count: int, number: int, check: Callable[[DataObject], None]) -> None:
-    """Try a property on `count` examples.
-
-    Args:
-        count: How many.
-        number: Their seed.
-        check: The property; it draws what it needs.
-    """
-    # Shrinking repeats whole commands; what was found first says enough.
-    phases = [Phase.generate] if count > 1000 else [Phase.generate, Phase.shrink]
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=phases,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.data())
-    def run(data: DataObject) -> None:
-        with in_time():
-            check(data)
-
-    run()
+    """Run a test with `tries`: few from seed 0, and many from a new one."""
+    found = (Tries(few, 0), Tries(many, int(os.environ[SEED])))
+    return pytest.mark.parametrize("tries", found, ids=["few", "many"])
 
 
 def quietly(*argv: str) -> tuple[int, str]:
