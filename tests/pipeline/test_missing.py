@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,12 +15,12 @@ from t2ibench import evaluate, generate
 from t2ibench.apps.leaderboard.verify import provenance_problems
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
-from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from t2ibench.toyland import draw
 from tests.conftest import Cli
 
 TASK = "t2iat_flowers_insects"
@@ -35,32 +36,13 @@ def folder_of(root: Path, task: str = TASK, without: Sequence[str] = ()) -> Path
     """A folder of toyland's images of a task, one file a request, but for some prompts."""
     (spec,) = (one.spec for one in load_tasks(task))
     counts = needs(spec, Settings(limit=4, images_per_prompt=2)).images_by_prompt
-    requests = [
-        ImageRequest(prompt, index, 1000 * number + index)
-        for number, (prompt, count) in enumerate(counts.items())
-        if prompt not in without
-        for index in range(count)
-    ]
+    prompts = [one for one, n in counts.items() if one not in without for _ in range(n)]
     root.mkdir(parents=True)
-    rows = []
-    for number, drawn in enumerate(create_generator("toyland").generate(requests)):
-        assert drawn.image is not None
-        drawn.image.save(root / f"{number:03d}.png")
-        rows.append(json.dumps({"file": f"{number:03d}.png", "prompt": requests[number].prompt}))
-    (root / "prompts.jsonl").write_text("\n".join(rows) + "\n")
+    with (root / "prompts.jsonl").open("w") as rows:
+        for number, prompt in enumerate(prompts):
+            draw(prompt, number).save(root / f"{number:03d}.png")
+            print(json.dumps({"file": f"{number:03d}.png", "prompt": prompt}), file=rows)
     return root
-
-
-def test_a_folder_without_a_prompt_is_refused_with_the_way_on(tmp_path: Path, cli: Cli) -> None:
-    root = folder_of(tmp_path / "mine", without=[ASTER])
-    flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
-    status, out, err = cli("run", "--tasks", TASK, *flags)
-    assert status == 1 and not out
-    assert "no images for 1 prompt that the tasks need: 'a photo of aster'" in err
-    assert "--allow-missing" in err
-    status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
-    assert status == 3
-    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
 
 
 def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
@@ -79,9 +61,16 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     assert not any("no image" in line for line in warnings)
 
 
-def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path, cli: Cli) -> None:
+def test_a_prompt_without_images_is_refused_or_left_out_and_said(tmp_path: Path, cli: Cli) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)
+    status, out, err = cli("run", "--tasks", TASK, *flags)
+    assert status == 1 and not out and "--allow-missing" in err
+    assert "no images for 1 prompt that the tasks need: 'a photo of aster'" in err
+    status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
+    assert status == 3
+    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
+    shutil.rmtree(runs)
     status, out, err = cli("run", "--tasks", TASK, *flags, "--allow-missing")
     assert status == 0, err
     assert "2 more that the tasks ask for are not in the folder" in err
@@ -97,8 +86,7 @@ def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path,
     names = {row.name for row in task.by}
     assert "aster" not in names and len(names) == 6  # nor the insect of the same words
     written = (runs / "mine" / "results.json").read_bytes()
-    status, _, _ = cli("score", str(runs / "mine"))
-    assert status == 0
+    assert cli("score", runs / "mine")[0] == 0
     assert (runs / "mine" / "results.json").read_bytes() == written
     config = tmp_path / "run.yaml"
     config.write_text(f"model: folder:{root}\ntasks: {TASK}\nallow_missing: true\n")
@@ -123,11 +111,8 @@ def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -
     prompts = needs(spec, Settings(limit=4)).images_by_prompt
     gone = [prompt for prompt in prompts if any(f" {name}" in prompt for name in insects)]
     root = folder_of(tmp_path / "mine", without=gone)
-    results = evaluate(
-        f"folder:{root}", TASK, encoder="toyland", allow_missing=True,
-        output_dir=tmp_path / "runs", **SMALL,
-    )  # fmt: skip
-    task = results.tasks[TASK]
+    given: dict[str, Any] = {"encoder": "toyland", "allow_missing": True, **SMALL}
+    task = evaluate(f"folder:{root}", TASK, output_dir=tmp_path, **given).tasks[TASK]
     assert task.headline.value is None
     assert task.reason == "no stimulus of Y (insects) has all of its images"
     assert task.missing_prompts == sorted(gone)
@@ -139,12 +124,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def fail(*prompts: str, status: Any = "failed", reason: str = "the server\nsays 500") -> None:
         def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            return [
-                GeneratedImage(status, reason=reason)
-                if request.prompt in prompts
-                else plain(self, [request])[0]
-                for request in requests
-            ]
+            lost = GeneratedImage(status, reason=reason)
+            return [lost if r.prompt in prompts else plain(self, [r])[0] for r in requests]
 
         monkeypatch.setattr(ToylandGenerator, "generate", drawn)
 
@@ -207,14 +188,12 @@ def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart
     tmp_path: Path, cli: Cli
 ) -> None:
     root = folder_of(tmp_path / "mine")
-    rows = [json.loads(line) for line in (root / "prompts.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (root / "prompts.jsonl").open()]
     bad = [row["file"] for row in sorted(rows, key=lambda row: row["prompt"])[:20]]
     for file in bad:  # the first in the order of the run
         (root / file).write_text("no image")
-    status, _, err = cli(
-        "run", "--model", f"folder:{root}", "--tasks", TASK,
-        "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
-    )  # fmt: skip
+    flags = ("--model", f"folder:{root}", "--output-dir", tmp_path / "runs", *FLAGS)
+    status, _, err = cli("run", "--tasks", TASK, *flags, "--images-per-prompt", "3")
     assert status == 3
     assert "Read now: 60 readable, 20 unreadable (of 80 images; 40 more" in err
     assert "40 prompts have fewer images than the tasks ask for" in err

@@ -81,26 +81,6 @@ def test_what_has_not_changed_is_read_and_is_what_would_be_computed(
     assert scored(run, monkeypatch, workers=1, kept=anew) == sorted(TASKS)
 
 
-DAMAGES = {
-    "a result": "UPDATE scores SET result = replace(result, '0.', '9.')",
-    "influences of another task": "UPDATE scores SET influences = (SELECT influences FROM scores "
-    "WHERE task <> 'mcas_objects')",
-    "samples cut short": "UPDATE scores SET samples = substr(samples, 20)",
-}
-
-
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_damaged_scores_are_computed_again(
-    kind: str, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored(run, workers=1)
-    computed = said(run)
-    hand.damage(run, f"{DAMAGES[kind]} WHERE task = 'mcas_objects'")
-    store = score_cache.ScoreCache(Database(run))
-    assert scored(run, monkeypatch, workers=1, kept=store) == ["mcas_objects"]
-    assert said(run) == computed
-
-
 def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_same(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate_images
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from tests.models import parts
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
 
@@ -30,19 +30,13 @@ def picture(seed: int) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-class Painter:
+class Painter(parts.Grey):
     """A generator of nothing but the Protocol's members."""
 
-    name, fingerprint, revision = "painter", "9" * 64, None
-    settings: Mapping[str, Any] = MappingProxyType({})
-    images_per_prompt = guided_images_per_prompt = None
     batch_size = 2
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [GeneratedImage("ok", picture(request.seed)) for request in requests]
-
-    def available(self, prompt: str) -> int | None:
-        return None
 
 
 class SlowStore(ImageStore):
@@ -59,7 +53,7 @@ def keys(attempts: Sequence[Attempt]) -> list[int]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> ImageStore:
-    return ImageStore(Database(tmp_path), Painter.fingerprint)
+    return ImageStore(Database(tmp_path), "f")
 
 
 @pytest.fixture
@@ -68,7 +62,7 @@ def images(store: ImageStore) -> list[StoredImage]:
 
 
 def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
-    store = SlowStore(Database(tmp_path), Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), "f")
     told: list[int] = []
     caller = threading.current_thread()
 
@@ -79,7 +73,7 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
 
     attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
-    again = ImageStore(Database(tmp_path), Painter.fingerprint)
+    again = ImageStore(Database(tmp_path), "f")
     stored = [again.get(request.prompt, request.index) for request in REQUESTS]
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
 
@@ -87,6 +81,7 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
 def test_the_batch_may_grow_and_the_generator_knows_what_comes(store: ImageStore) -> None:
     class Growing(Painter):
         def __init__(self) -> None:
+            super().__init__()
             self.sizes: list[int] = []
             self.expected: list[Sequence[str]] = []
 
@@ -125,10 +120,10 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
                 raise T2IBenchError("no more")
             return super().generate(requests)
 
-    store = SlowStore(Database(tmp_path), Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), "f")
     with pytest.raises(T2IBenchError, match="no more"):
         generate_images(REQUESTS, Ending(), store)
-    again = ImageStore(Database(tmp_path), Painter.fingerprint)
+    again = ImageStore(Database(tmp_path), "f")
     assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
@@ -145,10 +140,8 @@ def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path, store: Ima
         assert np.array_equal(found, np.asarray(picture(attempt.seed)))
 
 
-class Colours:
+class Colours(parts.Flat):
     """An encoder: the mean colour of an image, as a direction."""
-
-    embeds_images = True
 
     def __init__(self, batch_size: int, fails_at: int | None = None) -> None:
         self.name = f"colours {batch_size}"
@@ -165,9 +158,6 @@ class Colours:
             raise ValueError("no memory")
         rows = np.stack(list(prepared))
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-    def encode_texts(self, texts: Sequence[str]) -> Any:
-        return np.ones((len(texts), 3), dtype=np.float32) / np.sqrt(3)
 
 
 def test_encoders_get_full_batches_and_the_same_rows(
