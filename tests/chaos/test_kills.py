@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, Tries, sizes
+from tests.chaos.tools import FLAGS
+from tests.chaos.tries import Tries, sizes
 from tests.pipeline import engines
 from tests.processes import Process
 
@@ -74,9 +75,6 @@ class Runs(engines.Runs):
         end(process)
         return f"{moment:.3f} s"
 
-    def left_over(self) -> list[str]:
-        return [path.name for path in (self.folder / "runs").rglob("*.tmp")]
-
 
 def end(process: Process) -> tuple[int, str]:
     _, errors = process.communicate(timeout=engines.WAIT)
@@ -109,7 +107,7 @@ def finished(one: Runs, whole: dict[str, bytes]) -> None:
     status, errors = end(one.begin())
     assert status == 0, errors
     assert one.outputs() == whole
-    assert not one.left_over()
+    assert not list((one.folder / "runs").rglob("*.tmp"))
 
 
 @sizes(8, 200)

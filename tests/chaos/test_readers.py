@@ -17,6 +17,7 @@ from hypothesis.strategies import DataObject
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError, visible
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.pipeline.progress import SilentReporter
@@ -29,18 +30,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.schema import TABLES, row_checksum, to_text
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
-from tests.chaos.tools import (
-    FLAGS,
-    RUN,
-    WORDS,
-    Tries,
-    altered,
-    any_text,
-    dumped,
-    one_line,
-    sizes,
-    spliced,
-)
+from tests.chaos.tools import FLAGS, RUN, WORDS, altered, any_text, dumped, one_line, spliced
+from tests.chaos.tries import Tries, sizes
 from tests.conftest import Cli
 from tests.tasks.files import JOBS, TEA
 
@@ -76,11 +67,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        evaluate(
-            *("toyland", "t2iat_science_arts,openbias_examples"),
-            **{"limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50},
-            control_encoder="none",
-        )
+        assert main(FLAGS) == 0
         # One that the leaderboard takes: the default numbers of draws, and no limit.
         evaluate("toyland", "openbias_examples", images_per_prompt=2, output_dir="whole")
         pack(Path("whole/toyland"), Path("packed"), SilentReporter())

@@ -11,18 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from t2ibench.store.database import Database
-from tests.chaos.tools import (
-    FLAGS,
-    JSON,
-    WORDS,
-    Tries,
-    altered,
-    any_text,
-    dumped,
-    one_line,
-    sizes,
-    spliced,
-)
+from tests.chaos.tools import FLAGS, JSON, WORDS, altered, any_text, dumped, one_line, spliced
+from tests.chaos.tries import Tries, sizes
 from tests.conftest import Cli
 from tests.models.chat import Wire, completion, response, wiring, without_waiting
 

@@ -49,14 +49,14 @@ class Runs:
 
     def start(
         self, *more: str, flags: tuple[str, ...] = FLAGS, before: str = "", **env: object
-    ) -> Started:
+    ) -> Process:
         errors = self.folder / f"errors {len(self.started)}"
         program = f"{textwrap.dedent(before)}\n{MAIN}"
         process = Process(program, [*flags, *more], self.folder, errors, environment(**env))
         self.started.append(process)
         return process
 
-    def end(self, process: Started, status: int = 0) -> str:
+    def end(self, process: Process, status: int = 0) -> str:
         said = process.communicate(timeout=WAIT)[1]
         assert process.returncode == status, said
         return said
@@ -92,9 +92,6 @@ class Runs:
         for process in self.started:
             process.kill()
             process.wait()
-
-
-Started = Process
 
 
 def alive(pid: int) -> bool:

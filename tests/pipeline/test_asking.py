@@ -138,7 +138,7 @@ def test_free_text_is_kept_word_for_word_and_shown_harmlessly(text: str, tmp_pat
     assert ask([(picture, [("What is it?", ())])], run).answered == 1
     again = open_judge(run.judge, Database(tmp_path)).store
     stored = again.get(picture.sha256, "What is it?", ())
-    assert stored is not None and stored.raw == text
+    assert stored.raw == text
     stored.answer.encode()  # UTF-8
     assert not set(stored.answer) & set("\x00\x1b")
     assert "\ud800" in text or "\udc00" in text or stored.answer == text

@@ -59,7 +59,6 @@ def test_a_planted_lean_is_found_and_its_captions_are_recorded(planted: Path, po
     assert headline.ci_low > 0 and headline.p < 0.01
     assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
     drawn = results.tasks[TASK].pool
-    assert drawn is not None and drawn.drawn is not None
     assert (drawn.name, drawn.drawn.source) == ("coco", "captions_val2017.json")
     assert drawn.drawn.sha256 == hashlib.sha256(pool.read_bytes()).hexdigest()
     assert open_run(planted).record.pools[TASK] == drawn

@@ -165,7 +165,6 @@ def test_damaged_results_are_never_read_in_silence(run: Path, cli: Cli) -> None:
     file = run / "results.json"
     text = file.read_text()
     digit = re.search(r'"value": -?0\.(\d)', text)
-    assert digit is not None
     at = digit.start(1)
     file.write_text(text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :])
     line = f"{file} is damaged: its content does not match its checksum. `t2ibench score {run}`"

@@ -20,8 +20,6 @@ from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
@@ -87,10 +85,9 @@ def texts_of(folder: Path) -> dict[str, str]:
     return texts
 
 
-def attempts(folder: Path) -> list[Any]:
-    generator = open_run(folder).record.generator
-    assert generator is not None
-    return list(ImageStore(Database(folder), generator.fingerprint).all_attempts())
+def revised(folder: Path) -> set[tuple[str, str]]:
+    """Prompts and what their images were made of."""
+    return {(one["prompt"], one["revised_prompt"]) for one in hand.stored(folder, "attempts")}
 
 
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
@@ -137,7 +134,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert len(prompts) == len(set(prompts)) == results.tasks[TASK].n_prompts
     folder = results.folder
     assert texts_of(folder) == {prompt: f"{prompt}, joy" for prompt in prompts}
-    assert all(one.revised_prompt == f"{one.prompt}, joy" for one in attempts(folder))
+    assert revised(folder) == set(texts_of(folder).items())
     assert results.model.rewriter.name == "counts"
     again = Counts()
     assert run(tmp_path, again) == results and not again.asked
@@ -167,9 +164,9 @@ def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status:
     with pytest.warns(UserWarning, match="counts (refused to|could not) rewrite"):
         rewriter = Counts(**{how: "a photo of ant"})
         results = run(tmp_path, rewriter, images_per_prompt=10, allow_missing=True)
-    lost = [one for one in attempts(results.folder) if one.status != "ok"]
-    assert {one.status for one in lost} == {status}
-    assert all("a photo of ant" in one.prompt for one in lost)
+    lost = [one for one in hand.stored(results.folder, "attempts") if one["status"] != "ok"]
+    assert {one["status"] for one in lost} == {status}
+    assert all("a photo of ant" in one["prompt"] for one in lost)
     task = results.tasks[TASK]
     assert task.excluded[status] == len(lost) and task.n_images > len(lost)
     again = Counts()
@@ -246,8 +243,7 @@ def test_a_server_rewrites_for_a_price_and_once(cli: Cli, tmp_path: Path) -> Non
     # The server is gone: what is stored is enough to go on, and to score; nothing more is spent.
     assert cli(*flags)[0] == cli("score", folder)[0] == 0
     assert (folder / "results.json").read_bytes() == results
-    generator = open_run(folder).record.generator
-    assert generator is not None and generator.cost == prompts / 2
+    assert open_run(folder).record.generator.cost == prompts / 2
     # Another generator takes the rewritings over.
     status, _, said = cli(*FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder}")
     assert status == 0, said
@@ -277,9 +273,8 @@ def test_processes_that_start_together_rewrite_once(runs: Runs) -> None:
         for process in [runs.start(flags=flags) for _ in range(2)]:
             runs.end(process)
     (folder,) = runs.run.parent.iterdir()
-    texts = texts_of(folder)
-    assert len(posted) == len(texts)
-    assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
+    assert len(posted) == len(texts_of(folder))
+    assert revised(folder) == set(texts_of(folder).items())
 
 
 def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:

@@ -11,14 +11,15 @@ import pytest
 
 import t2ibench
 from t2ibench.methods import METHODS
-from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.pipeline import rounds
 from t2ibench.results.display import displayed
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.schema import TaskResult
+from t2ibench.tasks import load_tasks
 from tests import hand
 from tests.conftest import Cli
+from tests.pipeline.tasks import write_bias
 from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Judging, Query
 
@@ -99,24 +100,19 @@ def test_what_images_cannot_reach_is_said(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-def test_rounds_keep_the_coverage_of_a_fixed_size(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_keep_the_coverage_of_a_fixed_size(tmp_path: Path) -> None:
     """100 simulated runs, through the same rule: coverage and rejections as at a fixed size."""
     from t2ibench.power.forecasters import forecaster, least
 
     assert (rounds._MARGIN, rounds._LEAST_GROWTH) == (0.95, 1.25)
     captions, width, most = [f"caption {k}" for k in range(8)], 0.5, 8
-    task = OpenBiasTask.model_validate(
-        {
-            "id": "x", "version": 1, "method": "openbias", "title": "-", "description": "-",
-            "citation": "-", "images_per_prompt": 8,
-            "biases": [{"name": "b", "classes": ["p", "q"], "question": "?", "captions": captions}],
-        }
-    )  # fmt: skip
+    write_bias(tmp_path, 8, ["p", "q"], captions=captions)
+    (task,) = (one.spec for one in load_tasks("hand", [tmp_path]))
     method, lean = METHODS.get("openbias"), 0.4
     covered, sizes = [], []
     for seed in range(100):
         queries = [
-            Query(caption, 8 * most, "?", ("p", "q"), ((1 + lean) / 2, (1 - lean) / 2))
+            Query(caption, 8 * most, "Which?", ("p", "q"), ((1 + lean) / 2, (1 - lean) / 2))
             for caption in captions
         ]
         evidence = Judging().evidence(np.random.default_rng(seed), queries)

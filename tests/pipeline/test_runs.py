@@ -94,6 +94,13 @@ def test_a_second_run_makes_nothing_again(
     assert status == 0
     assert "Nothing to do" in err and "t2iat_flowers_insects" in out
     assert outputs(reference) == before
+    monkeypatch.setattr(pipeline_prepare, "create_generator", None)
+    monkeypatch.setattr(setup, "create_encoder", None)
+    (reference / "toyland" / "results.json").unlink()
+    score(reference / "toyland")  # needs no model
+    assert outputs(reference) == before
+    with pytest.raises(T2IBenchError, match="not a run folder"):
+        score(reference)
 
 
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
@@ -171,19 +178,6 @@ def test_a_full_disk_is_one_line_and_nothing_is_lost(
     assert outputs(tmp_path) == outputs(reference)
 
 
-def test_score_repeats_the_results_without_a_model(
-    reference: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline_prepare, "create_generator", None)
-    monkeypatch.setattr(setup, "create_encoder", None)
-    before = outputs(reference)
-    (reference / "toyland" / "results.json").unlink()
-    score(reference / "toyland")
-    assert outputs(reference) == before
-    with pytest.raises(T2IBenchError, match="not a run folder"):
-        score(reference)
-
-
 def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
     from tests.models.tiny import clip_model
 
@@ -214,8 +208,7 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     assert status == 0, err
     run = next((tmp_path / "runs").iterdir())
     assert read_results(run).tasks["t2iat_science_arts"].headline.value is not None
-    generator = open_run(run).record.generator
-    assert generator is not None and generator.settings["steps"] == 1
+    assert open_run(run).record.generator.settings["steps"] == 1
 
 
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:

@@ -78,7 +78,6 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     assert all(content(database).values())
     for again in (Database(tmp_path), pickle.loads(pickle.dumps(database))):
         attempt = ImageStore(again, "f").get("a nurse 2", 2)
-        assert attempt is not None
         assert (attempt.status, attempt.reason, attempt.seed) == ("refused", ODD, 2**63 - 1)
         rows = EvidenceStore(again, "e", "f" * 64)
         assert np.array_equal(rows.rows("images", KEYS), unit(4).astype(np.float64))
@@ -213,16 +212,6 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
         filled(tmp_path / "folder")
 
 
-def test_what_cannot_be_written_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(tmp_path).close()
-    whole = module._connection
-    monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
-    with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
-        Database(tmp_path).execute("DELETE FROM run")
-
-
 def test_of_two_that_make_it_at_once_one_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,14 +329,19 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert content(database) == before
 
 
-def test_a_locked_database_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path).close()
+    whole, file = module._connection, tmp_path / "run.db"
     monkeypatch.setattr(module, "_WAIT", 0.1)
-    database = filled(tmp_path)
-    database.close()
-    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(T2IBenchError, match="is in use by another program"):
             Database(tmp_path).execute("DELETE FROM run")
+    monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
+    with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
+        Database(tmp_path).execute("DELETE FROM run")
 
 
 def test_scores_of_results_are_kept_until_others_take_their_place(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
@@ -26,25 +25,15 @@ HOLD = (
 )
 
 
-@pytest.fixture
-def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process, which holds the lock."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    yield process
-    process.kill()
-    process.communicate()
-
-
-def test_a_wait_names_the_owner(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    lines = Mock()
-    with locked(tmp_path, "labels", lines) as held:  # another lock
-        assert held
-    threading.Timer(1.5, holder.kill).start()
-    with locked(tmp_path, "results", lines) as held:
-        assert held
+def test_a_wait_names_the_owner(tmp_path: Path) -> None:
+    lines, command = Mock(), [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        threading.Timer(1.5, holder.kill).start()
+        with locked(tmp_path, "labels", lines) as held:  # another lock
+            assert held
+        with locked(tmp_path, "results", lines) as held:
+            assert held
     who = f"process {holder.pid} on {socket.gethostname()}"
     assert f"waiting for {who}, which has held it" in str(lines.say.call_args)
     assert lines.say.call_count == 1 and not lines.warn.called
