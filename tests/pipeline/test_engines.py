@@ -13,6 +13,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
+from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors.messages import WorkerError
 from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
@@ -100,6 +101,14 @@ def test_a_run_that_is_asked_to_stop(
     assert stored % 4 == 0 and stored == len(list(runs.run.glob("images/*/*.png")))
     runs.end(runs.start("--workers", workers))
     runs.equals(alone)
+
+
+def test_what_is_begun_to_be_stored_is_stored() -> None:
+    stored = []
+    with pytest.raises(KeyboardInterrupt), stop_request.held():
+        os.kill(os.getpid(), signal.SIGINT)
+        stored.append("a part")
+    assert stored == ["a part"]
 
 
 def test_workers_that_only_die_end_the_run(runs: Runs) -> None:

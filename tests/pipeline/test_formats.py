@@ -139,12 +139,6 @@ REMARKS = {
     "The same file as another": {"copy.png (plain.png)", "empty.png (plain.png)"},
 }  # fmt: skip
 NAMES = [row[0] for row in (*READ, *NOT_READ)]
-SUFFIXES = {
-    "a jpeg.png": ".jpg",
-    "a webp.jpg": ".webp",
-    "one.avif": ".avif",
-    "CAPITALS.JPEG": ".jpeg",
-}
 
 
 @pytest.fixture
@@ -189,7 +183,9 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
         assert attempts[name]["status"] in ("failed", "filtered")
         assert f"{name}: {reason}" in attempts[name]["reason"]
     # Names on disk are those of the contents, so that whatever opens a file by its name can.
-    assert {name: Path(attempts[name]["file"]).suffix for name in SUFFIXES} == SUFFIXES
+    odd = ("a jpeg.png", "a webp.jpg", "one.avif", "CAPITALS.JPEG")
+    suffixes = [Path(attempts[name]["file"]).suffix for name in odd]
+    assert suffixes == [".jpg", ".webp", ".avif", ".jpeg"]
     assert cli("label", "export", place, "--images", "90")[0] == 0
     assert len(list((place / "labels" / "images").iterdir())) == len(READ) - 1  # equal ones once
     assert cli("report", place)[0] == 0 and (place / "report.html").is_file()
