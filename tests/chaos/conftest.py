@@ -7,7 +7,7 @@ import secrets
 
 import pytest
 
-from tests.chaos.tools import SEED
+from tests.chaos.tries import SEED
 
 os.environ.setdefault(SEED, str(secrets.randbits(32)))
 

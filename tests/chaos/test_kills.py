@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -12,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.tools import FLAGS, sizes
+from tests.chaos.tools import FLAGS
+from tests.chaos.tries import Tries, sizes
 from tests.pipeline import engines
 from tests.processes import Process
 
@@ -73,9 +75,6 @@ class Runs(engines.Runs):
         end(process)
         return f"{moment:.3f} s"
 
-    def left_over(self) -> list[str]:
-        return [path.name for path in (self.folder / "runs").rglob("*.tmp")]
-
 
 def end(process: Process) -> tuple[int, str]:
     _, errors = process.communicate(timeout=engines.WAIT)
@@ -83,9 +82,15 @@ def end(process: Process) -> tuple[int, str]:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[list[Runs]]:
+def runs(tmp_path: Path) -> Iterator[Iterator[Runs]]:
+    """Runs without end, each in a folder of its own."""
     found: list[Runs] = []
-    yield found
+
+    def begin(number: int) -> Runs:
+        found.append(Runs(tmp_path / str(number)))
+        return found[-1]
+
+    yield map(begin, itertools.count())
     for one in found:
         one.kill()
 
@@ -102,35 +107,27 @@ def finished(one: Runs, whole: dict[str, bytes]) -> None:
     status, errors = end(one.begin())
     assert status == 0, errors
     assert one.outputs() == whole
-    assert not one.left_over()
+    assert not list((one.folder / "runs").rglob("*.tmp"))
 
 
 @sizes(8, 200)
-def test_kills(
-    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
-) -> None:
-    rng = random.Random(number)
+def test_kills(tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]) -> None:
+    rng = random.Random(tries.number)
     kills = 0
-    for trial in range(count):
-        one = Runs(tmp_path / str(trial))
-        runs.append(one)
+    for one in itertools.islice(runs, tries.count):
         done = [one.killed(rng) for _ in range(rng.choice([1, 1, 2, 3]))]
         kills += len(done)
-        print(trial, done)
+        print(done)
         finished(one, whole)
-    print(f"{kills} kills of {count} runs")
+    print(f"{kills} kills of {tries.count} runs")
 
 
 @sizes(8, 200)
-def test_kills_of_one_of_two(
-    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
-) -> None:
+def test_kills_of_one_of_two(tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]) -> None:
     """Of two that share a folder, one is killed and the other finishes; or both are killed."""
-    rng = random.Random(number)
+    rng = random.Random(tries.number)
     both = 0
-    for trial in range(count):
-        pair = Runs(tmp_path / str(trial))
-        runs.append(pair)
+    for pair in itertools.islice(runs, tries.count):
         survives = rng.random() < 0.7
         first = pair.begin(rng.randint(1, CALLS // 2))  # each does a part of the work
         if rng.random() < 0.5:
@@ -138,29 +135,27 @@ def test_kills_of_one_of_two(
             time.sleep(rng.uniform(0, 0.5))
         second = pair.begin(0 if survives else rng.randint(1, CALLS // 2))
         ends = [end(first), end(second)]
-        print(trial, survives, [status for status, _ in ends])
+        print(survives, [status for status, _ in ends])
         assert all(status in {0, -signal.SIGKILL} for status, _ in ends), ends
         if survives:
             assert ends[1][0] == 0, ends
             assert pair.outputs() == whole
         both += not survives
         finished(pair, whole)
-    print(f"{count - both} survivors, {both} pairs killed")
+    print(f"{tries.count - both} survivors, {both} pairs killed")
 
 
 @sizes(4, 100)
 def test_kills_of_workers_and_their_leader(
-    count: int, number: int, whole: dict[str, bytes], tmp_path: Path, runs: list[Runs]
+    tries: Tries, whole: dict[str, bytes], runs: Iterator[Runs]
 ) -> None:
-    rng = random.Random(number)
-    for trial in range(count):
-        one = Runs(tmp_path / str(trial))
-        runs.append(one)
+    rng = random.Random(tries.number)
+    for one in itertools.islice(runs, tries.count):
         process = one.begin(0, "--workers", "2")
         time.sleep(rng.uniform(0.5, 5.0))
         family = [process.pid, *children(process.pid)]
         victim = rng.choice(family)
-        print(trial, family.index(victim), len(family))
+        print(family.index(victim), len(family))
         with suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)
         status, errors = end(process)
@@ -175,9 +170,8 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def test_the_program_kills_itself(tmp_path: Path, runs: list[Runs]) -> None:
+def test_the_program_kills_itself(runs: Iterator[Runs]) -> None:
     """The tests above kill what runs: without this, they could pass without any kill."""
-    one = Runs(tmp_path / "one")
-    runs.append(one)
+    one = next(runs)
     assert end(one.begin(CALLS // 2))[0] == -signal.SIGKILL
     assert os.listdir(one.folder / "runs")  # noqa: PTH208

@@ -17,6 +17,7 @@ from hypothesis.strategies import DataObject
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.packing import pack
 from t2ibench.apps.leaderboard.verify import verify
+from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError, visible
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.pipeline.progress import SilentReporter
@@ -29,18 +30,8 @@ from t2ibench.store.database import Database
 from t2ibench.store.schema import TABLES, row_checksum, to_text
 from t2ibench.tasks import load_tasks
 from tests.apps.leaderboard.forging import seal
-from tests.chaos.tools import (
-    FLAGS,
-    RUN,
-    WORDS,
-    altered,
-    any_text,
-    dumped,
-    each,
-    one_line,
-    sizes,
-    spliced,
-)
+from tests.chaos.tools import FLAGS, RUN, WORDS, altered, any_text, dumped, one_line, spliced
+from tests.chaos.tries import Tries, sizes
 from tests.conftest import Cli
 from tests.tasks.files import JOBS, TEA
 
@@ -59,6 +50,15 @@ TABLE = any_text(
         *("prompt,index,answer\n", "a,0,b\n", "²", "9" * 5000, "\ufeff", "NaN", "1e999", "image"),
     ]
 )
+# What reads a run that somebody spoilt.
+COMMANDS: Sequence[Sequence[str | Path]] = [
+    *(("report", RUN), ("score", RUN), ("power", RUN), FLAGS, (*FLAGS, "--dry-run")),
+    *(("report", RUN, "--format", form) for form in ("md", "latex")),
+    ("report", RUN, "--format", "csv", "--fail-on", "headline.magnitude_low>0.2"),
+    ("compare", "whole/toyland", RUN, "--rows"),
+    ("leaderboard", "add", RUN, "--to", "board"),
+    *(("label", "export", RUN, "--images", "1"), ("label", "agree", RUN)),
+]
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        evaluate(
-            *("toyland", "t2iat_science_arts,openbias_examples"),
-            **{"limit": 1, "images_per_prompt": 2, "n_permutations": 200, "n_bootstrap": 50},
-            control_encoder="none",
-        )
+        assert main(FLAGS) == 0
         # One that the leaderboard takes: the default numbers of draws, and no limit.
         evaluate("toyland", "openbias_examples", images_per_prompt=2, output_dir="whole")
         pack(Path("whole/toyland"), Path("packed"), SilentReporter())
@@ -94,17 +90,16 @@ def value_or_line(read: Callable[[], object]) -> None:
 
 
 def tried(
-    count: int, number: int, cli: Cli, spoil: Callable[[DataObject], object],
-    read: Callable[[], object], commands: Sequence[Sequence[str | Path]],
+    tries: Tries, cli: Cli, spoil: Callable[[DataObject], object], read: Callable[[], object]
 ) -> None:  # fmt: skip
     """Spoil something, read it, and give it to one of several commands."""
 
     def check(data: DataObject) -> None:
         spoil(data)
         value_or_line(read)
-        one_line(*cli(*data.draw(st.sampled_from(commands)))[::2])
+        one_line(*cli(*data.draw(st.sampled_from(COMMANDS)))[::2])
 
-    each(count, number, check)
+    tries.of(check)
 
 
 def spoilt(data: DataObject, whole: bytes, *, seal: bool = False) -> bytes:
@@ -118,7 +113,7 @@ def spoilt(data: DataObject, whole: bytes, *, seal: bool = False) -> bytes:
 
 
 @sizes(15, 400)
-def test_task_files(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_task_files(tries: Tries, here: Path, cli: Cli) -> None:
     file = here / "tasks" / "task.yaml"
     file.parent.mkdir()
 
@@ -132,7 +127,7 @@ def test_task_files(count: int, number: int, here: Path, cli: Cli) -> None:
             mine = ("--tasks", "tag:benign", "--include-path", "tasks", "--dry-run")
             one_line(*cli(*FLAGS, *mine)[::2])
 
-    each(count, number, check)
+    tries.of(check)
 
 
 def test_results_of_a_kind(here: Path) -> None:
@@ -142,40 +137,20 @@ def test_results_of_a_kind(here: Path) -> None:
 
 
 @sizes(15, 400)
-def test_results(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_results(tries: Tries, here: Path, cli: Cli) -> None:
     file = RUN / "results.json"
     whole = file.read_bytes()
-    commands: Sequence[Sequence[str | Path]] = [
-        ("report", RUN),
-        ("report", RUN, "--format", "md"),
-        ("report", RUN, "--format", "latex"),
-        ("report", RUN, "--format", "csv", "--fail-on", "headline.magnitude_low>0.2"),
-        ("compare", "whole/toyland", RUN, "--rows"),
-        ("power", RUN, "--tasks", "t2iat_science_arts"),
-        ("score", RUN),
-        FLAGS,
-    ]
 
     def spoil(data: DataObject) -> None:
         file.write_bytes(spoilt(data, whole, seal=True))
 
-    tried(count, number, cli, spoil, lambda: read_results(file), commands)
+    tried(tries, cli, spoil, lambda: read_results(file))
 
 
 @sizes(15, 400)
-def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_records(tries: Tries, here: Path, cli: Cli) -> None:
     whole = (RUN / "run.db").read_bytes()
     record = open_run(RUN).record.model_dump(mode="json")
-    commands: Sequence[Sequence[str | Path]] = [
-        ("score", RUN),
-        ("report", RUN),
-        ("leaderboard", "add", RUN, "--to", "board"),
-        ("label", "export", RUN, "--images", "1"),
-        ("label", "agree", RUN),
-        ("power", RUN),
-        (*FLAGS, "--dry-run"),
-        FLAGS,
-    ]
 
     def spoil(data: DataObject) -> None:
         (RUN / "run.db").write_bytes(whole)
@@ -187,11 +162,11 @@ def test_records(count: int, number: int, here: Path, cli: Cli) -> None:
         database.write("run", rows)
         database.close()
 
-    tried(count, number, cli, spoil, lambda: open_run(RUN), commands)
+    tried(tries, cli, spoil, lambda: open_run(RUN))
 
 
 @sizes(10, 400)
-def test_notes(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_notes(tries: Tries, here: Path, cli: Cli) -> None:
     file = RUN / "notes.json"
     one = {"decision": "query", "text": "why", "by": "me", "date": "2026-01-01"}
     whole = dumped({"schema": 1, "notes": {"t2iat_science_arts": one}})
@@ -203,21 +178,14 @@ def test_notes(count: int, number: int, here: Path, cli: Cli) -> None:
         more = ["--note", f"openbias_examples=accept: {note}"] if data.draw(st.booleans()) else []
         one_line(*cli("report", RUN, *more)[::2])
 
-    each(count, number, check)
+    tries.of(check)
 
 
 @sizes(12, 400)
-def test_rows_of_the_database(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_rows_of_the_database(tries: Tries, here: Path, cli: Cli) -> None:
     """Values that somebody wrote on purpose, with checksums that fit, and bytes of any kind."""
     file = RUN / "run.db"
     whole = file.read_bytes()
-    commands: Sequence[Sequence[str | Path]] = [
-        ("report", RUN),
-        ("compare", RUN, "whole/toyland", "--rows"),
-        ("score", RUN),
-        ("label", "export", RUN, "--images", "1"),
-        FLAGS,
-    ]
 
     def spoil(data: DataObject) -> None:
         file.unlink(missing_ok=True)
@@ -239,11 +207,11 @@ def test_rows_of_the_database(count: int, number: int, here: Path, cli: Cli) -> 
         else:
             file.write_bytes(spliced(data, whole, TABLE))
 
-    tried(count, number, cli, spoil, lambda: read_paired(RUN), commands)
+    tried(tries, cli, spoil, lambda: read_paired(RUN))
 
 
 @sizes(10, 400)
-def test_submissions(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_submissions(tries: Tries, here: Path, cli: Cli) -> None:
     (folder,) = Path("packed").iterdir()
     kept = {file: file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
     manifest = folder / "submission.json"
@@ -264,7 +232,7 @@ def test_submissions(count: int, number: int, here: Path, cli: Cli) -> None:
             for path, content in kept.items():
                 path.write_bytes(content)
 
-    each(count, number, check)
+    tries.of(check)
 
 
 def other(data: DataObject, name: str, whole: bytes) -> bytes:
@@ -279,7 +247,7 @@ def other(data: DataObject, name: str, whole: bytes) -> bytes:
 
 
 @sizes(24, 400)
-def test_answers(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_answers(tries: Tries, here: Path, cli: Cli) -> None:
     row = {"prompt": "a person", "index": 0, "question": "Which?", "answer": "male"}
 
     def check(data: DataObject) -> None:
@@ -291,13 +259,11 @@ def test_answers(count: int, number: int, here: Path, cli: Cli) -> None:
             words = ("--judge", f"answers:{file.name}", "--output-dir", "answered")
             one_line(*cli(*FLAGS, "--tasks", "openbias_examples", *words)[::2])
 
-    each(count, number, check)
+    tries.of(check)
 
 
 @sizes(20, 400)
-def test_sheets_ratings_captions_vectors_and_settings(
-    count: int, number: int, here: Path, cli: Cli
-) -> None:
+def test_sheets_ratings_captions_vectors_and_settings(tries: Tries, here: Path, cli: Cli) -> None:
     assert cli("label", "export", RUN, "--images", "2")[0] == 0
     sheet = (RUN / "labels" / "sheet.csv").read_bytes()
     config = b"model: toyland\ntasks: openbias_examples\nlimit: 1\nimages_per_prompt: 2\n"
@@ -323,11 +289,11 @@ def test_sheets_ratings_captions_vectors_and_settings(
         Path(name).write_bytes(spliced(data, whole, pieces))
         one_line(*cli(*command)[::2])
 
-    each(count, number, check)
+    tries.of(check)
 
 
 @sizes(20, 400)
-def test_values_of_the_command_line(count: int, number: int, here: Path, cli: Cli) -> None:
+def test_values_of_the_command_line(tries: Tries, here: Path, cli: Cli) -> None:
     plain = WORDS.filter(lambda word: "\x00" not in word)  # no process can be given it
     flags = [
         *("--model", "--tasks", "--model-args", "--encoder", "--judge", "--judge-args"),
@@ -350,4 +316,4 @@ def test_values_of_the_command_line(count: int, number: int, here: Path, cli: Cl
         else:
             one_line(status, errors)
 
-    each(count, number, check)
+    tries.of(check)

@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from t2ibench.store.database import Database
-from tests.chaos.tools import (
-    FLAGS,
-    JSON,
-    WORDS,
-    altered,
-    any_text,
-    dumped,
-    each,
-    one_line,
-    sizes,
-    spliced,
-)
+from tests.chaos.tools import FLAGS, JSON, WORDS, altered, any_text, dumped, one_line, spliced
+from tests.chaos.tries import Tries, sizes
 from tests.conftest import Cli
 from tests.models.chat import Wire, completion, response, wiring, without_waiting
 
@@ -57,13 +47,21 @@ def sent(data: DataObject) -> bytes:
         | PIECES
     )
     length = data.draw(st.sampled_from([None, None, None, 0, len(body) + 5, -1, 10**20]))
-    headers = data.draw(st.lists(HEADERS, max_size=2))
-    whole = response(
-        body, data.draw(STATUS), *(head.encode().decode("latin-1") for head in headers)
-    )
+    headers = [one.encode().decode("latin-1") for one in data.draw(st.lists(HEADERS, max_size=2))]
+    whole = response(body, data.draw(STATUS), *headers)
     if length is not None:
         whole = response(body, 200, length=length)
     return spliced(data, whole, PIECES) if not data.draw(st.integers(0, 4)) else whole
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder where clients do not wait, and their patience ends as if they had."""
+    monkeypatch.chdir(tmp_path)
+    waits = without_waiting(monkeypatch)
+    monkeypatch.setattr("t2ibench.models.servers.monotonic", lambda: monotonic() + sum(waits))
+    # A reply that is nested too deep leaves no frame for what is collected on the way.
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
 
 
 class Speaker:
@@ -77,25 +75,9 @@ class Speaker:
         return False
 
 
-def without_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clients do not wait, and their patience ends as if they had."""
-    waits = without_waiting(monkeypatch)
-    monkeypatch.setattr("t2ibench.models.servers.monotonic", lambda: monotonic() + sum(waits))
-    # A reply that is nested too deep leaves no frame for what is collected on the way.
-    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
-
-
 @sizes(20, 400)
-def test_judges(
-    count: int,
-    number: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_judges(tries: Tries, here: None, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-secret-that-nobody-is-told")
-    without_time(monkeypatch)
     speaker = Speaker()
     with wiring(speaker) as url:
         args = f"base_url={url},timeout=5,retries=1"
@@ -111,45 +93,29 @@ def test_judges(
             for path in [*Path("runs").rglob("*.json*"), *Path("runs").rglob("run.db")]:
                 assert b"a-secret" not in path.read_bytes()
 
-        each(count, number, check)
+        tries.of(check)
 
 
 @sizes(20, 400)
-def test_proposers(
-    count: int,
-    number: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    without_time(monkeypatch)
+def test_proposers(tries: Tries, here: None, cli: Cli) -> None:
     Path("captions.txt").write_text("a man with a dog\na nurse at work\n")
     speaker = Speaker()
+    openbias = ("openbias", "--captions", "captions.txt", "--method-args", "support=1")
+    what = st.sampled_from([openbias, ("tibet", "--prompt", "a chef")])
     good: Any = [{"name": "gender", "classes": ["a", "b"], "question": "Which?", "present": False}]
     with wiring(speaker) as url:
         args = ("--proposer", "openai:m", "--proposer-args", f"base_url={url},timeout=5,retries=1")
 
         def check(data: DataObject) -> None:
-            replies = st.just(good) | st.just(altered(data, good))
-            speaker.bytes = data.draw(
-                st.just(sent(data))
-                | replies.map(lambda value: response(completion(json.dumps({"biases": value}))))
-                | replies.map(lambda value: response(completion(json.dumps(value))))
-            )
+            reply = data.draw(st.just(good) | st.just(altered(data, good)))
+            said = data.draw(st.sampled_from([None, reply, {"biases": reply}]))
+            whole = response(completion(json.dumps(said)))
+            speaker.bytes = sent(data) if said is None else whole
             for path in Path().glob("out*"):
                 path.unlink()
-            what = data.draw(
-                st.sampled_from(
-                    [
-                        ("openbias", "--captions", "captions.txt", "--method-args", "support=1"),
-                        ("tibet", "--prompt", "a chef"),
-                    ]
-                )
-            )
-            status, _, errors = cli("propose", *what, *args, "--output", "out.yaml")
+            status, _, errors = cli("propose", *data.draw(what), *args, "--output", "out.yaml")
             one_line(status, errors)
             if status == 0:
                 assert cli("validate", "out.yaml")[0] == 0
 
-        each(count, number, check)
+        tries.of(check)

@@ -1,28 +1,16 @@
-"""What all of these tests need: how many, from which seed, what may come out, and in what time."""
+"""What all of these tests need: a run, what may come out of it, and what is put into it."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from t2ibench.cli import main
 from t2ibench.errors import visible
-
-SEED = "T2IBENCH_CHAOS_SEED"
-_HANGS = 60  # seconds of one command, after which it is taken to hang
 
 TASKS = "t2iat_science_arts,openbias_examples"
 FLAGS = (
@@ -30,71 +18,6 @@ FLAGS = (
     *("--permutations", "200", "--bootstrap", "50", "--control-encoder", "none"),
 )
 RUN = Path("runs/toyland")
-
-
-def sizes(few: int, many: int) -> pytest.MarkDecorator:
-    """Run a test with `count` and `number`: few from seed 0, and many from a new one."""
-    number = int(os.environ[SEED])
-    return pytest.mark.parametrize(
-        ("count", "number"),
-        [pytest.param(few, 0, id="few"), pytest.param(many, number, id="many")],
-    )
-
-
-def each(count: int, number: int, check: Callable[[DataObject], None]) -> None:
-    """Try a property on `count` examples.
-
-    Args:
-        count: How many.
-        number: Their seed.
-        check: The property; it draws what it needs.
-    """
-    # Shrinking repeats whole commands; what was found first says enough.
-    phases = [Phase.generate] if count > 1000 else [Phase.generate, Phase.shrink]
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        phases=phases,
-        print_blob=True,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.data())
-    def run(data: DataObject) -> None:
-        with in_time():
-            check(data)
-
-    run()
-
-
-def quietly(*argv: str) -> tuple[int, str]:
-    """A command line in this process: exit status and standard error."""
-    out, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors), in_time():
-        status = main(argv)
-    return status, errors.getvalue()
-
-
-class Hang(BaseException):
-    """A command has not ended in time."""
-
-
-@contextmanager
-def in_time() -> Iterator[None]:
-    """End what hangs, in the thread of the test."""
-
-    def end(_: int, __: FrameType | None) -> None:
-        raise Hang
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(_HANGS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def one_line(status: int, errors: str, allowed: Sequence[int] = (0, 1, 3, 4)) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import textwrap
 import time
@@ -50,14 +49,14 @@ class Runs:
 
     def start(
         self, *more: str, flags: tuple[str, ...] = FLAGS, before: str = "", **env: object
-    ) -> Started:
+    ) -> Process:
         errors = self.folder / f"errors {len(self.started)}"
         program = f"{textwrap.dedent(before)}\n{MAIN}"
         process = Process(program, [*flags, *more], self.folder, errors, environment(**env))
         self.started.append(process)
         return process
 
-    def end(self, process: Started, status: int = 0) -> str:
+    def end(self, process: Process, status: int = 0) -> str:
         said = process.communicate(timeout=WAIT)[1]
         assert process.returncode == status, said
         return said
@@ -95,16 +94,9 @@ class Runs:
             process.wait()
 
 
-Started = Process
-
-
 def alive(pid: int) -> bool:
     """Whether a process lives; one that only waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
-
-
-def end(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)

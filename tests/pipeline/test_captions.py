@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,7 @@ from tests.proposals.pool_files import captions, coco, karpathy
 
 FEW = ("--permutations", "300", "--bootstrap", "200", "--images-per-prompt", "4")
 TASK = "openbias_coco"
+PLANTED = {"all.age.old": 0.5, "all.gender.female": 0.1, "all.skin.dark": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +44,8 @@ def index() -> TaskIndex:
 def planted(pool: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run in whose world nine of ten people are men."""
     folder = tmp_path_factory.mktemp("planted")
-    args = {"all.gender.female": 0.1, "all.age.old": 0.5, "all.skin.dark": 0.5}
-    given = {"coco": pool}
-    evaluate(
-        "toyland", TASK, model_args=args, captions=given, output_dir=folder, images_per_prompt=4
-    )
+    given: dict[str, Any] = {"captions": {"coco": pool}, "images_per_prompt": 4}
+    evaluate("toyland", TASK, model_args=PLANTED, output_dir=folder, **given)
     (run,) = folder.iterdir()
     return run
 
@@ -60,7 +59,6 @@ def test_a_planted_lean_is_found_and_its_captions_are_recorded(planted: Path, po
     assert headline.ci_low > 0 and headline.p < 0.01
     assert results.tasks[TASK].n_prompts == 38  # 36, 'a man' and 'an old woman'
     drawn = results.tasks[TASK].pool
-    assert drawn is not None and drawn.drawn is not None
     assert (drawn.name, drawn.drawn.source) == ("coco", "captions_val2017.json")
     assert drawn.drawn.sha256 == hashlib.sha256(pool.read_bytes()).hexdigest()
     assert open_run(planted).record.pools[TASK] == drawn
@@ -73,31 +71,29 @@ def test_a_run_needs_its_captions_once(pool: Path, cli: Cli, tmp_path: Path) -> 
     assert status == 1 and len(err.strip().splitlines()) == 1
     assert f"{TASK} needs captions" in err and "--captions coco=captions_val2017.json" in err
     assert not (tmp_path / "runs").exists()
+    made, moved = tmp_path / "runs/toyland", tmp_path / "elsewhere"
     assert cli(*run, "--captions", f"coco={file}")[0] == 0
-    results = (tmp_path / "runs/toyland/results.json").read_bytes()
-    kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
+    results = (made / "results.json").read_bytes()
     file.unlink()
     for again in (run, (*run, "--captions", f"coco={file}")):
         assert cli(*again)[0] == 0, again
-        assert (tmp_path / "runs/toyland/results.json").read_bytes() == results
-    moved = tmp_path / "elsewhere"
-    (tmp_path / "runs/toyland").rename(moved)
+        assert (made / "results.json").read_bytes() == results
+    made.rename(moved)
     assert cli("score", moved)[0] == 0 and (moved / "results.json").read_bytes() == results
     # The same captions in another order, from another file: the same task, byte for byte.
     other = karpathy(tmp_path / "dataset_coco.json", captions()[::-1])
     assert cli(*run, "--captions", f"coco={other}")[0] == 0
-    again_kept = (tmp_path / f"runs/toyland/tasks/{TASK}.yaml").read_bytes()
-    assert again_kept.partition(b"pool:")[0] == kept.partition(b"pool:")[0]
-    first, second = read_results(moved), read_results(tmp_path / "runs/toyland")
-    assert first.tasks[TASK].task_hash == second.tasks[TASK].task_hash
-    assert first.tasks[TASK].headline == second.tasks[TASK].headline
+    first, second = (one / "tasks" / f"{TASK}.yaml" for one in (moved, made))
+    assert first.read_bytes().partition(b"pool:")[0] == second.read_bytes().partition(b"pool:")[0]
+    first, second = (read_results(one).tasks[TASK] for one in (moved, made))
+    assert (first.task_hash, first.headline) == (second.task_hash, second.headline)
 
 
 def test_other_captions_are_another_task(planted: Path, cli: Cli, tmp_path: Path) -> None:
     run = Path(shutil.copytree(planted, tmp_path / "runs" / planted.name))
-    other = coco(tmp_path / "captions_train2017.json", captions(("kite", "map", "ring", "cup",
-                                                                 "box", "rope")))  # fmt: skip
-    args = "all.age.old=0.5,all.gender.female=0.1,all.skin.dark=0.5"
+    things = ("kite", "map", "ring", "cup", "box", "rope")
+    other = coco(tmp_path / "captions_train2017.json", captions(things))
+    args = ",".join(f"{key}={value}" for key, value in PLANTED.items())
     command = ("run", "--model", "toyland", "--model-args", args, "--tasks", TASK, *FEW[-2:])
     status, _, err = cli(*command, "--output-dir", tmp_path / "runs", "--captions", f"coco={other}")
     assert status == 0 and "had other captions" in err and "captions_train2017.json" in err
@@ -142,9 +138,6 @@ def test_captions_that_no_task_wants(index: TaskIndex, pool: Path, tmp_path: Pat
     settings = RunSettings(tasks="openbias_winobias", captions={"coco": str(pool)})
     tasks, (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
     assert len(tasks) == 1 and "--captions coco is not used: openbias_coco is not among" in line
-    settings = RunSettings(tasks=f"{TASK},openbias_flick*", captions={"coco": str(pool)})
-    (task,), (line,) = with_captions(index.select(settings.tasks), settings, tmp_path)
-    assert task.id == TASK and line.startswith("openbias_flickr30k is left out: it needs captions")
 
 
 def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
@@ -153,9 +146,8 @@ def test_what_lists_tasks_needs_no_captions(cli: Cli, tmp_path: Path) -> None:
     listed = {one["task"]: one["needs"] for one in json.loads(cli("ls", "tasks", "--json")[1])}
     assert listed["openbias_flickr30k"] == "--captions flickr30k=results_20130124.token"
     assert sum(map(bool, listed.values())) == 2
-    assert (
-        cli("export", "--tasks", f"{TASK},openbias_examples", "--output", tmp_path / "set")[0] == 0
-    )
+    words = ("export", "--tasks", f"{TASK},openbias_examples", "--output", tmp_path / "set")
+    assert cli(*words)[0] == 0
     text = (tmp_path / f"set/tasks/extended/openbias/{TASK}.yaml").read_text(encoding="utf-8")
     assert "licence: Creative Commons" in text and "biases:" not in text
     status, _, err = cli("power", "--tasks", TASK)
@@ -174,12 +166,13 @@ def test_a_submission_brings_its_captions(planted: Path, tmp_path: Path) -> None
     assert not board.entries and "captions of its own alone" in next(iter(board.refused.values()))
     file = packed / "tasks" / f"{TASK}.yaml"
     text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("support: 30", "support: 3"), encoding="utf-8")
-    seal(packed)
-    assert "lacks its captions, or they are of another version" in verify(packed).problems[0]
-    file.write_text(text.replace("captions: 38", "captions: 40"), encoding="utf-8")
-    seal(packed)
-    assert "names other captions" in verify(packed).problems[0]
+    for old, new, said in (
+        ("support: 30", "support: 3", "lacks its captions, or they are of another version"),
+        ("captions: 38", "captions: 40", "names other captions"),
+    ):
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        seal(packed)
+        assert said in verify(packed).problems[0]
     file.unlink()
     seal(packed)
     assert f"{TASK} lacks its captions" in verify(packed).problems[0]

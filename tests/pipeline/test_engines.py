@@ -14,14 +14,11 @@ from t2ibench import evaluate
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.pipeline import stop_request
-from t2ibench.pipeline.executors.messages import Message, WorkerDeath, WorkerError, WorkerModels
-from t2ibench.pipeline.executors.pool import MOST_RESTARTS, WorkerPool
+from t2ibench.pipeline.executors.messages import WorkerError
+from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
-from t2ibench.pipeline.pieces import ImagesToGenerate, Piece
-from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.pipeline.worker import Observers
 from tests.conftest import Cli
-from tests.pipeline.engines import FLAGS, SMALL, SMALL_FLAGS, TWO, Runs, alive, end
+from tests.pipeline.engines import SMALL, SMALL_FLAGS, TWO, Runs, alive
 from tests.pipeline.slow import Generator
 
 TASK = "t2iat_flowers_insects"
@@ -40,15 +37,26 @@ def test_workers_share_every_stage(runs: Runs, alone: Runs) -> None:
     runs.equals(alone)
 
 
-def test_a_killed_worker_is_replaced_and_its_work_is_done(runs: Runs, alone: Runs) -> None:
-    process = runs.start(*TWO, T2I_MEET=2, T2I_PAUSE=0.1)
+PATIENT = """
+    import t2ibench.pipeline.executors.pool as pool
+    pool.LEAST_PATIENCE = pool.FIRST_PATIENCE = 1.0
+    pool.SILENCES = 0
+    """
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_worker_that_is_ended_or_suspended_is_replaced(
+    number: signal.Signals, runs: Runs, alone: Runs
+) -> None:
+    before = PATIENT if number == signal.SIGSTOP else ""
+    process = runs.start(*TWO, before=before, T2I_MEET=2, T2I_PAUSE=0.1)
     runs.until(lambda: len(runs.attempts()) > 20)
-    end(min(runs.marked("here")))
+    os.kill(min(runs.marked("here")), number)
     said = runs.end(process)
     runs.equals(alone)
-    assert re.search(
-        r"was ended by SIGKILL.*; others do its work, and it starts again \(1 of", said
-    )
+    assert ("has said nothing for" in said) == (number == signal.SIGSTOP)
+    ended = r"was ended by SIGKILL.*; others do its work, and it starts again \(1 of"
+    assert re.search(ended, said)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -62,20 +70,6 @@ def test_workers_end_with_a_leader_that_is_killed(workers: int, runs: Runs, alon
     runs.until(lambda: not any(map(alive, working)))
     runs.end(runs.start(*flags))
     runs.equals(alone)
-
-
-def test_a_worker_that_is_suspended_is_ended(runs: Runs, alone: Runs) -> None:
-    program = """
-        import t2ibench.pipeline.executors.pool as pool
-        pool.LEAST_PATIENCE = pool.FIRST_PATIENCE = 1.0
-        pool.SILENCES = 0
-        """
-    process = runs.start(*TWO, before=program, T2I_MEET=2, T2I_PAUSE=0.1)
-    runs.until(lambda: len(runs.attempts()) > 20)
-    os.kill(min(runs.marked("here")), signal.SIGSTOP)
-    said = runs.end(process)
-    runs.equals(alone)
-    assert "has said nothing for" in said and "was ended by SIGKILL" in said
 
 
 def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> None:
@@ -117,45 +111,14 @@ def test_what_is_begun_to_be_stored_is_stored() -> None:
     assert stored == ["a part"]
 
 
-class _Doomed:
-    """Workers that die as soon as they have something to do."""
-
-    count, elsewhere = 2, False
-
-    def __init__(self) -> None:
-        self.said: list[tuple[int, Message]] = []
-        self.starts = 0
-
-    def start(self, number: int) -> None:
-        self.starts += 1
-        self.said.append((number, WorkerModels(f"process {number}", None, Observers())))
-
-    def send(self, number: int, piece: Piece) -> None:
-        self.said.append((number, WorkerDeath("was ended by SIGKILL")))
-
-    def wait(self, seconds: float) -> list[tuple[int, Message]]:
-        said, self.said = self.said, []
-        return said
-
-    def stop(self) -> None: ...
-
-    def end(self, number: int) -> None: ...
-
-    def close(self) -> None: ...
-
-
-def test_workers_that_only_die_end_the_run() -> None:
-    workers, reporter = _Doomed(), SilentReporter()
-    pool = WorkerPool(workers, None, reporter)
-    with pytest.raises(T2IBenchError, match=r"No worker is left: worker \d .*SIGKILL.*--workers"):
-        list(pool.run([0], lambda _: ImagesToGenerate(())))
-    assert workers.starts == 1 + MOST_RESTARTS == len(reporter.warnings)
+def test_workers_that_only_die_end_the_run(runs: Runs) -> None:
+    said = runs.end(runs.start(*TWO, T2I_DIE="always"), 1)
+    assert said.count("it starts again (") == 2 * MOST_RESTARTS
+    assert re.search(r"t2ibench: No worker is left: worker \d .*SIGKILL.*--workers", said)
 
 
 def test_an_error_of_a_worker_is_one_line(runs: Runs) -> None:
-    flags = list(FLAGS)
-    flags[flags.index("tests.pipeline.slow:Encoder")] = "tests.pipeline.slow:Nobody"
-    said = runs.end(runs.start(*TWO, flags=tuple(flags)), 1)
+    said = runs.end(runs.start(*TWO, "--encoder", "tests.pipeline.slow:Nobody"), 1)
     lines = said.splitlines()
     assert len(lines) == 2 and lines[1].startswith("t2ibench: ") and "Nobody" in lines[1]
 
@@ -214,9 +177,9 @@ def test_what_workers_get_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     workers = Processes.__new__(Processes)
     workers._gpus, workers._threads = ["3", "5"], 4
-    found = [workers._environment(hand) for hand in range(3)]
-    assert [one["CUDA_VISIBLE_DEVICES"] for one in found] == ["3", "5", "3"]
-    assert {one[f"{name}_NUM_THREADS"] for one in found for name in ("OMP", "MKL")} == {"4"}
+    for hand, gpu in enumerate(("3", "5", "3")):
+        found = {"CUDA_VISIBLE_DEVICES": gpu, "OMP_NUM_THREADS": "4", "MKL_NUM_THREADS": "4"}
+        assert found.items() <= workers._environment(hand).items()
     monkeypatch.setenv("OMP_NUM_THREADS", "2")  # fewer, by the user's own wish
     assert workers._environment(0)["OMP_NUM_THREADS"] == "2"
 
@@ -235,13 +198,12 @@ def test_errors_of_any_kind_come_back() -> None:
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
     words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--output-dir", str(tmp_path))
-    config = tmp_path / "run.yaml"
+    config, run = tmp_path / "run.yaml", tmp_path / "toyland"
     config.write_text("engine: local\nworkers: 2\nengine_args: {threads: 1}\nno_score: true\n")
     status, _, said = cli(*words, "--config", config)
-    assert status == 0 and f"Not scored yet: t2ibench score {tmp_path / 'toyland'}" in said
-    assert not (tmp_path / "toyland" / "results.json").exists()
-    assert cli("score", tmp_path / "toyland")[0] == 0
-    scored = (tmp_path / "toyland" / "results.json").read_bytes()
+    assert status == 0 and f"Not scored yet: t2ibench score {run}" in said
+    assert not (run / "results.json").exists() and cli("score", run)[0] == 0
+    scored = (run / "results.json").read_bytes()
     assert b'"workers"' not in scored and b'"engine"' not in scored
     assert cli(*words, "--workers", "auto")[0] == 0
-    assert (tmp_path / "toyland" / "results.json").read_bytes() == scored
+    assert (run / "results.json").read_bytes() == scored

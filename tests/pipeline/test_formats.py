@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from t2ibench.results.run import open_run
-from t2ibench.store.images import ImageStore
+from t2ibench.store.pixels import read_image
+from tests import hand
 from tests.conftest import Cli
+from tests.pipeline.tasks import write_bias
 
 COLOURS = ((200, 40, 40), (40, 180, 40), (50, 60, 200), (230, 220, 180))
 GREYS = tuple(round(0.299 * r + 0.587 * g + 0.114 * b) for r, g, b in COLOURS)
@@ -38,12 +39,18 @@ def animated(path: Path) -> None:
     picture().save(path, save_all=True, append_images=[picture(turn=1)], duration=90)
 
 
-def half_clear(path: Path) -> None:
-    image = picture().convert("RGBA")
+def half_clear(path: Path, mode: str = "RGBA") -> None:
+    image = picture().convert(mode)
     alpha = np.full((SIDE, SIDE), 255, dtype=np.uint8)
     alpha[SIDE // 2 :] = 0
     image.putalpha(Image.fromarray(alpha))
     image.save(path)
+
+
+def grey_16(path: Path) -> None:
+    """As a scanner has it: scaled to eight bits, and not clipped."""
+    levels = np.asarray(picture().convert("L")).astype(np.uint16) * 257
+    Image.fromarray(levels).save(path)
 
 
 def on_its_side(path: Path) -> None:
@@ -89,9 +96,9 @@ READ: list[tuple[str, Callable[[Path], object], Colours, int]] = [
     ("cmyk.tif", lambda p: picture().convert("CMYK").save(p), COLOURS, 1),
     ("exif.jpg", on_its_side, COLOURS, 4),
     ("exif.webp", on_its_side, COLOURS, 8),
-    ("grey.png", lambda p: picture().convert("L").save(p), GREY, 1),
-    ("grey 16.png", lambda p: Image.fromarray(np.asarray(picture().convert("L")).astype(np.uint16)
-                                              * 257).save(p), GREY, 1),
+    ("grey.png", lambda p: picture().convert("L").save(p), GREY, 0),
+    ("grey 16.png", grey_16, GREY, 0),
+    ("grey 16.tif", grey_16, GREY, 0),
     ("deep.png", deep_colour, COLOURS, 1),
     ("palette.gif", lambda p: picture().quantize(8).save(p), COLOURS, 1),
     ("animated.gif", animated, COLOURS, 8),
@@ -101,8 +108,11 @@ READ: list[tuple[str, Callable[[Path], object], Colours, int]] = [
     ("clear.png", half_clear, CLEAR, 0),
     ("clear.webp", half_clear, CLEAR, 8),
     ("clear.avif", half_clear, CLEAR, 8),
+    ("clear palette.gif", half_clear, CLEAR, 1),
+    ("clear grey.png", lambda p: half_clear(p, "LA"), (*GREY[:2], WHITE, WHITE), 0),
     ("a jpeg.png", lambda p: picture().save(p, "JPEG", quality=93), COLOURS, 4),
     ("a webp.jpg", lambda p: picture().save(p, "WEBP", quality=97), COLOURS, 8),
+    ("copy.png", lambda p: picture().save(p), COLOURS, 0),
     ("sub folder/é.bmp", lambda p: picture().save(p), COLOURS, 0),
 ]  # fmt: skip
 NOT_READ: list[tuple[str, Callable[[Path], object], str]] = [
@@ -115,89 +125,74 @@ NOT_READ: list[tuple[str, Callable[[Path], object], str]] = [
     ("loop.png", lambda p: p.symlink_to("loop.png"), "there is no such file"),
     ("x" * 300 + ".png", lambda p: None, "there is no such file"),
     ("folder.png", lambda p: p.mkdir(), "there is no such file"),
+    ("clear.tif", lambda p: Image.new("RGBA", (9, 9)).save(p), "every pixel of it is transparent"),
     ("black.png", lambda p: Image.new("RGB", (9, 9)).save(p), "it is all black"),
 ]
 REMARKS = {
     "Animated; the first frame counts": {
         "animated.gif", "animated.png", "animated.webp", "animated.avif",
     },
-    "Transparent in part, and put on white": {"clear.png", "clear.webp", "clear.avif"},
+    "Transparent in part, and put on white": {
+        "clear.png", "clear.webp", "clear.avif", "clear palette.gif", "clear grey.png",
+    },
     "Of another format than the name says": {"a jpeg.png (JPEG)", "a webp.jpg (WEBP)"},
-    "The same file as another": {"copy.png (plain.png)"},
+    "The same file as another": {"copy.png (plain.png)", "empty.png (plain.png)"},
 }  # fmt: skip
-TASK = """
-id: hand
-version: 1
-method: openbias
-title: t
-description: d
-citation: c
-images_per_prompt: 1
-biases:
-  - name: gender
-    about: person
-    classes: [male, female]
-    question: "What is the gender of the person?"
-    captions: [{captions}]
-"""
+NAMES = [row[0] for row in (*READ, *NOT_READ)]
 
 
 @pytest.fixture
-def run(tmp_path: Path, cli: Cli) -> tuple[Path, str]:
-    """The run of a folder with every file, each of a prompt of its own, and what was said."""
+def folder(tmp_path: Path) -> Path:
+    """A folder with every file, each of a prompt of its own."""
     folder = tmp_path / "pictures"
-    names = [*(row[0] for row in READ), *(row[0] for row in NOT_READ), "copy.png"]
-    for row in (*READ, *NOT_READ):
-        (folder / row[0]).parent.mkdir(parents=True, exist_ok=True)
-        row[1](folder / row[0])
-    shutil.copy(folder / "plain.png", folder / "copy.png")
-    prompts = {name: f"picture {number}" for number, name in enumerate(names)}
+    for name, make, *_ in (*READ, *NOT_READ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        make(folder / name)
+    prompts = {name: f"picture {number}" for number, name in enumerate(NAMES)}
     with (folder / "prompts.csv").open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([("file", "prompt"), *prompts.items()])
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "hand.yaml").write_text(TASK.format(captions=", ".join(prompts.values())))
-    words = ("--model", f"folder:{folder}", "--include-path", tmp_path / "tasks", "--tasks", "hand")
-    how = ("--judge", "toyland", "--permutations", "100", "--bootstrap", "100")
-    status, _, errors = cli(*words, *how, "--output-dir", tmp_path / "runs")
-    assert status == 3  # some evidence is missing
-    return tmp_path / "runs" / "pictures", errors
+    write_bias(tmp_path / "tasks", 1, captions=list(prompts.values()))
+    return folder
 
 
-def test_every_file_is_read_or_named(run: tuple[Path, str]) -> None:
-    place, errors = run
-    record = open_run(place)
-    assert record.record.generator is not None
-    images = ImageStore(record.database, record.record.generator.fingerprint)
-    for number, (name, _, colours, off) in enumerate(READ):
-        attempt = images.get(f"picture {number}", 0)
-        assert attempt is not None and attempt.status == "ok", name
-        pixels = np.asarray(images.image(attempt).read()).astype(int)
+def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
+    root, place = folder.parent, folder.parent / "runs" / "pictures"
+    words = ("--model", f"folder:{folder}", "--include-path", root / "tasks", "--tasks", "hand")
+    words += ("--judge", "toyland", "--permutations", "100", "--bootstrap", "100")
+    words += ("--output-dir", root / "runs")
+    for said in (NOT_READ, NOT_READ[:-1]):  # what it could not read, the second run reads again
+        status, _, errors = cli(*words)
+        assert status == 3 and "Replace these files" in errors  # some evidence is missing
+        for name, _, reason in said:
+            assert f"folder:{folder}: {name}: {reason}" in errors
+        page = (place / "results.md").read_text()
+        assert "empty.png: it cannot be read as an image" in page
+        assert str(place / "images") not in errors and "generat" not in errors.lower()
+    assert f"{len(NOT_READ) - 1} unreadable" in errors
+    attempts = {row["prompt"]: row for row in hand.stored(place, "attempts")}
+    attempts = {name: attempts[f"picture {number}"] for number, name in enumerate(NAMES)}
+    for name, _, colours, off in READ:
+        assert attempts[name]["status"] == "ok", name
+        pixels = np.asarray(read_image(place / "images" / attempts[name]["file"])).astype(int)
         quarter = pixels.shape[0] // 4
         for where, colour in enumerate(colours):
             row, column = divmod(where, 2)
             seen = pixels[(2 * row + 1) * quarter, (2 * column + 1) * quarter]
             assert abs(seen - colour).max() <= off, (name, where, seen, colour)
-    for number, (name, _, reason) in enumerate(NOT_READ, start=len(READ)):
-        attempt = images.get(f"picture {number}", 0)
-        assert attempt is not None and attempt.status in ("failed", "filtered")
-        assert f"{name}: {reason}" in (attempt.reason or "")
-        assert f"{name}: {reason}" in errors
-    counts = f"{len(READ) + 1} readable, {len(NOT_READ) - 1} unreadable, 1 black"
-    assert counts in errors
-    said = dict(line.partition(": ")[::2] for line in errors.splitlines() if "): " in line)
-    for kind, files in REMARKS.items():
-        assert set(re.split(", | and ", said[f"{kind} ({len(files)})"].rstrip("."))) == files
+    for name, _, reason in NOT_READ:
+        assert attempts[name]["status"] in ("failed", "filtered")
+        assert f"{name}: {reason}" in attempts[name]["reason"]
     # Names on disk are those of the contents, so that whatever opens a file by its name can.
-    suffixes = {
-        name: Path((images.get(f"picture {number}", 0) or attempt).file or "").suffix
-        for number, (name, *_) in enumerate(READ)
-    }
-    assert (suffixes["a jpeg.png"], suffixes["a webp.jpg"]) == (".jpg", ".webp")
-    assert (suffixes["one.avif"], suffixes["CAPITALS.JPEG"]) == (".avif", ".jpeg")
-
-
-def test_judges_labels_and_reports_take_them(run: tuple[Path, str], cli: Cli) -> None:
-    place, _ = run
+    odd = ("a jpeg.png", "a webp.jpg", "one.avif", "CAPITALS.JPEG")
+    suffixes = [Path(attempts[name]["file"]).suffix for name in odd]
+    assert suffixes == [".jpg", ".webp", ".avif", ".jpeg"]
     assert cli("label", "export", place, "--images", "90")[0] == 0
-    assert len(list((place / "labels" / "images").iterdir())) == len(READ)  # one copy counts once
+    assert len(list((place / "labels" / "images").iterdir())) == len(READ) - 1  # equal ones once
     assert cli("report", place)[0] == 0 and (place / "report.html").is_file()
+    shutil.copy(folder / "plain.png", folder / "empty.png")
+    _, _, errors = cli(*words)  # a replaced file is another folder of images
+    counts = f"{len(READ) + 1} readable, {len(NOT_READ) - 2} unreadable, 1 black"
+    assert "empty.png: it" not in errors and counts in errors
+    told = dict(line.partition(": ")[::2] for line in errors.splitlines() if "): " in line)
+    for kind, files in REMARKS.items():
+        assert set(re.split(", | and ", told[f"{kind} ({len(files)})"].rstrip("."))) == files

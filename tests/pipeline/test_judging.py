@@ -9,24 +9,14 @@ from typing import Any
 import pytest
 
 from t2ibench import evaluate
+from t2ibench.results.files import read_results
 from t2ibench.results.samples import read_samples
 from t2ibench.toyland.reader import read
 from tests.conftest import Cli
 from tests.models.chat import posted_image, serving, without_waiting
+from tests.pipeline.tasks import write_bias
 
-QUICK = {"n_permutations": 2000, "n_bootstrap": 500}
-TASK = """
-id: hand
-version: 1
-method: openbias
-title: t
-description: d
-citation: c
-images_per_prompt: 6
-biases:
-  - {name: gender, about: person, classes: [male, female], question: Which?,
-     captions: [A nurse., A carpenter., A person.]}
-"""
+CAPTIONS = ["A nurse.", "A carpenter.", "A person."]
 
 
 def seeing(body: dict[str, Any]) -> tuple[int, Any]:
@@ -35,10 +25,7 @@ def seeing(body: dict[str, Any]) -> tuple[int, Any]:
 
 @pytest.fixture
 def tasks(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks"
-    folder.mkdir()
-    (folder / "hand.yaml").write_text(TASK)
-    return folder
+    return write_bias(tmp_path / "tasks", 6, captions=CAPTIONS)
 
 
 def flags(tasks: Path, *more: str) -> list[str]:
@@ -49,19 +36,15 @@ def flags(tasks: Path, *more: str) -> list[str]:
     ]
 
 
-def test_a_planted_share_of_skin_comes_back(tasks: Path, tmp_path: Path) -> None:
-    text = TASK.replace("id: hand", "id: skin").replace(
-        "images_per_prompt: 6", "images_per_prompt: 40"
-    )
-    text = text.replace("name: gender", "name: skin").replace("[male, female]", "[light, dark]")
-    (tasks / "skin.yaml").write_text(text)
-    results = evaluate("toyland", "skin", include_path=[tasks], output_dir=tmp_path, **QUICK)
-    (detail,) = results.tasks["skin"].details["biases"]
+def test_a_planted_share_of_skin_comes_back(tmp_path: Path) -> None:
+    tasks = write_bias(tmp_path / "tasks", 40, ["light", "dark"], name="skin", captions=CAPTIONS)
+    quick = {"n_permutations": 2000, "n_bootstrap": 500}
+    results = evaluate("toyland", "hand", include_path=[tasks], output_dir=tmp_path, **quick)
+    (detail,) = results.tasks["hand"].details["biases"]
     shown = detail["counts"]["dark"] / 120
     # Toyland plants .35; three standard errors of 120 pictures are .13.
     assert detail["unknown"] <= 3 and shown == pytest.approx(0.35, abs=0.13)
-    majority = results.tasks["skin"].by[0].scores["majority_share"]
-    assert majority.ci_low is not None and majority.ci_high is not None
+    majority = results.tasks["hand"].by[0].scores["majority_share"]
     assert majority.ci_low <= 0.65 <= majority.ci_high and detail["majority"] == "light"
 
 
@@ -69,26 +52,23 @@ def test_a_server_that_dies_loses_nothing(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_waiting(monkeypatch)
-    left = 9
+    left = iter(range(9))
 
     def dying(body: dict[str, Any]) -> tuple[int, Any]:
-        nonlocal left
-        left -= 1
-        return seeing(body) if left >= 0 else (503, "gone")
+        return (503, "gone") if next(left, None) is None else seeing(body)
 
     with serving(dying) as (url, heard):
         args = f"base_url={url},retries=2,workers=1"
-        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+        words = flags(tasks, "--judge", "openai:eye", "--judge-args", args)
+        status, _, errors = cli(*words)
         assert status == 3
         assert "Its work so far is kept" in errors and "Traceback" not in errors
-        first = len(heard)
-        left = 10_000
-        status, _, errors = cli(*flags(tasks, "--judge", "openai:eye", "--judge-args", args))
+        first, left = len(heard), iter(range(10_000))
+        status, _, errors = cli(*words)
         assert status == 0, errors
         assert len(heard) - first == 18 - 9  # only what was missing
-    results = json.loads((tasks.parent / "runs/toyland/results.json").read_text())
-    assert results["tasks"]["hand"]["n_images"] == 18
-    assert results["tasks"]["hand"]["excluded"].get("missing", 0) == 0
+    task = read_results(tasks.parent / "runs" / "toyland").tasks["hand"]
+    assert task.n_images == 18 and "missing" not in task.excluded
 
 
 def test_a_missing_key_stops_before_anything_is_drawn(
@@ -117,12 +97,11 @@ def test_a_rate_limit_is_said_and_waited_for(
     tasks: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = without_waiting(monkeypatch)
-    left = 3
+    left = iter(range(3))
 
     def limited(body: dict[str, Any]) -> tuple[Any, ...]:
-        nonlocal left
-        left -= 1
-        return seeing(body) if left < 0 else (429, {"error": "slow"}, {"Retry-After": "60"})
+        limit = (429, {"error": "slow"}, {"Retry-After": "60"})
+        return seeing(body) if next(left, None) is None else limit
 
     with serving(limited) as (url, heard):
         args = f"base_url={url},retries=1"
@@ -153,24 +132,23 @@ def test_a_key_in_the_wrong_place_is_refused_before_anything_is_written(
 def test_judges_are_compared(tasks: Path, cli: Cli) -> None:
     assert cli(*flags(tasks))[0] == 0
     run = tasks.parent / "runs" / "toyland"
-    rows = read_samples(run, "hand")
     people = tasks.parent / "people.jsonl"
     lines = [
         json.dumps({"image": row["sha256"], "question": "Which?", "answer": answer})
-        for number, row in enumerate(rows)
+        for number, row in enumerate(read_samples(run, "hand"))
         for answer in ["male" if number % 6 == 0 else row["answer"]]
     ]
     people.write_text("\n".join(lines))
     status, _, errors = cli(*flags(tasks, "--judge", f"toyland,answers:{people}"))
     assert status == 0, errors
-    task = json.loads((run / "results.json").read_text())["tasks"]["hand"]
-    assert set(task["by_encoder"]) == {"toyland", "answers:people.jsonl"}
-    (pair,) = task["details"]["rater_agreement"]
+    task = read_results(run).tasks["hand"]
+    assert set(task.by_encoder) == {"toyland", "answers:people.jsonl"}
+    (pair,) = task.details["rater_agreement"]
     assert 0.8 <= pair["accuracy"] < 1
     assert "Judges: answers:people.jsonl, toyland" in (run / "results.md").read_text()
 
 
-def test_a_dry_run_names_the_judges(tasks: Path, cli: Cli) -> None:
+def test_judges_are_named_and_checked_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:
     status, out, _ = cli(*flags(tasks, "--dry-run"))
     assert status == 0
     assert "Judges: toyland" in out and "Encoders" not in out
@@ -179,11 +157,9 @@ def test_a_dry_run_names_the_judges(tasks: Path, cli: Cli) -> None:
     _, out, _ = cli(*flags(tasks, "--dry-run", "--judge", "llava-1.5-7b"))
     assert "Judges: vlm:llava-hf/llava-1.5-7b-hf" in out
 
-
-def test_a_wrong_judge_is_one_line_before_anything_is_drawn(tasks: Path, cli: Cli) -> None:
     status, _, errors = cli(*flags(tasks, "--judge", "vlm:./nowhere"))
     assert status == 1 and "No such folder: './nowhere'" in errors and "Traceback" not in errors
-    assert not list((tasks.parent / "runs").rglob("*.png"))
-    # The judge of another model has to be named; nothing is drawn before that is known.
+    # The judge of another model has to be named.
     status, _, errors = cli(*flags(tasks, "--judge", "answers:x.csv", "--judge-args", "margin=1"))
     assert status == 1 and "--judge-args" in errors
+    assert not list((tasks.parent / "runs").rglob("*.png"))

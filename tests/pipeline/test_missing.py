@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from t2ibench import evaluate, generate
 from t2ibench.apps.leaderboard.verify import provenance_problems
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
-from t2ibench.models.generators import create_generator
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.results.files import read_results
 from t2ibench.settings import Settings
 from t2ibench.tasks import load_tasks
+from t2ibench.toyland import draw
 from tests.conftest import Cli
 
 TASK = "t2iat_flowers_insects"
@@ -36,32 +36,13 @@ def folder_of(root: Path, task: str = TASK, without: Sequence[str] = ()) -> Path
     """A folder of toyland's images of a task, one file a request, but for some prompts."""
     (spec,) = (one.spec for one in load_tasks(task))
     counts = needs(spec, Settings(limit=4, images_per_prompt=2)).images_by_prompt
-    requests = [
-        ImageRequest(prompt, index, 1000 * number + index)
-        for number, (prompt, count) in enumerate(counts.items())
-        if prompt not in without
-        for index in range(count)
-    ]
+    prompts = [one for one, n in counts.items() if one not in without for _ in range(n)]
     root.mkdir(parents=True)
-    rows = []
-    for number, drawn in enumerate(create_generator("toyland").generate(requests)):
-        assert drawn.image is not None
-        drawn.image.save(root / f"{number:03d}.png")
-        rows.append(json.dumps({"file": f"{number:03d}.png", "prompt": requests[number].prompt}))
-    (root / "prompts.jsonl").write_text("\n".join(rows) + "\n")
+    with (root / "prompts.jsonl").open("w") as rows:
+        for number, prompt in enumerate(prompts):
+            draw(prompt, number).save(root / f"{number:03d}.png")
+            print(json.dumps({"file": f"{number:03d}.png", "prompt": prompt}), file=rows)
     return root
-
-
-def test_a_folder_without_a_prompt_is_refused_with_the_way_on(tmp_path: Path, cli: Cli) -> None:
-    root = folder_of(tmp_path / "mine", without=[ASTER])
-    flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
-    status, out, err = cli("run", "--tasks", TASK, *flags)
-    assert status == 1 and not out
-    assert "no images for 1 prompt that the tasks need: 'a photo of aster'" in err
-    assert "--allow-missing" in err
-    status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
-    assert status == 3
-    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
 
 
 def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
@@ -70,8 +51,7 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     root = folder_of(tmp_path / "mine")
     flags = ("--model", f"folder:{root}", "--output-dir", str(tmp_path / "runs"), *FLAGS)
     status, out, err = cli("run", "--tasks", "mcas,weat_7_math_arts", *flags)
-    assert status == 1 and not out
-    assert "no image for any of the 5 tasks'" in err
+    assert status == 1 and not out and "no image for any of the 5 tasks'" in err
     assert f"t2ibench propose openbias --captions folder:{root} --output" in err
     status, out, err = cli("run", "--tasks", f"mcas,{TASK}", *flags)
     assert status == 3 and TASK in out
@@ -80,9 +60,16 @@ def test_a_folder_of_other_prompts_is_told_at_once_and_how_to_measure_it(
     assert not any("no image" in line for line in warnings)
 
 
-def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path, cli: Cli) -> None:
+def test_a_prompt_without_images_is_refused_or_left_out_and_said(tmp_path: Path, cli: Cli) -> None:
     root, runs = folder_of(tmp_path / "mine", without=[ASTER]), tmp_path / "runs"
     flags = ("--model", f"folder:{root}", "--output-dir", str(runs), *FLAGS)
+    status, out, err = cli("run", "--tasks", TASK, *flags)
+    assert status == 1 and not out and "--allow-missing" in err
+    assert "no images for 1 prompt that the tasks need: 'a photo of aster'" in err
+    status, _, err = cli("run", "--tasks", f"{TASK},weat_7_math_arts", *flags)
+    assert status == 3
+    assert f"{TASK} is excluded: 1 of its 40 prompts have no image (--allow-missing" in err
+    shutil.rmtree(runs)
     status, out, err = cli("run", "--tasks", TASK, *flags, "--allow-missing")
     assert status == 0, err
     assert "2 more that the tasks ask for are not in the folder" in err
@@ -98,14 +85,22 @@ def test_with_allow_missing_it_is_scored_on_the_rest_and_says_so(tmp_path: Path,
     names = {row.name for row in task.by}
     assert "aster" not in names and len(names) == 6  # nor the insect of the same words
     written = (runs / "mine" / "results.json").read_bytes()
-    status, _, _ = cli("score", str(runs / "mine"))
-    assert status == 0
+    assert cli("score", runs / "mine")[0] == 0
     assert (runs / "mine" / "results.json").read_bytes() == written
     config = tmp_path / "run.yaml"
     config.write_text(f"model: folder:{root}\ntasks: {TASK}\nallow_missing: true\n")
     status, _, err = cli("run", "--config", str(config), "--output-dir", str(runs), *FLAGS)
     assert status == 0, err
     assert (runs / "mine" / "results.json").read_bytes() == written
+    # Nothing is decided between other prompts.
+    flags = ("--model", f"folder:{folder_of(tmp_path / 'all')}", "--output-dir", runs, *FLAGS)
+    assert cli("run", "--tasks", TASK, *flags, "--allow-missing")[0] == 0
+    assert not read_results(runs / "all").partial
+    status, out, err = cli("compare", runs / "all", runs / "mine")
+    assert status == 0 and f"{runs / 'all'}:" not in err
+    assert f"{runs / 'mine'}: some prompts have no image; not a result to report" in err
+    assert "other prompts have no image" in out and "1 not compared" in out
+    assert "some prompts have no image" in cli("compare", runs / "mine", runs / "mine")[1]
 
 
 def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -> None:
@@ -114,33 +109,11 @@ def test_a_concept_without_any_image_is_a_reason_and_no_number(tmp_path: Path) -
     prompts = needs(spec, Settings(limit=4)).images_by_prompt
     gone = [prompt for prompt in prompts if any(f" {name}" in prompt for name in insects)]
     root = folder_of(tmp_path / "mine", without=gone)
-    results = evaluate(
-        f"folder:{root}", TASK, encoder="toyland", allow_missing=True,
-        output_dir=tmp_path / "runs", **SMALL,
-    )  # fmt: skip
-    task = results.tasks[TASK]
+    given: dict[str, Any] = {"encoder": "toyland", "allow_missing": True, **SMALL}
+    task = evaluate(f"folder:{root}", TASK, output_dir=tmp_path, **given).tasks[TASK]
     assert task.headline.value is None
     assert task.reason == "no stimulus of Y (insects) has all of its images"
     assert task.missing_prompts == sorted(gone)
-
-
-def test_compare_does_not_decide_between_other_prompts(tmp_path: Path, cli: Cli) -> None:
-    runs = tmp_path / "runs"
-    for name, without in (("all", []), ("some", [ASTER])):
-        root = folder_of(tmp_path / name, without=without)
-        status, _, err = cli(
-            "run", "--model", f"folder:{root}", "--tasks", TASK, "--output-dir", str(runs),
-            *FLAGS, "--allow-missing",
-        )  # fmt: skip
-        assert status == 0, err
-    assert not read_results(runs / "all").partial
-    status, out, err = cli("compare", str(runs / "all"), str(runs / "some"))
-    assert status == 0
-    assert f"{runs / 'some'}: some prompts have no image; not a result to report" in err
-    assert f"{runs / 'all'}:" not in err
-    assert "other prompts have no image" in out and "1 not compared" in out
-    _, out, _ = cli("compare", str(runs / "some"), str(runs / "some"))
-    assert "some prompts have no image" in out
 
 
 @pytest.fixture
@@ -149,12 +122,8 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def fail(*prompts: str, status: Any = "failed", reason: str = "the server\nsays 500") -> None:
         def drawn(self: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            return [
-                GeneratedImage(status, reason=reason)
-                if request.prompt in prompts
-                else plain(self, [request])[0]
-                for request in requests
-            ]
+            lost = GeneratedImage(status, reason=reason)
+            return [lost if r.prompt in prompts else plain(self, [r])[0] for r in requests]
 
         monkeypatch.setattr(ToylandGenerator, "generate", drawn)
 
@@ -165,17 +134,30 @@ def test_a_prompt_that_fails_for_good(
     tmp_path: Path, cli: Cli, failing: Callable[..., None]
 ) -> None:
     failing(ANT)
-    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", str(tmp_path), *FLAGS)
+    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path)
+    flags += ("--images-per-prompt", "1", "--permutations", "10", "--bootstrap", "10")
     for further, expected in (((), 3), (("--allow-missing",), 0)):
         status, _, err = cli("run", *flags, *further)
         assert status == expected, err
-        assert "2 images failed: the server says 500" in " ".join(err.split())
+        assert "1 image failed: the server says 500" in " ".join(err.split())
         page = (tmp_path / "toyland" / "results.md").read_text()
-        assert "2 images failed: the server says 500" in page
+        assert "1 image failed: the server says 500" in page
         task = read_results(tmp_path / "toyland").tasks[TASK]
         assert task.missing_prompts == [ANT]
-        assert task.excluded_because == {"failed": {"the server says 500": 2}}
-        assert task.excluded["failed"] == 2
+        assert task.excluded_because == {"failed": {"the server says 500": 1}}
+        assert task.excluded["failed"] == 1
+    run, board = tmp_path / "toyland", tmp_path / "board"
+    status, _, err = cli("leaderboard", "add", run, "--to", board)
+    assert status == 1 and "images are missing, for example of 'a photo of ant'" in err
+    results = read_results(run)
+    manifest = SimpleNamespace(
+        **{"name": "toyland", "model": "toyland", "model_args": {}, "judges": {}},
+        fingerprint=results.model.fingerprint, revision=results.model.revision,
+        t2ibench=results.t2ibench, encoders=task.settings.encoders,
+    )  # fmt: skip
+    found = provenance_problems(manifest, results)  # one that was packed by other means
+    (problem,) = (one for one in found if "prompts" in one)
+    assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
 
 
 def test_a_prompt_that_the_model_refuses_is_no_missing_one(
@@ -200,72 +182,17 @@ def test_failures_from_the_start_stop_a_run_that_does_not_allow_them(
     assert generate("toyland", TASK, allow_missing=True, **options) == tmp_path / "toyland"
 
 
-def test_the_leaderboard_takes_no_run_without_some_prompts(
-    tmp_path: Path, cli: Cli, failing: Callable[..., None]
-) -> None:
-    failing(ANT)
-    results = evaluate(
-        "toyland", TASK, output_dir=tmp_path, images_per_prompt=1, n_permutations=10,
-        n_bootstrap=10, allow_missing=True,
-    )  # fmt: skip
-    run = tmp_path / "toyland"
-    status, _, err = cli("leaderboard", "add", str(run), "--to", str(tmp_path / "board"))
-    assert status == 1 and "1 images are missing, for example of 'a photo of ant'" in err
-    manifest = SimpleNamespace(
-        **{"name": "toyland", "model": "toyland", "model_args": {}, "judges": {}},
-        fingerprint=results.model.fingerprint, revision=results.model.revision,
-        t2ibench=results.t2ibench, encoders=results.tasks[TASK].settings.encoders,
-    )  # fmt: skip
-    found = provenance_problems(manifest, results)  # one that was packed by other means
-    (problem,) = (one for one in found if "prompts" in one)
-    assert "was scored without 1 of its prompts" in problem and "not accepted" in problem
-
-
-def broken_folder(root: Path) -> Path:
-    """Files that are no images: empty, cut, text; a black, and a fully transparent one."""
-    folder_of(root)
-    (root / "000.png").write_bytes(b"")
-    (root / "001.png").write_bytes((root / "001.png").read_bytes()[:100])
-    (root / "002.png").write_text("hello")
-    Image.new("RGB", (64, 64)).save(root / "003.png")
-    Image.new("RGBA", (64, 64), (200, 0, 0, 0)).save(root / "004.png")
-    return root
-
-
-def test_a_folders_files_are_named_as_the_user_names_them(tmp_path: Path, cli: Cli) -> None:
-    root, runs = broken_folder(tmp_path / "mine"), tmp_path / "runs"
-    flags = ("--model", f"folder:{root}", "--tasks", TASK, "--output-dir", str(runs), *FLAGS)
-    for _ in range(2):  # the second run reads the bad files again, and says the same
-        status, _, err = cli("run", *flags)
-        assert status == 3
-        for name in ("000", "001", "002"):
-            assert f"folder:{root}: {name}.png: it cannot be read as an image" in err
-        assert "004.png: every pixel of it is transparent" in err
-        assert "Replace these files" in err
-        assert str(runs / "mine" / "images") not in err
-        assert "generat" not in err.lower()
-        assert "000.png: it cannot be read" in (runs / "mine" / "results.md").read_text()
-    assert "4 unreadable" in err
-    (root / "000.png").write_bytes((root / "010.png").read_bytes())
-    status, _, err = cli("run", *flags)  # a replaced file is another folder of images
-    assert "000.png: " not in err and "76 readable, 3 unreadable, 1 black (of 80 images)" in err
-    assert "The same file as another (1): 010.png (000.png)." in err
-
-
 def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart(
     tmp_path: Path, cli: Cli
 ) -> None:
     root = folder_of(tmp_path / "mine")
-    rows = [json.loads(line) for line in (root / "prompts.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (root / "prompts.jsonl").open()]
     bad = [row["file"] for row in sorted(rows, key=lambda row: row["prompt"])[:20]]
     for file in bad:  # the first in the order of the run
         (root / file).write_text("no image")
-    status, _, err = cli(
-        "run", "--model", f"folder:{root}", "--tasks", TASK,
-        "--output-dir", str(tmp_path / "runs"), *FLAGS, "--images-per-prompt", "3",
-    )  # fmt: skip
-    assert status == 3
-    assert "Read now: 60 readable, 20 unreadable (of 80 images; 40 more" in err
+    flags = ("--model", f"folder:{root}", "--output-dir", tmp_path / "runs", *FLAGS)
+    status, _, err = cli("run", "--tasks", TASK, *flags, "--images-per-prompt", "3")
+    assert status == 3 and "Read now: 60 readable, 20 unreadable (of 80 images; 40 more" in err
     assert "40 prompts have fewer images than the tasks ask for" in err
     assert all(f"{file}: it cannot be read" in err for file in bad)
     page = (tmp_path / "runs" / "mine" / "results.md").read_text()

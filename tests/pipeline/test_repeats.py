@@ -33,12 +33,11 @@ SMALL: dict[str, Any] = {
 class Forgetful(ToylandGenerator):
     """Toyland behind a server that ignores most seeds, and writes some images as JPEG."""
 
-    def __init__(self, folder: Path, distinct: int = 2) -> None:
+    def __init__(self, distinct: int = 3) -> None:
         super().__init__({})
         self.name = "forgetful"
-        self._folder, self._distinct = folder, distinct
+        self._folder, self._distinct = Path(tempfile.mkdtemp()), distinct
         self._first: dict[tuple[str, int], int] = {}
-        folder.mkdir()
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [self._image(request) for request in requests]
@@ -49,24 +48,17 @@ class Forgetful(ToylandGenerator):
         (drawn,) = super().generate([replace(request, seed=seed)])
         if request.index < 2 * self._distinct:
             return drawn
-        assert drawn.image is not None
         path = self._folder / f"{len(list(self._folder.iterdir()))}.jpg"
         drawn.image.save(path, quality=90 + request.index)
         return GeneratedImage("ok", path=path)
 
 
-def forgetful() -> Forgetful:
-    """A model that others can make again."""
-    return Forgetful(Path(tempfile.mkdtemp()) / "files", 3)
-
-
 def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="seems to ignore seeds"):
         made = evaluate(
-            "tests.pipeline.test_repeats:forgetful", "occupations_t2iat,openbias_examples",
+            f"{__name__}:Forgetful", "occupations_t2iat,openbias_examples",
             encoder="toyland", judge="toyland", images_per_prompt=8, output_dir=tmp_path,
         )  # fmt: skip
-    assert made.folder is not None
     packed = pack(made.folder, tmp_path / "submissions", SilentReporter(), thumbnails=3)
     verdict = verify(packed)
     assert (verdict.level, verdict.problems, verdict.tasks) == ("recomputed", [], 2)
@@ -79,25 +71,17 @@ def test_a_submission_has_what_tells_its_repeats(tmp_path: Path) -> None:
 def test_half_of_a_group_with_two_images_is_too_few() -> None:
     groups = {f"{group} {k}": group for group in ("neutral", "male", "female") for k in range(8)}
 
-    def repeated(n_distinct: int, n: int) -> list[RepeatedPrompt]:
-        return [
-            RepeatedPrompt(prompt=f"neutral {k}", n_images=10, n_distinct=n_distinct)
-            for k in range(n)
-        ]
-
-    assert too_few(repeated(2, 4), groups) == (
-        "4 of 24 prompts have fewer than 3 distinct images, too few to show how much images vary"
-    )
-    assert too_few(repeated(2, 3), groups) is None
-    assert too_few(repeated(3, 8), groups) is None
+    says = "4 of 24 prompts have fewer than 3 distinct images, too few to show how much images vary"
+    for n_distinct, n, expected in ((2, 4, says), (2, 3, None), (3, 8, None)):
+        counts = {"n_images": 10, "n_distinct": n_distinct}
+        repeated = [RepeatedPrompt(prompt=f"neutral {k}", **counts) for k in range(n)]
+        assert too_few(repeated, groups) == expected
 
 
 def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     few = evaluate("toyland", output_dir=tmp_path / "few", images_per_prompt=2, **SMALL)
-    forgetful = Forgetful(tmp_path / "files")
-    runs = tmp_path / "many"
     with pytest.warns(UserWarning, match="seems to ignore seeds: 40 of 40 prompts"):
-        many = evaluate(forgetful, output_dir=runs, images_per_prompt=6, **SMALL)
+        many = evaluate(Forgetful(2), output_dir=tmp_path / "many", images_per_prompt=6, **SMALL)
     one, two = few.tasks["t2iat_flowers_insects"], many.tasks["t2iat_flowers_insects"]
     assert two.n_images == one.n_images == 80
     assert two.excluded["repeated"] == 160 and "repeated" not in one.excluded
@@ -108,7 +92,6 @@ def test_a_picture_counts_once_however_often_it_comes(tmp_path: Path) -> None:
     assert two.diversity == one.diversity
     assert "40 of 40 prompts have fewer than 3 distinct images" in str(two.inconclusive)
     assert one.inconclusive is None
-    assert many.folder is not None
     assert "seems to ignore seeds" in (many.folder / "results.md").read_text()
     assert "40 prompts repeat their images." in (many.folder / "report.html").read_text()
     with pytest.warns(UserWarning, match="seems to ignore seeds"):

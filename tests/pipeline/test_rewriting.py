@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, ClassVar
 import pytest
 
 from t2ibench import Rewriting, evaluate
-from t2ibench.apps.explorer.generation import GenerationQueue
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.language import RewriteRequest
@@ -22,8 +20,6 @@ from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
 from t2ibench.settings import Settings
-from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore
 from t2ibench.tasks.index import load_tasks
 from tests import hand
 from tests.apps.explorer.api import explore, opened
@@ -81,23 +77,25 @@ def at_night(folder: Path) -> str:
     return f"file:{folder / 'words.csv'}"
 
 
-def rows(folder: Path) -> list[dict[str, Any]]:
-    return hand.stored(folder, "rewrites")
+def texts_of(folder: Path) -> dict[str, str]:
+    """Prompt to its rewriting."""
+    found = hand.stored(folder, "rewrites")
+    texts = {row["prompt"]: row["rewritten"] for row in found}
+    assert len(texts) == len(found)
+    return texts
 
 
-def attempts(folder: Path) -> list[Any]:
-    generator = open_run(folder).record.generator
-    assert generator is not None
-    return list(ImageStore(Database(folder), generator.fingerprint).all_attempts())
+def revised(folder: Path) -> set[tuple[str, str]]:
+    """Prompts and what their images were made of."""
+    return {(one["prompt"], one["revised_prompt"]) for one in hand.stored(folder, "attempts")}
 
 
 def test_balanced_rewritings_take_the_leans_away(tmp_path: Path) -> None:
     """The worked example of the docs: planted leans, and none behind a balancing rewriter."""
     few = {"images_per_prompt": 8, "n_permutations": 500, "n_bootstrap": 200}
-    few |= {"tasks": OCCUPATIONS, "output_dir": tmp_path}
-    without = evaluate("toyland", **few)
     rewritten = {"rewriter": f"file:{BALANCED}", "rewriter_args": {"missing": "keep"}}
-    behind = evaluate("toyland", **rewritten, **few)
+    without = evaluate("toyland", OCCUPATIONS, output_dir=tmp_path, **few)
+    behind = evaluate("toyland", OCCUPATIONS, output_dir=tmp_path, **few, **rewritten)
     before, after = (results.tasks[OCCUPATIONS] for results in (without, behind))
     assert before.headline.square is not None and before.headline.square > 0.15
     assert after.headline.square is not None and after.headline.square < 0.03
@@ -124,8 +122,7 @@ def test_the_example_covers_the_unmarked_prompts_of_the_group() -> None:
         if need.group == "no group named"
     }
     assert known.keys() == unmarked
-    for prompt, texts in known.items():
-        female, male = texts
+    for prompt, (female, male) in known.items():
         assert female.replace("female ", "") == male.replace("male ", "")
         assert prompt.split()[-1] == male.split()[-1]
 
@@ -136,10 +133,8 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     prompts = [request.prompt for request in first.asked]
     assert len(prompts) == len(set(prompts)) == results.tasks[TASK].n_prompts
     folder = results.folder
-    assert {row["prompt"]: row["rewritten"] for row in rows(folder)} == {
-        prompt: f"{prompt}, joy" for prompt in prompts
-    }
-    assert all(one.revised_prompt == f"{one.prompt}, joy" for one in attempts(folder))
+    assert texts_of(folder) == {prompt: f"{prompt}, joy" for prompt in prompts}
+    assert revised(folder) == set(texts_of(folder).items())
     assert results.model.rewriter.name == "counts"
     again = Counts()
     assert run(tmp_path, again) == results and not again.asked
@@ -153,14 +148,14 @@ DAMAGED = "UPDATE rewrites SET rewritten = 'x' WHERE text = (SELECT min(text) FR
 @pytest.mark.parametrize("statement", [DAMAGED, "DELETE FROM rewrites"])
 def test_lost_rewritings_are_those_of_the_images(statement: str, tmp_path: Path) -> None:
     results = run(tmp_path, Counts())
-    before = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
+    before = texts_of(results.folder)
     hand.damage(results.folder, statement)
     again = Counts()
     named = pytest.warns(UserWarning, match="1 rewriting was damaged")
     with named if statement == DAMAGED else nullcontext():
         run(tmp_path, again, images_per_prompt=3)
     assert not again.asked  # the images say how it was
-    assert {row["prompt"]: row["rewritten"] for row in rows(results.folder)} == before
+    assert texts_of(results.folder) == before
 
 
 @pytest.mark.parametrize(("how", "status"), [("refuses", "refused"), ("fails", "failed")])
@@ -169,10 +164,9 @@ def test_one_prompt_costs_its_own_images_alone(tmp_path: Path, how: str, status:
     with pytest.warns(UserWarning, match="counts (refused to|could not) rewrite"):
         rewriter = Counts(**{how: "a photo of ant"})
         results = run(tmp_path, rewriter, images_per_prompt=10, allow_missing=True)
-    lost = [one for one in attempts(results.folder) if one.status != "ok"]
-    assert lost and {one.status for one in lost} == {status}
-    assert all("a photo of ant" in one.prompt for one in lost)
-    assert len([one for one in attempts(results.folder) if one.status == "ok"]) > len(lost)
+    lost = [one for one in hand.stored(results.folder, "attempts") if one["status"] != "ok"]
+    assert {one["status"] for one in lost} == {status}
+    assert all("a photo of ant" in one["prompt"] for one in lost)
     task = results.tasks[TASK]
     assert task.excluded[status] == len(lost) and task.n_images > len(lost)
     again = Counts()
@@ -220,50 +214,36 @@ def test_what_cannot_work_is_said_before_anything_is_made(cli: Cli, tmp_path: Pa
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_dry_run_says_how_often_a_rewriter_is_asked(cli: Cli, tmp_path: Path) -> None:
-    flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--dry-run")
-    status, said, _ = cli(*flags)
+def planned(cli: Cli, flags: Sequence[Any], *more: str) -> str:
+    status, said, _ = cli(*flags, "--dry-run", *more)
     assert status == 0
-    said = " ".join(said.split())
+    return " ".join(said.split())
+
+
+def test_a_server_rewrites_for_a_price_and_once(cli: Cli, tmp_path: Path) -> None:
+    flags = (*FLAGS, "--output-dir", tmp_path / "a", "--rewriter", "openai:m")
+    said = planned(cli, flags)
     assert "Rewriter: openai:m, one rewriting a prompt; " in said
     prompts = int(said.partition("each image once: ")[2].split()[0])
     assert f"{prompts} rewritings have to be made" in said
-    status, said, _ = cli(*flags, "--rewriter-args", "per=image")
-    assert f"{2 * prompts} rewritings have to be made" in " ".join(said.split())
-
-
-def test_rewritings_count_towards_the_cost(cli: Cli, tmp_path: Path) -> None:
+    said = planned(cli, flags, "--rewriter-args", "per=image")
+    assert f"{2 * prompts} rewritings have to be made" in said
     with serving(speak) as (url, posted):
-        flags = (*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m", "--rewriter-args")
-        args = f"base_url={url},price_per_rewriting=0.5"
-        prompts = int(cli(*flags, args, "--dry-run")[1].partition("image once: ")[2].split()[0])
-        assert f"cost {prompts / 2:.2f}" in " ".join(cli(*flags, args, "--dry-run")[1].split())
-        status, _, said = cli(*flags, args, "--max-cost", "1")
+        flags += ("--rewriter-args", f"base_url={url},price_per_rewriting=0.5")
+        assert f"cost {prompts / 2:.2f}" in planned(cli, flags)
+        status, _, said = cli(*flags, "--max-cost", "1")
         assert status == 1 and f"{prompts} rewritings would cost {prompts / 2:.2f}" in said
         assert not posted
-        status, _, said = cli(*flags, args, "--max-cost", prompts / 2)
-        assert status == 0 and f"all of this run {prompts / 2:.2f}" in said
-        # Nothing is left to ask for: nothing more is spent.
-        assert cli(*flags, args, "--max-cost", prompts / 2)[0] == 0
-    (folder,) = tmp_path.iterdir()
-    generator = open_run(folder).record.generator
-    assert generator is not None and generator.cost == prompts / 2
-
-
-def test_a_server_rewrites_and_score_needs_it_no_more(cli: Cli, tmp_path: Path) -> None:
-    flags = [*FLAGS, "--output-dir", tmp_path, "--rewriter", "openai:m"]
-    with serving(speak) as (url, posted):
-        flags += ["--rewriter-args", f"base_url={url}"]
+        flags += ("--max-cost", prompts / 2)
         status, _, said = cli(*flags)
-        assert status == 0, said
-        asked = len(posted)
-    (folder,) = tmp_path.iterdir()
+        assert status == 0 and f"all of this run {prompts / 2:.2f}" in said
+    (folder,) = (tmp_path / "a").iterdir()
     results = (folder / "results.json").read_bytes()
-    assert asked == read_results(folder).tasks[TASK].n_prompts
-    # The server is gone: what is stored is enough to go on, and to score.
-    assert cli(*flags)[0] == 0
-    assert cli("score", folder)[0] == 0
+    assert len(posted) == prompts == read_results(folder).tasks[TASK].n_prompts
+    # The server is gone: what is stored is enough to go on, and to score; nothing more is spent.
+    assert cli(*flags)[0] == cli("score", folder)[0] == 0
     assert (folder / "results.json").read_bytes() == results
+    assert open_run(folder).record.generator.cost == prompts / 2
     # Another generator takes the rewritings over.
     status, _, said = cli(*FLAGS, "--output-dir", tmp_path / "b", "--rewriter", f"file:{folder}")
     assert status == 0, said
@@ -293,9 +273,8 @@ def test_processes_that_start_together_rewrite_once(runs: Runs) -> None:
         for process in [runs.start(flags=flags) for _ in range(2)]:
             runs.end(process)
     (folder,) = runs.run.parent.iterdir()
-    texts = {row["prompt"]: row["rewritten"] for row in rows(folder)}
-    assert len(posted) == len(rows(folder)) == len(texts)
-    assert all(one.revised_prompt == texts[one.prompt] for one in attempts(folder))
+    assert len(posted) == len(texts_of(folder))
+    assert revised(folder) == set(texts_of(folder).items())
 
 
 def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
@@ -304,18 +283,11 @@ def test_the_explorer_rewrites_new_words_and_shows_it(tmp_path: Path) -> None:
     collection = opened(results.folder)
     with explore(collection, tmp_path / "session.json") as client:
         known = client.get("/api/image/0/scores")
-    assert known["rewritten"] == f"{known['prompt']} at night"
-    queue = GenerationQueue(collection)
-    assert queue.can_generate(0)
-    count = len(collection.gallery.pictures)
-    job = queue.start(0, "a photo of a nurse", 2)
-    for _ in range(600):
-        if job.state in {"done", "failed"}:
-            break
-        time.sleep(0.05)
-    assert (job.state, job.reason, len(collection.gallery.pictures)) == ("done", "", count + 2)
-    stored = {row["prompt"]: row["rewritten"] for row in rows(results.folder)}
-    assert stored["a photo of a nurse"] == "a photo of a nurse"
+        assert known["rewritten"] == f"{known['prompt']} at night"
+        count = len(collection.gallery.pictures)
+        client.draw("a photo of a nurse", 2)
+    assert len(collection.gallery.pictures) == count + 2
+    assert texts_of(results.folder)["a photo of a nurse"] == "a photo of a nurse"
 
 
 def test_a_comparison_says_what_else_differs(tmp_path: Path) -> None:

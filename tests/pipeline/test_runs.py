@@ -31,14 +31,14 @@ from tests import hand
 from tests.conftest import Cli
 
 SMALL = {"limit": 2, "images_per_prompt": 2, "n_permutations": 500, "n_bootstrap": 200}
+OCCUPATIONS = ("occupations_t2iat", "occupations_tibet")
 TASKS = "t2iat_flowers_insects,occupations_t2iat,mcas_sports,weat_6_gender_career_family"
 
 
-def small_flags(folder: Path) -> list[str]:
+def flags(folder: Path, tasks: str = TASKS) -> list[str]:
     return [
-        *("--model", "toyland", "--tasks", TASKS, "--output-dir", str(folder)),
-        *("--limit", "2", "--images-per-prompt", "2"),
-        *("--permutations", "500", "--bootstrap", "200"),
+        *("--model", "toyland", "--tasks", tasks, "--output-dir", str(folder), "--limit", "2"),
+        *("--images-per-prompt", "2", "--permutations", "500", "--bootstrap", "200"),
     ]
 
 
@@ -53,12 +53,9 @@ def outputs(folder: Path) -> dict[str, bytes]:
     run = folder / "toyland"
     # The command names the folder; everything else must be the same in every folder.
     where = f"--output-dir {folder}".encode(), f'"{folder}"'.encode()
+    checksum = rb',\n "checksum": "[0-9a-f]{8}"'
     return {
-        name: re.sub(
-            rb',\n "checksum": "[0-9a-f]{8}"',
-            b"",
-            data.replace(where[0], b"").replace(where[1], b'"runs"'),
-        )
+        name: re.sub(checksum, b"", data.replace(where[0], b"").replace(where[1], b'"runs"'))
         for name, data in hand.outputs(run).items()
     }
 
@@ -70,31 +67,22 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_batch_size_changes_nothing(reference: Path, tmp_path: Path) -> None:
-    evaluate("toyland", TASKS, output_dir=tmp_path, batch_size=3, **SMALL)
+def test_batches_other_tasks_and_their_order_change_nothing(
+    reference: Path, tmp_path: Path
+) -> None:
+    for tasks in (*TASKS.split(",")[::-1], TASKS):  # one run each, the last first, and all
+        evaluate("toyland", tasks, output_dir=tmp_path, batch_size=3, **SMALL)
     assert image_hashes(tmp_path) == image_hashes(reference)
-    assert outputs(tmp_path) == outputs(reference)
-
-
-def test_the_order_of_tasks_and_other_tasks_change_nothing(reference: Path, tmp_path: Path) -> None:
-    for task in TASKS.split(",")[::-1]:  # one run each, the last first
-        evaluate("toyland", task, output_dir=tmp_path, **SMALL)
-    assert image_hashes(tmp_path) == image_hashes(reference)
-    evaluate("toyland", TASKS, output_dir=tmp_path, **SMALL)  # scores what is there
     assert outputs(tmp_path) == outputs(reference)
 
 
 def test_an_image_that_several_tasks_need_is_drawn_once() -> None:
-    both = make_plan(load_tasks("occupations_t2iat,occupations_tibet"), Settings())
-    apart = [
-        make_plan(load_tasks(name), Settings())
-        for name in ("occupations_t2iat", "occupations_tibet")
-    ]
-    assert len(both.requests) == len({(r.prompt, r.index) for r in both.requests})
-    assert len(both.requests) < sum(len(plan.requests) for plan in apart)
-    assert {(r.prompt, r.index, r.seed) for plan in apart for r in plan.requests} == {
-        (r.prompt, r.index, r.seed) for r in both.requests
-    }
+    one, other, both = (
+        make_plan(load_tasks(names), Settings()).requests
+        for names in (*OCCUPATIONS, ",".join(OCCUPATIONS))
+    )
+    assert len(both) == len({(r.prompt, r.index) for r in both}) < len(one) + len(other)
+    assert {*one, *other} == {*both}
 
 
 def test_a_second_run_makes_nothing_again(
@@ -102,11 +90,17 @@ def test_a_second_run_makes_nothing_again(
 ) -> None:
     monkeypatch.setattr(ToylandGenerator, "generate", Mock(side_effect=AssertionError))
     before = outputs(reference)
-    status, out, err = cli("run", *small_flags(reference))
+    status, out, err = cli("run", *flags(reference))
     assert status == 0
-    assert "Nothing to do" in err
-    assert "t2iat_flowers_insects" in out
+    assert "Nothing to do" in err and "t2iat_flowers_insects" in out
     assert outputs(reference) == before
+    monkeypatch.setattr(pipeline_prepare, "create_generator", None)
+    monkeypatch.setattr(setup, "create_encoder", None)
+    (reference / "toyland" / "results.json").unlink()
+    score(reference / "toyland")  # needs no model
+    assert outputs(reference) == before
+    with pytest.raises(T2IBenchError, match="not a run folder"):
+        score(reference)
 
 
 def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
@@ -120,11 +114,11 @@ def test_ctrl_c_leaves_a_run_that_resumes_to_the_same_bytes(
         return whole(own, requests)
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    status, _, err = cli("run", *small_flags(tmp_path), "--batch-size", "4")
+    status, _, err = cli("run", *flags(tmp_path), "--batch-size", "4")
     assert status == 130 and "kept" in err
     assert len(image_hashes(tmp_path)) == 40
     monkeypatch.undo()
-    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert cli("run", *flags(tmp_path))[0] == 0
     assert outputs(tmp_path) == outputs(reference)
 
 
@@ -143,63 +137,45 @@ def test_one_failing_image_costs_one_image(
         ]
 
     monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    flags = [*("--model", "toyland", "--output-dir", str(tmp_path), "--images-per-prompt", "2")]
-    flags += ["--permutations", "500", "--bootstrap", "200"]
-    status, _, err = cli("run", *flags, "--tasks", "t2iat_flowers_insects")
-    assert status == 3
-    page = (tmp_path / "toyland" / "results.md").read_text()
+    words, run = flags(tmp_path, "t2iat_flowers_insects"), tmp_path / "toyland"
+    words.remove("--limit")
+    words.remove("2")
+    status, _, err = cli("run", *words)
+    assert status == 3 and "some evidence is missing" in err
+    page = (run / "results.md").read_text()
     assert "10 failed" in page  # one neutral and four guided prompts of 'rose', two images each
     assert "10 filtered" in page  # all black
-    assert "some evidence is missing" in err
-    task = read_results(tmp_path / "toyland").tasks["t2iat_flowers_insects"]
+    task = read_results(run).tasks["t2iat_flowers_insects"]
     assert task.excluded["failed"] == task.excluded["filtered"] == 10
     assert "rose, wasp" in task.warnings[0] and task.headline.value is not None
-    rows = hand.stored(tmp_path / "toyland", "attempts")
-    failed = [row for row in rows if row["status"] == "failed"]
-    assert {row["reason"] for row in failed} == {"RuntimeError: a bad prompt"}
+    reasons = {row["reason"] for row in hand.stored(run, "attempts") if row["status"] == "failed"}
+    assert reasons == {"RuntimeError: a bad prompt"}
     monkeypatch.undo()
-    status, _, _ = cli("run", *flags, "--tasks", "t2iat_flowers_insects")
-    assert status == 0  # failed ones were tried again, black ones were not
-    page = (tmp_path / "toyland" / "results.md").read_text()
+    assert cli("run", *words)[0] == 0  # failed ones were tried again, black ones were not
+    page = (run / "results.md").read_text()
     assert "10 filtered" in page and "failed" not in page
 
 
 def test_a_full_disk_is_one_line_and_nothing_is_lost(
     reference: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written = {"count": 0}
-    real = Path.write_bytes
+    left, real = iter(range(20)), Path.write_bytes
 
     def write_bytes(path: Path, data: bytes) -> int:
-        written["count"] += 1
-        if written["count"] > 20:
+        if next(left, None) is None:
             real(path, data[: len(data) // 2])
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(path, data)
 
     monkeypatch.setattr(Path, "write_bytes", write_bytes)
-    status, _, err = cli("run", *small_flags(tmp_path), "--batch-size", "5")
-    assert status == 1
+    status, _, err = cli("run", *flags(tmp_path), "--batch-size", "5")
+    assert status == 1 and "Traceback" not in err
     assert err.strip().splitlines()[-1].startswith("t2ibench: The disk is full:")
-    assert "Traceback" not in err
     monkeypatch.undo()
     assert len(image_hashes(tmp_path)) == 20
     assert not list((tmp_path / "toyland").rglob("*.tmp"))
-    assert cli("run", *small_flags(tmp_path))[0] == 0
+    assert cli("run", *flags(tmp_path))[0] == 0
     assert outputs(tmp_path) == outputs(reference)
-
-
-def test_score_repeats_the_results_without_a_model(
-    reference: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pipeline_prepare, "create_generator", None)
-    monkeypatch.setattr(setup, "create_encoder", None)
-    before = outputs(reference)
-    (reference / "toyland" / "results.json").unlink()
-    score(reference / "toyland")
-    assert outputs(reference) == before
-    with pytest.raises(T2IBenchError, match="not a run folder"):
-        score(reference)
 
 
 def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> None:
@@ -210,10 +186,9 @@ def test_several_encoders_are_reported_apart_and_together(tmp_path: Path) -> Non
     results = evaluate("toyland", name, encoder=["toyland", clip], output_dir=tmp_path, **SMALL)
     task = results.tasks[name]
     assert set(task.by_encoder) == {"toyland", clip}
-    first, second = (
-        one.scores["differential_association"].value for one in task.by_encoder.values()
-    )
-    assert task.scores["differential_association"].value == pytest.approx((first + second) / 2)
+    score = "differential_association"
+    first, second = (one.scores[score].value for one in task.by_encoder.values())
+    assert task.scores[score].value == pytest.approx((first + second) / 2)
     assert task.encoder_agreement is ((first > 0) == (second > 0))
     named = results.command[results.command.index("--encoder") + 1]
     assert set(named.split(",")) == {"toyland", clip}
@@ -233,8 +208,7 @@ def test_a_diffusers_folder_with_an_open_clip_model(tmp_path: Path, cli: Cli) ->
     assert status == 0, err
     run = next((tmp_path / "runs").iterdir())
     assert read_results(run).tasks["t2iat_science_arts"].headline.value is not None
-    generator = open_run(run).record.generator
-    assert generator is not None and generator.settings["steps"] == 1
+    assert open_run(run).record.generator.settings["steps"] == 1
 
 
 def test_word_vectors_without_a_generator(tmp_path: Path, cli: Cli) -> None:

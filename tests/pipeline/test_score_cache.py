@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import t2ibench.pipeline.score_cache as score_cache
 from t2ibench import evaluate, worker_pool
 from t2ibench.pipeline import scoring
 from t2ibench.pipeline.progress import SilentReporter
 from t2ibench.pipeline.rescoring import stored_plan
+from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.results.run import open_run
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore
@@ -34,84 +35,55 @@ def run(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / whole.name))
 
 
-def scored(run: Path, monkeypatch: pytest.MonkeyPatch | None = None, **how: Any) -> list[str]:
-    """Score what is stored, in this process; the tasks that were computed."""
-    folder, computed = open_run(run), []
-    if monkeypatch is not None:
-        real = scoring.score_task
+@pytest.fixture
+def scored(run: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], str]]:
+    """Score what is stored, in this process; the tasks that were computed, and the results."""
+    real, computed = scoring.score_task, []
 
-        def counted(task: Any, *rest: Any) -> Any:
-            computed.append(task.id)
-            return real(task, *rest)
+    def counted(task: Any, *rest: Any) -> Any:
+        computed.append(task.id)
+        return real(task, *rest)
 
-        monkeypatch.setattr(scoring, "score_task", counted)
-    record = folder.record
-    assert record.generator is not None
-    images = ImageStore(folder.database, record.generator.fingerprint)
-    stores = scoring.open_stores(folder.database, record.encoders, record.judges, record.controls)
-    found = scoring.score_plan(stored_plan(folder), images, stores, SilentReporter(), **how)
-    text = json.dumps({name: one.result.model_dump(mode="json") for name, one in found.items()})
-    (run / "said.json").write_text(text)
-    return sorted(computed)
+    def score(**how: Any) -> tuple[list[str], str]:
+        folder = open_run(run)
+        record, database = folder.record, folder.database
+        images = ImageStore(database, record.generator.fingerprint)
+        stores = scoring.open_stores(database, record.encoders, record.judges, record.controls)
+        computed.clear()
+        plan = stored_plan(folder)
+        found = scoring.score_plan(plan, images, stores, SilentReporter(), **{"workers": 1, **how})
+        results = {name: one.result.model_dump(mode="json") for name, one in found.items()}
+        return sorted(computed), json.dumps(results)
 
-
-def said(run: Path) -> str:
-    return (run / "said.json").read_text()
+    monkeypatch.setattr(scoring, "score_task", counted)
+    return score
 
 
 def test_processes_write_what_one_process_writes(
-    run: Path, monkeypatch: pytest.MonkeyPatch
+    scored: Callable[..., tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert scored(run, monkeypatch, workers=1) == sorted(TASKS)
-    alone = said(run)
+    computed, alone = scored()
+    assert computed == sorted(TASKS) and len(json.loads(alone)) == len(TASKS)
     monkeypatch.setattr(worker_pool, "WORTH", 0.0)
-    assert len(scored(run, monkeypatch, workers=2)) < len(TASKS)  # the others elsewhere
-    assert said(run) == alone and len(json.loads(alone)) == len(TASKS)
+    computed, shared = scored(workers=2)
+    assert len(computed) < len(TASKS) and shared == alone  # the others elsewhere
 
 
-def test_what_has_not_changed_is_read_and_is_what_would_be_computed(
-    run: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_has_not_changed_is_read_and_what_has_is_computed(
+    run: Path, scored: Callable[..., tuple[list[str], str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scored(run, workers=1)
-    computed = said(run)
-    store = score_cache.ScoreCache(Database(run))
-    assert scored(run, monkeypatch, workers=1, kept=store) == []
-    assert said(run) == computed
-    anew = score_cache.ScoreCache(Database(run), reuse=False)
-    assert scored(run, monkeypatch, workers=1, kept=anew) == sorted(TASKS)
-
-
-DAMAGES = {
-    "a result": "UPDATE scores SET result = replace(result, '0.', '9.')",
-    "influences of another task": "UPDATE scores SET influences = (SELECT influences FROM scores "
-    "WHERE task <> 'mcas_objects')",
-    "samples cut short": "UPDATE scores SET samples = substr(samples, 20)",
-}
-
-
-@pytest.mark.parametrize("kind", DAMAGES)
-def test_damaged_scores_are_computed_again(
-    kind: str, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored(run, workers=1)
-    computed = said(run)
-    hand.damage(run, f"{DAMAGES[kind]} WHERE task = 'mcas_objects'")
-    store = score_cache.ScoreCache(Database(run))
-    assert scored(run, monkeypatch, workers=1, kept=store) == ["mcas_objects"]
-    assert said(run) == computed
-
-
-def test_other_evidence_other_code_and_other_settings_are_never_taken_for_the_same(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = score_cache.ScoreCache(Database(run))
+    _, alone = scored()
+    store = ScoreCache(Database(run))
+    assert scored(kept=store) == ([], alone)
+    assert scored(kept=ScoreCache(Database(run), reuse=False)) == (sorted(TASKS), alone)
+    # Other evidence, other code and other settings are never taken for the same.
     whole = (run / "run.db").read_bytes()
     hand.damage(run, "DELETE FROM embeddings WHERE part = (SELECT max(part) FROM embeddings)")
-    assert scored(run, monkeypatch, workers=1, kept=store)  # fewer embeddings
-    store = score_cache.ScoreCache(Database(run))
+    assert scored(kept=store)[0]  # fewer embeddings
+    store = ScoreCache(Database(run))
     (run / "run.db").write_bytes(whole)
-    assert scored(run, monkeypatch, workers=1, kept=store) == []  # what lacks some is not kept
-    monkeypatch.setattr(score_cache, "_code", lambda: "another version")
-    assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
+    assert scored(kept=store) == ([], alone)  # what lacks some is not kept
+    monkeypatch.setattr("t2ibench.pipeline.score_cache._code", lambda: "another version")
+    assert scored(kept=store)[0] == sorted(TASKS)
     hand.edit_record(run, lambda data: data["measurement"].update(level=0.9))
-    assert scored(run, monkeypatch, workers=1, kept=store) == sorted(TASKS)
+    assert scored(kept=store)[0] == sorted(TASKS)

@@ -16,23 +16,8 @@ from t2ibench.pipeline.skin_tones import MEASURES, Reading, by_group, chosen, co
 from t2ibench.toyland import draw
 from tests import hand
 from tests.conftest import Cli
+from tests.pipeline.tasks import write_bias
 
-TASK = """
-id: hand
-version: 1
-method: openbias
-title: t
-description: d
-citation: c
-images_per_prompt: 4
-biases:
-  - name: gender
-    about: person
-    classes: [male, female]
-    question: "What is the gender of the person?"
-    stimuli: [lawyer, janitor, rose]
-    templates: ["A person working as {stimulus}.", "{A stimulus}.", "A photo of {a stimulus}."]
-"""
 SHOWN = {"lawyer": "light-skinned person", "janitor": "dark-skinned person", "rose": "rose"}
 
 
@@ -40,8 +25,8 @@ SHOWN = {"lawyer": "light-skinned person", "janitor": "dark-skinned person", "ro
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder's run in which lawyers have light and janitors have dark skin."""
     root = tmp_path_factory.mktemp("tones")
-    (root / "tasks").mkdir()
-    (root / "tasks" / "hand.yaml").write_text(TASK)
+    templates = ["A person working as {stimulus}.", "{A stimulus}.", "A photo of {a stimulus}."]
+    tasks = write_bias(root / "tasks", 4, stimuli=list(SHOWN), templates=templates)
     seed = 0
     for name, what in SHOWN.items():
         for prompt in (f"A person working as {name}.", f"A {name}.", f"A photo of a {name}."):
@@ -50,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 # At toyland's own 64 pixels, faces are too small.
                 picture = draw(f"a photo of a {what}", seed := seed + 1).resize((384, 384))
                 picture.save(root / "drawn" / prompt / f"{index}.png")
-    words = ["--model", f"folder:{root / 'drawn'}", "--include-path", f"{root / 'tasks'}"]
+    words = ["--model", f"folder:{root / 'drawn'}", "--include-path", f"{tasks}"]
     main([*words, "--tasks", "hand", "--generate-only", "--output-dir", f"{root / 'runs'}"])
     return root / "runs" / "drawn"
 
@@ -96,9 +81,7 @@ def test_wrong_input_is_one_line(run: Path, cli: Cli, words: tuple[str, ...], sa
     assert (status, out) == (1, "") and said in " ".join(err.split())
 
 
-def reading(group: str, unit: str, score: float | None, raw: float | None = None) -> Reading:
-    if score is None:
-        return Reading(group, unit, unit, 0, "", "no face")
+def reading(group: str, unit: str, score: float, raw: float | None = None) -> Reading:
     raw = score if raw is None else raw
     values = dict.fromkeys(MEASURES, 20.0) | {"scene": 0.2, "ita": score, "score": score}
     return Reading(group, unit, unit, 0, "", None, values | {"raw_ita": raw, "raw_score": raw})
@@ -106,21 +89,14 @@ def reading(group: str, unit: str, score: float | None, raw: float | None = None
 
 def test_groups_are_what_varies_where_a_side_holds_several() -> None:
     values = {"a": (50.0, 52.0), "b": (40.0, 42.0), "c": (10.0, 12.0), "d": (20.0, 22.0)}
-    readings = [
-        reading(group, f"{group} {k}", score) for group, found in values.items()
-        for k, score in enumerate(found)
-    ]  # fmt: skip
+    readings = [reading(one, str(s), s) for one, scores in values.items() for s in scores]
     found = compare(chosen(readings, "a,b"), chosen(readings, "c, d")).differences["score"]
     assert (found.value, found.clusters, found.paired) == (30.0, 4, False)
     single = compare(chosen(readings, "a"), chosen(readings, "c")).differences["score"]
     assert (single.value, single.clusters) == (40.0, 4)
     # The same words with and without something added are compared each with itself.
-    scores = {"plain": (30.0, 10.0), "rich": (40.0, 24.0)}
-    twice = [
-        reading(group, unit, score)
-        for group, pair in scores.items()
-        for unit, score in zip(("cook", "maid"), pair, strict=True)
-    ]
+    plain = [reading("plain", "cook", 30.0), reading("plain", "maid", 10.0)]
+    twice = [*plain, reading("rich", "cook", 40.0), reading("rich", "maid", 24.0)]
     both = compare(*by_group(twice)).differences["score"]
     assert both.paired and both.value == pytest.approx(-12.0)
     with pytest.raises(T2IBenchError, match="No group 'x'"):
@@ -153,19 +129,20 @@ def test_one_prompt_gives_no_claim_and_no_tone_no_difference() -> None:
     one = [reading("a", "1", 90.0 + k) for k in range(9)]
     found = compare(*by_group([*one, *side("b", np.random.default_rng(1))]))
     assert found.finding == "one prompt" and isnan(found.differences["score"].low)
-    readings = [reading("a", "1", 50.0), reading("a", "2", 40.0), reading("b", "3", None)]
+    readings = [
+        reading("a", "1", 50.0),
+        reading("a", "2", 40.0),
+        Reading("b", "3", "3", 0, "", "no face"),
+    ]
     found = compare(*by_group(readings))
     assert found.finding == "nothing measured" and found.second.reasons == {"no face": 1}
     assert found.second.abstained()[0] == 1.0 and found.second.quantiles("ita") == []
 
 
 def test_each_caption_is_a_group(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "hand.yaml").write_text(
-        TASK.partition("    stimuli:")[0] + "    captions: [A lawyer at work., A rose.]\n"
-    )
+    write_bias(tmp_path, 3, captions=["A lawyer at work.", "A rose."])
     words = ("--model", "toyland", "--include-path", tmp_path, "--tasks", "hand")
-    how = ("--images-per-prompt", "3", "--generate-only", "--output-dir", tmp_path / "runs")
-    assert cli(*words, *how)[0] == 0
+    assert cli(*words, "--generate-only", "--output-dir", tmp_path / "runs")[0] == 0
     run = tmp_path / "runs" / "toyland"
     status, out, _ = cli("skin-tone", run, "--json", "--compare", "LAWYER", "rose")
     assert status == 0

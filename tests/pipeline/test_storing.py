@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,8 @@ from t2ibench.pipeline.embedding import in_order
 from t2ibench.pipeline.observers import open_encoder
 from t2ibench.pipeline.work import embed, generate_images
 from t2ibench.store.database import Database
-from t2ibench.store.images import Attempt, ImageStore
+from t2ibench.store.images import Attempt, ImageStore, StoredImage
+from tests.models import parts
 
 REQUESTS = [ImageRequest(f"prompt {number // 2}", number % 2, number) for number in range(12)]
 
@@ -30,19 +30,13 @@ def picture(seed: int) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-class Painter:
+class Painter(parts.Grey):
     """A generator of nothing but the Protocol's members."""
 
-    name, fingerprint, revision = "painter", "9" * 64, None
-    settings: Mapping[str, Any] = MappingProxyType({})
-    images_per_prompt = guided_images_per_prompt = None
     batch_size = 2
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [GeneratedImage("ok", picture(request.seed)) for request in requests]
-
-    def available(self, prompt: str) -> int | None:
-        return None
 
 
 class SlowStore(ImageStore):
@@ -57,8 +51,18 @@ def keys(attempts: Sequence[Attempt]) -> list[int]:
     return [attempt.seed for attempt in attempts]
 
 
+@pytest.fixture
+def store(tmp_path: Path) -> ImageStore:
+    return ImageStore(Database(tmp_path), "f")
+
+
+@pytest.fixture
+def images(store: ImageStore) -> list[StoredImage]:
+    return [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+
+
 def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
-    store = SlowStore(Database(tmp_path), Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), "f")
     told: list[int] = []
     caller = threading.current_thread()
 
@@ -69,15 +73,15 @@ def test_rows_keep_the_order_and_come_after_their_files(tmp_path: Path) -> None:
 
     attempts = generate_images(REQUESTS, Painter(), store, on_batch=note)
     assert keys(attempts) == told == list(range(12))
-    stored = [
-        ImageStore(Database(tmp_path), Painter.fingerprint).get(r.prompt, r.index) for r in REQUESTS
-    ]
+    again = ImageStore(Database(tmp_path), "f")
+    stored = [again.get(request.prompt, request.index) for request in REQUESTS]
     assert [attempt and attempt.sha256 for attempt in stored] == [a.sha256 for a in attempts]
 
 
-def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -> None:
+def test_the_batch_may_grow_and_the_generator_knows_what_comes(store: ImageStore) -> None:
     class Growing(Painter):
         def __init__(self) -> None:
+            super().__init__()
             self.sizes: list[int] = []
             self.expected: list[Sequence[str]] = []
 
@@ -90,13 +94,12 @@ def test_the_batch_may_grow_and_the_generator_knows_what_comes(tmp_path: Path) -
             return super().generate(requests)
 
     generator = Growing()
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     assert keys(generate_images(REQUESTS, generator, store)) == list(range(12))
     assert generator.sizes == [2, 4, 6]
     assert generator.expected == [[f"prompt {number}" for number in range(6)]]
 
 
-def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
+def test_an_image_that_cannot_be_stored_is_lost_alone(store: ImageStore) -> None:
     class Odd(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             drawn = super().generate(requests)
@@ -104,7 +107,6 @@ def test_an_image_that_cannot_be_stored_is_lost_alone(tmp_path: Path) -> None:
                 drawn[0] = GeneratedImage("ok", Image.new("F", (8, 8), 200.0))
             return drawn
 
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
     attempts = generate_images(REQUESTS, Odd(), store)
     assert [one.seed for one in attempts if one.status != "ok"] == [4]
     assert "could not be stored" in (attempts[4].reason or "")
@@ -118,14 +120,14 @@ def test_a_generator_that_cannot_go_on_loses_nothing_before(tmp_path: Path) -> N
                 raise T2IBenchError("no more")
             return super().generate(requests)
 
-    store = SlowStore(Database(tmp_path), Painter.fingerprint)
+    store = SlowStore(Database(tmp_path), "f")
     with pytest.raises(T2IBenchError, match="no more"):
         generate_images(REQUESTS, Ending(), store)
-    again = ImageStore(Database(tmp_path), Painter.fingerprint)
+    again = ImageStore(Database(tmp_path), "f")
     assert len(again) == 8 and keys(generate_images(REQUESTS, Painter(), again)) == [8, 9, 10, 11]
 
 
-def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
+def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path, store: ImageStore) -> None:
     class Reusing(Painter):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             paths = [tmp_path / f"{number}.png" for number in range(len(requests))]
@@ -133,17 +135,13 @@ def test_a_generator_may_write_to_the_same_path_again(tmp_path: Path) -> None:
                 picture(request.seed).save(path)
             return [GeneratedImage("ok", path=path) for path in paths]
 
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    attempts = generate_images(REQUESTS, Reusing(), store)
-    for attempt in attempts:
+    for attempt in generate_images(REQUESTS, Reusing(), store):
         found = np.asarray(store.image(attempt).read())
         assert np.array_equal(found, np.asarray(picture(attempt.seed)))
 
 
-class Colours:
+class Colours(parts.Flat):
     """An encoder: the mean colour of an image, as a direction."""
-
-    embeds_images = True
 
     def __init__(self, batch_size: int, fails_at: int | None = None) -> None:
         self.name = f"colours {batch_size}"
@@ -161,17 +159,12 @@ class Colours:
         rows = np.stack(list(prepared))
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
-    def encode_texts(self, texts: Sequence[str]) -> Any:
-        return np.ones((len(texts), 3), dtype=np.float32) / np.sqrt(3)
 
-
-def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+def test_encoders_get_full_batches_and_the_same_rows(
+    tmp_path: Path, images: list[StoredImage]
+) -> None:
     encoders = [Colours(5), Colours(1), Colours(100)]
-    runs = [
-        open_encoder(encoder, Database(tmp_path / str(encoder.batch_size))) for encoder in encoders
-    ]
+    runs = [open_encoder(encoder, Database(tmp_path)) for encoder in encoders]
     told: list[int] = []
     report = embed(images, runs, told.append)
     assert report.embedded == sum(told) == 12 and not report.failures
@@ -183,9 +176,9 @@ def test_encoders_get_full_batches_and_the_same_rows(tmp_path: Path) -> None:
         assert np.allclose(rows[0], mean / np.linalg.norm(mean))
 
 
-def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
+def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(
+    tmp_path: Path, images: list[StoredImage]
+) -> None:
     runs = [open_encoder(one, Database(tmp_path)) for one in (Colours(5, fails_at=2), Colours(4))]
     report = embed(images, runs)
     assert "no memory" in report.failures["colours 5"]
@@ -202,12 +195,13 @@ def test_an_encoder_that_fails_keeps_its_rows_and_stops_nobody(tmp_path: Path) -
     ],
 )
 def test_rows_that_cannot_be_used_stop_their_encoder(
-    spoilt: Callable[[Any], Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spoilt: Callable[[Any], Any], says: str, tmp_path: Path, images: list[StoredImage]
 ) -> None:
-    store = ImageStore(Database(tmp_path), Painter.fingerprint)
-    images = [store.image(attempt) for attempt in generate_images(REQUESTS, Painter(), store)]
-    run, encode = open_encoder(Colours(5), Database(tmp_path)), Colours.encode_images
-    monkeypatch.setattr(Colours, "encode_images", lambda *args: spoilt(encode(*args)))
+    class Spoilt(Colours):
+        def encode_images(self, prepared: Sequence[Any]) -> Any:
+            return spoilt(super().encode_images(prepared))
+
+    run = open_encoder(Spoilt(5), Database(tmp_path))
     assert says in embed(images, [run]).failures["colours 5"] and not run.store.keys("images")
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -30,32 +28,28 @@ from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples
 from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore
+from t2ibench.store.images import ImageStore, StoredImage
 from t2ibench.toyland import draw
 from tests.conftest import Cli
 from tests.hand import damage, edit, edit_record
+from tests.models import parts
 from tests.pipeline.engines import SMALL, SMALL_FLAGS
 from tests.tasks.files import TEA
 
 TASK = "t2iat_flowers_insects"
 
 
-class Grey:
-    """A generator made of nothing but the Protocol's members."""
-
-    name = "grey"
-    fingerprint = "9" * 64
-    settings: Mapping[str, Any] = MappingProxyType({"size": 64})
-    revision = None
-    images_per_prompt = None
-    guided_images_per_prompt = None
-    batch_size = 4
+class Grey(parts.Grey):
+    """A generator made of nothing but the Protocol's members, which draws as toyland does."""
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [GeneratedImage("ok", draw(r.prompt, r.seed)) for r in requests]
 
-    def available(self, prompt: str) -> int | None:
-        return None
+
+def flags(folder: Path, *more: str) -> tuple[Any, ...]:
+    sizes = ("--limit", "1", "--images-per-prompt", "1", "--permutations", "200")
+    tasks = ("--model", "toyland", "--tasks", TASK, "--bootstrap", "100")
+    return (*tasks, *sizes, "--output-dir", folder, *more)
 
 
 def requests(*prompts: str) -> list[ImageRequest]:
@@ -63,7 +57,7 @@ def requests(*prompts: str) -> list[ImageRequest]:
 
 
 def stored(folder: Path, *prompts: str) -> ImageStore:
-    store = ImageStore(Database(folder), Grey.fingerprint)
+    store = ImageStore(Database(folder), "f")
     generate_images(requests(*prompts), Grey(), store)
     return store
 
@@ -73,56 +67,48 @@ def test_a_batch_of_another_length_is_a_failure_of_its_images(tmp_path: Path) ->
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
             return super().generate(requests)[:1] if len(requests) > 1 else []
 
-    store = ImageStore(Database(tmp_path), Grey.fingerprint)
-    attempts = generate_images(requests("a", "b"), Short(), store)
+    attempts = generate_images(requests("a", "b"), Short(), stored(tmp_path))
     assert [one.status for one in attempts] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize("as_file", [False, True])
 def test_black_images_are_filtered_wherever_they_come_from(as_file: bool, tmp_path: Path) -> None:
-    black = Image.new("RGB", (8, 8))
-    black.save(tmp_path / "black.png")
+    black, path = Image.new("RGB", (8, 8)), tmp_path / "black.png"
+    black.save(path)
+    made = GeneratedImage("ok", path=path) if as_file else GeneratedImage("ok", black)
 
     class Black(Grey):
         def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-            if as_file:
-                return [GeneratedImage("ok", path=tmp_path / "black.png") for _ in requests]
-            return [GeneratedImage("ok", black) for _ in requests]
+            return [made for _ in requests]
 
-    store = ImageStore(Database(tmp_path), Grey.fingerprint)
+    store = stored(tmp_path)
     (attempt,) = generate_images(requests("a"), Black(), store)
     assert attempt.status == "filtered" and attempt.reason == "the image is all black"
     assert not generate_images(requests("a"), Black(), store)  # not tried again
 
 
-def test_observing_never_removes_what_was_generated(tmp_path: Path) -> None:
+def observed(images: Sequence[StoredImage], folder: Path) -> tuple[Any, Any]:
+    """Reports of an encoder and a judge that look at images."""
+    encoder = open_encoder(create_encoder("toyland"), Database(folder))
+    judge = open_judge(create_judges(["toyland"], {})[0], Database(folder))
+    questions = [(image, [("Which?", ("male", "female"))]) for image in images]
+    return embed(images, [encoder]), ask(questions, judge)
+
+
+def test_observing_repeats_nothing_and_removes_nothing(tmp_path: Path) -> None:
     store = stored(tmp_path, "a nurse", "a rose")
     images = [store.image(attempt) for attempt in store.attempts()]
+    for new in (2, 0):
+        embedded, report = observed([*images, *images], tmp_path)
+        assert (embedded.embedded, report.answered) == (new, new)
+    assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
     images[0].path.write_bytes(b"damaged")
-    encoder = open_encoder(create_encoder("toyland"), Database(tmp_path))
-    judge = open_judge(create_judges(["toyland"], {})[0], Database(tmp_path))
-    embedded = embed(images, [encoder])
-    report = ask([(image, [("Which?", ("male", "female"))]) for image in images], judge)
+    embedded, report = observed(images, tmp_path / "new")
     assert embedded.embedded == 1 and report.answered == 1
-    assert (
-        [one.image for one in embedded.damaged]
-        == [one.image for one in report.damaged]
-        == images[:1]
-    )
+    for damaged in (embedded.damaged, report.damaged):
+        assert [one.image for one in damaged] == images[:1]
     assert "changed since it was stored" in str(embedded.damaged[0])
     assert images[0].path.read_bytes() == b"damaged" and len(store.attempts()) == 2
-
-
-def test_work_that_is_there_is_not_done_again(tmp_path: Path) -> None:
-    store = stored(tmp_path, "a nurse", "a rose")
-    images = [store.image(attempt) for attempt in store.attempts()]
-    question = [(image, [("Which?", ("male", "female"))]) for image in images]
-    for number in range(2):
-        encoder = open_encoder(create_encoder("toyland"), Database(tmp_path))
-        judge = open_judge(create_judges(["toyland"], {})[0], Database(tmp_path))
-        assert embed([*images, *images], [encoder]).embedded == (2 if number == 0 else 0)
-        assert ask([*question, *question], judge).answered == (2 if number == 0 else 0)
-    assert generate_images(requests("a nurse", "a rose"), Grey(), store) == []
 
 
 def test_objects_run_like_names(tmp_path: Path) -> None:
@@ -132,6 +118,8 @@ def test_objects_run_like_names(tmp_path: Path) -> None:
     assert by_object.tasks[TASK] == by_name.tasks[TASK]
     assert by_object.command == []
     assert by_name.command[:4] == ["t2ibench", "run", "--model", "toyland"]
+    flag = evaluate("toyland", TASK, output_dir=tmp_path, limit=1, permutations=100, bootstrap=50)
+    assert flag.tasks[TASK].settings.n_bootstrap == 50
     text = (tmp_path / "grey" / "results.md").read_text()
     assert "Repeat this run" not in text
     assert score(tmp_path / "grey") == by_object
@@ -144,6 +132,8 @@ def test_objects_run_like_names(tmp_path: Path) -> None:
         ({"model": 3}, "'int' is not a generator: it has no"),
         ({"model": "toyland", "encoder": [object()]}, "'object' is not an encoder: it has no"),
         ({"model": "toyland", "judge": Grey()}, "'Grey' is not a judge: it has no 'answer'"),
+        ({"model": Grey}, r"'Grey' is a class\. Give an object: Grey\(\)"),
+        ({"model": "toyland", "generate_only": True}, "always scores"),
     ],
 )
 def test_objects_of_another_kind_are_one_line(given: dict[str, Any], message: str) -> None:
@@ -171,53 +161,30 @@ def test_a_generator_of_ones_own_that_is_wrong_is_one_line(
         evaluate(model, TASK, encoder="toyland", output_dir=tmp_path, **SMALL)
 
 
-def test_a_class_is_not_an_object(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match=r"'Grey' is a class\. Give an object: Grey\(\)"):
-        evaluate(Grey, TASK, output_dir=tmp_path, **SMALL)  # type: ignore[arg-type]
-    with pytest.raises(T2IBenchError, match="always scores"):
-        evaluate("toyland", TASK, output_dir=tmp_path, generate_only=True)
-    flag = evaluate("toyland", TASK, output_dir=tmp_path, limit=1, permutations=100, bootstrap=50)
-    assert flag.tasks[TASK].settings.n_bootstrap == 50
-
-
-def test_generate_scores_nothing(tmp_path: Path) -> None:
-    folder = generate("toyland", TASK, output_dir=tmp_path, **SMALL)
-    assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
-    with pytest.raises(T2IBenchError, match="no evidence yet"):
-        score(folder)
-
-
 def test_versions_that_decide_pixels_are_recorded_and_compared(tmp_path: Path, cli: Cli) -> None:
-    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "1")
-    flags += ("--permutations", "200", "--bootstrap", "100")
-    assert cli(*flags, "--images-per-prompt", "1")[0] == 0
-    record = open_run(tmp_path / "toyland").record
-    assert record.generator is not None
-    assert {"numpy", "pillow"} <= set(record.generator.libraries)
-    assert record.status == "complete"
-    edit_record(
-        tmp_path / "toyland", lambda data: data["generator"]["libraries"].update(pillow="1.0")
-    )
-    status, _, errors = cli(*flags, "--images-per-prompt", "2")
+    assert cli(*flags(tmp_path))[0] == 0
+    run, more = tmp_path / "toyland", flags(tmp_path, "--images-per-prompt", "2")
+    record = open_run(run).record
+    assert record.status == "complete" and {"numpy", "pillow"} <= set(record.generator.libraries)
+    edit_record(run, lambda data: data["generator"]["libraries"].update(pillow="1.0"))
+    status, _, errors = cli(*more)
     assert status == 0 and "generated with other versions (pillow 1.0 then," in errors
-    errors = cli(*flags, "--images-per-prompt", "2")[2]
+    errors = cli(*more)[2]
     assert "other versions" not in errors  # nothing new is generated
-    results = read_results(tmp_path / "toyland")
+    results = read_results(run)
     assert results.model.libraries["pillow"] == "1.0"
     (other,) = results.model.other_libraries
-    told = (tmp_path / "toyland" / "results.md").read_text()
+    told = (run / "results.md").read_text()
     assert f"The images are a mixture: generated with pillow 1.0 and {other['pillow']}." in told
 
 
 def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
-    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "1")
-    flags += ("--images-per-prompt", "1", "--permutations", "200", "--bootstrap", "100")
-    assert cli(*flags)[0] == 0
-    run = tmp_path / "toyland"
+    words, run = flags(tmp_path), tmp_path / "toyland"
+    assert cli(*words)[0] == 0
     before = read_results(run).tasks
     (run / "results.json").write_text("{")
     damage(run, "UPDATE run SET value = '{' WHERE key = 'generator'")
-    status, _, errors = cli(*flags)
+    status, _, errors = cli(*words)
     assert status == 0
     assert errors.count("It is kept as results.json.broken") == 1
     assert errors.count("its record lacks generator, which is begun anew") == 1
@@ -226,7 +193,7 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
     assert again.model.effective_settings == {} and again.tasks == before
     edit(run / "results.json", lambda data: data.update(schema=99))
     newer = (run / "results.json").read_bytes()
-    status, _, errors = cli(*flags)
+    status, _, errors = cli(*words)
     assert status == 1 and "is of schema 99" in errors
     assert (run / "results.json").read_bytes() == newer
 
@@ -234,45 +201,29 @@ def test_a_broken_results_file_is_set_aside(tmp_path: Path, cli: Cli) -> None:
 def test_damaged_images_that_cannot_be_made_again_cost_only_themselves(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flags = ("--model", "toyland", "--tasks", TASK, "--output-dir", tmp_path, "--limit", "4")
-    flags += ("--images-per-prompt", "2", "--permutations", "200", "--bootstrap", "100")
-    assert cli(*flags, "--generate-only")[0] == 0
+    words = flags(tmp_path, "--limit", "4", "--images-per-prompt", "2")
+    assert cli(*words, "--generate-only")[0] == 0
     for path in sorted((tmp_path / "toyland" / "images").rglob("*.png"))[:9]:
         path.write_bytes(b"damaged")
     for error in (RuntimeError("no memory"), T2IBenchError("The weights are gone.")):
         monkeypatch.setattr(ToylandGenerator, "generate", Mock(side_effect=error))
-        status, _, errors = cli(*flags)
+        status, _, errors = cli(*words)
         assert status == 3 and "Traceback" not in errors
         task = read_results(tmp_path / "toyland").tasks[TASK]
         assert task.excluded["missing"] == 9 and task.headline.value is not None
     monkeypatch.undo()
-    assert cli(*flags)[0] == 0  # nothing was lost: they are made again when that is possible
-
-
-class Ones:
-    """An encoder to which all is the same."""
-
-    embeds_images, batch_size = True, 4
-
-    def prepare(self, image: Image.Image) -> Image.Image:
-        return image
-
-    def encode_images(self, prepared: Sequence[Any]) -> Any:
-        return np.ones((len(prepared), 1), dtype=np.float32)
-
-    def encode_texts(self, texts: Sequence[str]) -> Any:
-        return np.ones((len(texts), 1), dtype=np.float32)
+    assert cli(*words)[0] == 0  # nothing was lost: they are made again when that is possible
 
 
 def test_an_encoder_and_a_judge_that_fail_stop_alone(tmp_path: Path) -> None:
-    class Broken(Ones):
+    class Broken(parts.Flat):
         name, fingerprint = "broken", "4" * 64
 
         def encode_images(self, prepared: Sequence[Any]) -> Any:
             raise RuntimeError("out of memory")
 
-    class Odd:
-        name, fingerprint, batch_size = "odd", "5" * 64, 1
+    class Odd(parts.Yes):
+        name = "odd"
 
         def answer(self, queries: Sequence[Query]) -> Any:
             return None
@@ -283,16 +234,16 @@ def test_an_encoder_and_a_judge_that_fail_stop_alone(tmp_path: Path) -> None:
         output_dir=tmp_path, **SMALL,
     )  # fmt: skip
     for name, fails in ((TASK, "broken"), ("openbias_winobias", "odd")):
-        by_model = results.tasks[name].by_encoder
-        assert by_model["toyland"].headline.value is not None
-        assert by_model[fails].headline.value is None
+        by_model = results.tasks[name].by_encoder.items()
+        values = {one: found.headline.value for one, found in by_model}
+        assert values["toyland"] is not None and values[fails] is None
     with pytest.raises(T2IBenchError, match="'broken' failed with RuntimeError: out of memory"):
         evaluate("toyland", TASK, encoder=Broken(), output_dir=tmp_path, **SMALL)
     with pytest.raises(T2IBenchError, match="2 encoders have the name 'broken'"):
         evaluate("toyland", TASK, encoder=[f"{__name__}:Renamed", Broken()], **SMALL)
 
 
-class Renamed(Ones):
+class Renamed(parts.Flat):
     name, fingerprint = "broken", "2" * 64
 
 
@@ -329,8 +280,7 @@ def test_a_method_that_fails_costs_its_own_task_alone(
 def test_the_stored_command_repeats_its_own_tasks(tmp_path: Path, cli: Cli) -> None:
     text = load_tasks(TASK)[0].path.read_text()
     (tmp_path / "more").mkdir()
-    mine = text.replace("id: t2iat_flowers_insects", "id: my_task")
-    (tmp_path / "more" / "my_task.yaml").write_text(mine)
+    (tmp_path / "more" / "my_task.yaml").write_text(text.replace(f"id: {TASK}", "id: my_task"))
     options: dict[str, Any] = {**SMALL, "output_dir": tmp_path / "my runs", "level": 0.9}
     evaluate("toyland", "my_task", include_path=tmp_path / "more", **options)
     evaluate("toyland", f"{TASK},openbias_winobias", **options)
@@ -352,6 +302,10 @@ def test_adapters_are_stored_as_the_user_named_them(tmp_path: Path, cli: Cli) ->
     assert set(results.tasks[TASK].settings.encoders) == {"broken"}
     generate("toyland", TASK, output_dir=tmp_path, **SMALL)  # leaves what the record says of it
     assert score(tmp_path / "toyland").command == results.command
+    folder = generate("toyland", TASK, output_dir=tmp_path / "new", **SMALL)  # scores nothing
+    assert list((folder / "images").rglob("*.png")) and not (folder / "results.json").exists()
+    with pytest.raises(T2IBenchError, match="no evidence yet"):
+        score(folder)
 
 
 def test_the_order_of_pieces_decides_nothing(
@@ -373,9 +327,9 @@ def test_the_order_of_pieces_decides_nothing(
 def test_words_of_own_tasks_that_toyland_cannot_draw_are_named(tmp_path: Path, cli: Cli) -> None:
     own = TEA.replace("oolong", "rose").replace("words: [warm, hot]", "words: [joy, peace]")
     (tmp_path / "tea.yaml").write_text(own)
-    flags = ("--model", "toyland", "--output-dir", tmp_path / "runs", "--dry-run")
-    _, _, errors = cli(*flags, "--include-path", tmp_path, "--tasks", f"tea_coffee,{TASK}")
+    words = flags(tmp_path / "runs", "--dry-run", "--limit", "4")
+    _, _, errors = cli(*words, "--include-path", tmp_path, "--tasks", f"tea_coffee,{TASK}")
     (line,) = [line for line in errors.splitlines() if "cannot draw" in line]
     assert "'assam'" in line and "'mocha'" in line
     assert "'rose'" not in line and "'joy'" not in line and "'photo'" not in line
-    assert "cannot draw" not in cli(*flags, "--tasks", "all")[2]  # the shipped ones are known
+    assert "cannot draw" not in cli(*words, "--tasks", "all")[2]  # the shipped ones are known

@@ -6,11 +6,9 @@ import pickle
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -67,19 +65,19 @@ def filled(folder: Path) -> Database:
 
 def content(database: Database) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables."""
-    order = {table: ", ".join(key_columns(table)) for table in TABLES}
+    query = "SELECT * FROM {} ORDER BY {}"
     return {
-        table: database.read(f"SELECT * FROM {table} ORDER BY {names}")
-        for table, names in order.items()
+        table: database.read(query.format(table, ", ".join(key_columns(table)))) for table in TABLES
     }
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
+    assert not any(content(Database(tmp_path)).values())
+    assert not list(tmp_path.iterdir())  # nothing is made by reading
     database = filled(tmp_path)
     assert all(content(database).values())
     for again in (Database(tmp_path), pickle.loads(pickle.dumps(database))):
         attempt = ImageStore(again, "f").get("a nurse 2", 2)
-        assert attempt is not None
         assert (attempt.status, attempt.reason, attempt.seed) == ("refused", ODD, 2**63 - 1)
         rows = EvidenceStore(again, "e", "f" * 64)
         assert np.array_equal(rows.rows("images", KEYS), unit(4).astype(np.float64))
@@ -91,74 +89,27 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["run.db"]
 
 
-def test_nothing_is_made_by_reading(tmp_path: Path) -> None:
-    assert not any(content(Database(tmp_path / "none")).values())
-    assert not list(tmp_path.iterdir())
-
-
 def test_all_of_a_batch_is_stored_or_nothing(tmp_path: Path) -> None:
     database = filled(tmp_path)
     before = content(database)
     with pytest.raises(ZeroDivisionError), database.writing():
-        AnswerStore(database, "j", "f" * 64).add([answer(9)])
+        AnswerStore(database, "another", "f" * 64).add([answer(9)])
         EvidenceStore(database, "e", "f" * 64).add("texts", KEYS[:1], unit(1))
         raise ZeroDivisionError
     assert content(database) == before
-    with pytest.raises(ZeroDivisionError), database.writing():
-        AnswerStore(database, "another", "f" * 64).add([answer(9)])
-        raise ZeroDivisionError
     AnswerStore(database, "another", "f" * 64).add([answer(9)])
     assert len(database.read("SELECT * FROM models WHERE name = 'another'")) == 1
-
-
-OPENED: dict[str, Callable[[Database], Any]] = {
-    "attempts": lambda found: ImageStore(found, "f"),
-    "texts": lambda found: ImageStore(found, "f"),
-    "answers": lambda found: AnswerStore(found, "j", "f" * 64),
-    "rewrites": lambda found: RewriteStore(found, "f"),
-    "labels": LabelStore,
-    "embeddings": lambda found: EvidenceStore(found, "e", "f" * 64),
-}
-GONE = "DELETE FROM labels WHERE image LIKE '%1'"
-DAMAGES = [
-    "UPDATE attempts SET status = 'ok' WHERE number = 1",
-    "UPDATE texts SET text = text || 'x' WHERE id = (SELECT text FROM attempts)",
-    "UPDATE attempts SET crc = crc + 1 WHERE number = 1",
-    "UPDATE answers SET answer = 'b' WHERE image LIKE '%1'",
-    "UPDATE rewrites SET rewritten = 'other'",
-    "UPDATE labels SET answer = 'b' WHERE image LIKE '%1'",
-    GONE,
-    "UPDATE embeddings SET rows = CAST(x'00' || substr(rows, 2) AS BLOB)",
-    "UPDATE embeddings SET keys = CAST(x'00' || substr(keys, 2) AS BLOB)",
-]
-
-
-@pytest.mark.parametrize("statement", DAMAGES)
-def test_a_damaged_row_counts_as_missing_and_is_said_once(statement: str, tmp_path: Path) -> None:
-    opened = next(found for table, found in OPENED.items() if table in statement.split())
-    filled(tmp_path).close()
-    hand.damage(tmp_path, statement)
-    store = opened(Database(tmp_path))
-    assert store.damage.pieces == 1 and str(store.damage).startswith("1 ")
-    if statement == GONE:  # it is known that there was one more
-        store.add([])
-    store.mend()
-    again = opened(Database(tmp_path))
-    assert bool(again.damage) == ("UPDATE labels" in statement)  # until it is imported again
-    if again.damage:
-        again.add([Label("Which?", ("a", "b"), f"{1:064x}", "me", "a")])
-        assert not LabelStore(Database(tmp_path)).damage
 
 
 def test_rows_of_another_width_and_rows_that_are_no_numbers_are_damage(tmp_path: Path) -> None:
     nothing = np.full((1, 8), np.nan, np.float32)
     embeddings(tmp_path).add("images", KEYS, unit(4))
-    embeddings(tmp_path).add("images", [text_key("wide")], unit(1, 9))
     embeddings(tmp_path).add("texts", [text_key("no vector")], nothing)
-    embeddings(tmp_path).add("images", [text_key("nan")], nothing)
-    embeddings(tmp_path).add("images", [text_key("long")], 3 * unit(1))
+    spoilt = {"wide": unit(1, 9), "nan": nothing, "long": 3 * unit(1)}
+    wrong = [text_key(name) for name in spoilt]
+    for key, rows in zip(wrong, spoilt.values(), strict=True):
+        embeddings(tmp_path).add("images", [key], rows)
     store = embeddings(tmp_path)
-    wrong = [text_key("wide"), text_key("nan"), text_key("long")]
     assert store.missing("images", [*KEYS, *wrong]) == wrong
     assert store.has("texts", text_key("no vector"))
     assert str(store.damage) == "3 embeddings by e" and store.width == 8
@@ -181,10 +132,8 @@ def test_rows_that_are_not_held_are_read_again(
     for key, row in zip(KEYS, rows, strict=True):
         store.add("images", [key], row[None])
     for one in (store, embeddings(tmp_path)):
-        for _ in range(2):
-            assert all(
-                np.array_equal(one.get("images", k), r) for k, r in zip(KEYS, rows, strict=True)
-            )
+        for key, row in [*zip(KEYS, rows, strict=True)] * 2:
+            assert np.array_equal(one.get("images", key), row)
         assert one.width == 8 and len({one.checksum("images", key) for key in KEYS}) == 4
     again = embeddings(tmp_path)
     hand.damage(tmp_path, "UPDATE embeddings SET rows = zeroblob(32)")
@@ -195,8 +144,7 @@ def test_rows_that_are_not_held_are_read_again(
 
 @pytest.mark.slow
 def test_a_bit_flipped_anywhere_never_changes_what_is_read(tmp_path: Path) -> None:
-    whole = content(filled(tmp_path))
-    file = tmp_path / "run.db"
+    whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     data = file.read_bytes()
     used = [at for at in range(0, len(data), 7) if any(data[max(at - 64, 0) : at + 64])]
     assert len(used) > 200
@@ -216,31 +164,27 @@ def test_a_bit_flipped_anywhere_never_changes_what_is_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("page", range(1, 12))
 def test_a_page_of_zeros_is_mended_and_costs_its_own_table(page: int, tmp_path: Path) -> None:
-    whole = content(filled(tmp_path))
-    file = tmp_path / "run.db"
+    whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     data = file.read_bytes()
     size = int.from_bytes(data[16:18], "big")
     file.write_bytes(data[: page * size] + bytes(size) + data[(page + 1) * size :])
-    database = Database(tmp_path)
-    lost = []
+    database, lost = Database(tmp_path), {}
     for table in TABLES:
         try:
             assert database.read(f"SELECT * FROM {table}") == whole[table]
         except BrokenDatabaseError as error:
-            lost.append(table)
-            broken = error
+            lost[table] = error
     database.close()
     assert len(lost) <= 1
-    if lost:
-        line = mend_run(broken, SILENT)
-        assert "run.db.broken" in line and (tmp_path / "run.db.broken").exists()
-        assert content(Database(tmp_path)) == whole | {lost[0]: []}
+    for table, error in lost.items():
+        assert "run.db.broken" in mend_run(error, SILENT)
+        assert (tmp_path / "run.db.broken").exists()
+        assert content(Database(tmp_path)) == whole | {table: []}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 0.6, 0.9])
 def test_a_file_that_was_cut_off_keeps_what_is_before(share: float, tmp_path: Path) -> None:
-    whole = content(filled(tmp_path))
-    file = tmp_path / "run.db"
+    whole, file = content(filled(tmp_path)), tmp_path / "run.db"
     with file.open("r+b") as stream:
         stream.truncate(int(file.stat().st_size * share))
     with pytest.raises(BrokenDatabaseError) as raised:
@@ -266,16 +210,6 @@ def test_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(T2IBenchError, match="it is a folder, where a file is expected"):
         Database(tmp_path / "folder").read("SELECT 1")
         filled(tmp_path / "folder")
-
-
-def test_what_cannot_be_written_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(tmp_path).close()
-    whole = module._connection
-    monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
-    with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
-        Database(tmp_path).execute("DELETE FROM run")
 
 
 def test_of_two_that_make_it_at_once_one_is_kept(
@@ -395,14 +329,19 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert content(database) == before
 
 
-def test_a_locked_database_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_be_written_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path).close()
+    whole, file = module._connection, tmp_path / "run.db"
     monkeypatch.setattr(module, "_WAIT", 0.1)
-    database = filled(tmp_path)
-    database.close()
-    with closing(sqlite3.connect(database.path, isolation_level=None)) as other:
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(T2IBenchError, match="is in use by another program"):
             Database(tmp_path).execute("DELETE FROM run")
+    monkeypatch.setattr(module, "_connection", lambda path, _: whole(path, "mode=ro"))
+    with pytest.raises(T2IBenchError, match="cannot be written: permission denied"):
+        Database(tmp_path).execute("DELETE FROM run")
 
 
 def test_scores_of_results_are_kept_until_others_take_their_place(tmp_path: Path) -> None:

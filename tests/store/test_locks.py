@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
@@ -26,25 +25,15 @@ HOLD = (
 )
 
 
-@pytest.fixture
-def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process, which holds the lock."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdout.readline() == "held\n"
-    yield process
-    process.kill()
-    process.communicate()
-
-
-def test_a_wait_names_the_owner(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
-    lines = Mock()
-    with locked(tmp_path, "labels", lines) as held:  # another lock
-        assert held
-    threading.Timer(1.5, holder.kill).start()
-    with locked(tmp_path, "results", lines) as held:
-        assert held
+def test_a_wait_names_the_owner(tmp_path: Path) -> None:
+    lines, command = Mock(), [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        threading.Timer(1.5, holder.kill).start()
+        with locked(tmp_path, "labels", lines) as held:  # another lock
+            assert held
+        with locked(tmp_path, "results", lines) as held:
+            assert held
     who = f"process {holder.pid} on {socket.gethostname()}"
     assert f"waiting for {who}, which has held it" in str(lines.say.call_args)
     assert lines.say.call_count == 1 and not lines.warn.called
@@ -72,22 +61,17 @@ def test_a_thread_may_enter_a_lock_again(tmp_path: Path) -> None:
 def test_a_lock_is_released_by_an_error(tmp_path: Path) -> None:
     with pytest.raises(KeyError), locked(tmp_path, "results"):
         raise KeyError
-    with locked(tmp_path, "results") as held:
-        assert held
+    shutil.rmtree(tmp_path / FOLDER)  # a deleted folder is made again
+    assert enter(tmp_path) and (tmp_path / FOLDER).is_dir()
 
 
 def test_the_note_of_a_dead_process_names_nobody(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     note = {"pid": gone.pid, "host": socket.gethostname(), "since": "2026"}
-    for text, named in (
-        (json.dumps(note), False),
-        (json.dumps({**note, "pid": os.getpid()}), True),
-        (json.dumps({**note, "host": "elsewhere"}), True),
-        ("{", False),
-        ("[1]", False),
-        ("[" * 100_000, False),
-    ):
+    here, elsewhere = {**note, "pid": os.getpid()}, {**note, "host": "elsewhere"}
+    texts = {json.dumps(note): False, json.dumps(here): True, json.dumps(elsewhere): True}
+    for text, named in (texts | dict.fromkeys(("{", "[1]", "[" * 100_000), False)).items():
         (tmp_path / "a.owner").write_text(text)
         assert (owner_of(tmp_path / "a.owner") is not None) is named, text[:80]
 
@@ -101,12 +85,3 @@ def test_where_there_are_no_locks_work_goes_on(
     with locked(tmp_path, "results", lines) as held, locked(tmp_path, "results", lines):
         assert not held
     assert lines.warn.call_count == 1 and "cannot be locked (" in str(lines.warn.call_args)
-
-
-def test_a_deleted_folder_is_made_again(tmp_path: Path) -> None:
-    with locked(tmp_path, "results"):
-        pass
-    shutil.rmtree(tmp_path / FOLDER)
-    with locked(tmp_path, "results") as held:
-        assert held
-    assert (tmp_path / FOLDER).is_dir()

@@ -12,14 +12,12 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import Database
 from t2ibench.store.files import remove_abandoned, set_aside, write_atomically, write_text
-from t2ibench.store.images import Attempt, ImageStore, image_key, image_seed
+from t2ibench.store.images import ImageStore, image_key, image_seed
 from t2ibench.store.jsonl import append_rows, dump_rows, read_rows
 
 
@@ -29,43 +27,12 @@ def picture(colour: tuple[int, int, int] = (10, 200, 30)) -> bytes:
     return buffer.getvalue()
 
 
-def test_a_key_depends_on_fingerprint_prompt_and_index() -> None:
+def test_keys_depend_on_the_model_and_seeds_do_not() -> None:
     places = [("f", "a", 0), ("g", "a", 0), ("f", "b", 0), ("f", "a", 1), ("f", "a\0", 1)]
     assert len({image_key(*place) for place in places}) == 5
-
-
-def test_a_seed_does_not_depend_on_the_model() -> None:
     assert image_seed(0, "a", 1) == image_seed(0, "a", 1)
     assert len({image_seed(s, p, i) for s in (0, 1) for p in "ab" for i in (0, 1)}) == 8
     assert 0 <= image_seed(0, "a", 1) < 2**63
-
-
-@st.composite
-def attempts(draw: st.DrawFn) -> Attempt:
-    """An attempt at an image of the generator 'f', as a store records it."""
-    text = st.text(st.characters() | st.just("\ud800"))
-    prompt, index = draw(text), draw(st.integers(0, 9999))
-    key, seed = image_key("f", prompt, index), draw(st.integers(0, 2**63 - 1))
-    status = draw(st.sampled_from(["ok", "refused", "filtered", "failed"]))
-    if status == "ok":
-        digest = draw(st.binary(min_size=32, max_size=32)).hex()
-        return Attempt(key, prompt, index, seed, status, f"{key[:2]}/{key}.png", digest)
-    return Attempt(key, prompt, index, seed, status, reason=draw(text))
-
-
-@settings(max_examples=25)
-@given(rows=st.lists(attempts(), max_size=5, unique_by=lambda attempt: attempt.key))
-def test_rows_come_back_as_they_were(
-    rows: list[Attempt], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    store = ImageStore(Database(tmp_path_factory.mktemp("rows")), "f")
-    store.record(rows)
-    for attempt in rows:
-        if attempt.file:
-            store.path(attempt).parent.mkdir(parents=True, exist_ok=True)
-            store.path(attempt).touch()
-    again = ImageStore(Database(store.root.parent), "f")
-    assert again.attempts() == sorted(rows, key=lambda attempt: (attempt.prompt, attempt.index))
 
 
 def test_an_image_without_its_row_or_without_its_file_is_drawn_again(tmp_path: Path) -> None:
@@ -95,7 +62,6 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_text(tmp_path / "x.json", "old")
-
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(Path, "write_text", Mock(side_effect=full))
     with pytest.raises(T2IBenchError, match=r"disk is full.*kept"):

@@ -1,0 +1,67 @@
+"""How many attempts a test makes, from which seed, and in what time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+
+SEED = "T2IBENCH_CHAOS_SEED"
+_HANGS = 60  # seconds of one command, after which it is taken to hang
+
+
+@dataclass
+class Tries:
+    """How often a test tries something, and from which seed."""
+
+    count: int
+    number: int
+
+    def of(self, check: Callable[[DataObject], None]) -> None:
+        """Try a property, which draws what it needs."""
+        # Shrinking repeats whole commands; what was found first says enough.
+        phases = [Phase.generate] if self.count > 1000 else [Phase.generate, Phase.shrink]
+        examples = settings(max_examples=self.count, database=None, phases=phases)
+
+        @seed(self.number)
+        @settings(examples, print_blob=True, suppress_health_check=list(HealthCheck))
+        @given(st.data())
+        def run(data: DataObject) -> None:
+            with in_time():
+                check(data)
+
+        run()
+
+
+def sizes(few: int, many: int) -> pytest.MarkDecorator:
+    """Run a test with `tries`: few from seed 0, and many from a new one."""
+    found = (Tries(few, 0), Tries(many, int(os.environ[SEED])))
+    return pytest.mark.parametrize("tries", found, ids=["few", "many"])
+
+
+class Hang(BaseException):
+    """A command has not ended in time."""
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """End what hangs, in the thread of the test."""
+
+    def end(_: int, __: FrameType | None) -> None:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(_HANGS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
