@@ -78,7 +78,7 @@ def test_without_influences_and_with_damaged_ones(runs: dict[str, Path], cli: Cl
     (runs["weak"] / "run.db").write_bytes(b"x" * 200)
     status, _, errors = cli("compare", *runs.values())
     assert status == 1 and "run.db is damaged: file is not a database" in errors
-    assert len(errors.splitlines()) == 1
+    assert errors.count("\n") == 1
 
 
 def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
@@ -96,7 +96,9 @@ def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
     (pictures / "broken.png").unlink()
     assert "3 of 3 images have a caption" in cli(*propose, "--captions", f"folder:{pictures}")[2]
     assert len((pictures / "prompts.jsonl").read_text().splitlines()) == 3
-    status, _, errors = cli(*propose, "--captions", "captions.json")
-    assert status == 1 and "needs --captions folder:DIR" in errors
-    status, _, errors = cli(*propose, "--captions", f"folder:{tmp_path / 'nowhere'}")
-    assert status == 1 and "No such folder" in errors
+    for captions, why in (
+        ("x.json", "needs --captions folder:DIR"),
+        ("folder:x", "No such folder"),
+    ):
+        status, _, errors = cli(*propose, "--captions", captions)
+        assert status == 1 and why in errors

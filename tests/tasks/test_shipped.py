@@ -26,7 +26,6 @@ REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 # Chosen because they are everyday words.
 SETTINGS_AND_THINGS = ("everyday_words", "coco_belongings", "home_rooms", "concept_words")
-DEFAULT = [task for task in TASKS if not task.spec.extended]
 LIBRARY = read_library([bundled_tasks()])
 PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
 person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid
@@ -45,7 +44,7 @@ def of(kind: type[Kind]) -> list[Kind]:
 
 def test_no_errors_and_no_warnings() -> None:
     assert PROBLEMS == []
-    assert len(DEFAULT) == 22
+    assert len([task for task in TASKS if not task.spec.extended]) == 22
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
@@ -63,15 +62,10 @@ def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("spec", of(WeatTask), ids=lambda spec: spec.id)
-def test_weat_sets_are_of_one_size(spec: WeatTask) -> None:
-    assert len(spec.targets.X.words) == len(spec.targets.Y.words)
-    assert spec.templates == ("{word}",)
-
-
-def test_weat_sizes() -> None:
-    sizes = {spec.id.split("_")[1]: len(spec.targets.X.words) for spec in of(WeatTask)}
-    assert list(sizes.values()) == [25, 25, 32, 18, 18, 8, 8, 8, 6, 8]
+def test_weat_sets_have_the_sizes_of_the_paper() -> None:
+    for size, spec in zip((25, 25, 32, 18, 18, 8, 8, 8, 6, 8), of(WeatTask), strict=True):
+        assert len(spec.targets.X.words) == len(spec.targets.Y.words) == size, spec.id
+        assert spec.templates == ("{word}",)
 
 
 def test_names_keep_their_capitals() -> None:
@@ -158,13 +152,15 @@ def test_occupations() -> None:
     assert reference.shares["secretary"] == 0.95
 
 
+(MCAS_ALL,) = (spec for spec in of(McasTask) if spec.id == "mcas_all")
+MCAS = [spec for spec in of(McasTask) if spec is not MCAS_ALL]  # its four categories
+
+
 def test_mcas_is_table_5() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    specs = [spec for spec in of(McasTask) if spec is not whole]
-    targets = [target for spec in specs for target in spec.targets]
+    targets = [target for spec in MCAS for target in spec.targets]
     assert len(targets) == len({target.prompt for target in targets}) == 28
     assert sum(target.stereotype == "A" for target in targets) == 14
-    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (whole, *specs)}
+    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (MCAS_ALL, *MCAS)}
     assert len(attributes) == 1  # shared, so drawn once
     ((shared, images),) = attributes
     assert len(shared.A.words) == len(shared.B.words) == 10
@@ -172,30 +168,26 @@ def test_mcas_is_table_5() -> None:
     shown = ("a woman", "a girl", "an old woman", "a female young adult")
     assert shared.B.prompts[:4] == tuple(f"an image of {one}" for one in shown)
     n_attribute = images * (len(shared.A.prompts) + len(shared.B.prompts))
-    n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in specs)
+    n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in MCAS)
     assert (n_attribute, n_target) == (128, 560)
 
 
 def test_mcas_all_is_the_four_categories() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    for spec in of(McasTask):
-        if spec is not whole:
-            category = spec.id.removeprefix("mcas_")
-            members = [target for target in whole.targets if target.category == category]
-            plain = [target.model_copy(update={"category": None}) for target in members]
-            assert tuple(plain) == spec.targets
-            assert whole.images_per_prompt == spec.images_per_prompt
+    for spec in MCAS:
+        category = spec.id.removeprefix("mcas_")
+        members = [target for target in MCAS_ALL.targets if target.category == category]
+        plain = [target.model_copy(update={"category": None}) for target in members]
+        assert tuple(plain) == spec.targets
+        assert MCAS_ALL.images_per_prompt == spec.images_per_prompt
 
 
 def test_mcas_published_means_are_those_of_table_3() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    specs = [spec for spec in of(McasTask) if spec is not whole]
     for number, overall in enumerate((5.73, 6.37)):
-        assert whole.published[number].scores["bias_amplification_mean"] == overall
-        scores = whole.published[number].scores
+        assert MCAS_ALL.published[number].scores["bias_amplification_mean"] == overall
+        scores = MCAS_ALL.published[number].scores
         for score in ("composite_association_score", "diffusion_bias", "bias_amplification"):
             name = f"{score}_mean"
-            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in specs)
+            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in MCAS)
             assert total / 28 == pytest.approx(scores[name], abs=0.006)
             sides = scores[f"{name}_of_a"] + scores[f"{name}_of_b"]
             assert sides / 2 == pytest.approx(scores[name], abs=0.006)
