@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from t2ibench.errors import T2IBenchError
@@ -66,29 +64,22 @@ def test_a_row_is_clear_by_its_own_correction() -> None:
     assert row_state(Score(value=None)) == "no_score"
 
 
-def test_tasks_are_as_pages_show_them() -> None:
-    results = hand.results(
-        lean=hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4})),
-        square=hand.record(hand.mean_square({"a": [1.0] * 12, "b": [-1.0] * 12})),
-    )
+def test_tasks_are_as_pages_show_them_and_rows_and_scores_have_a_line_each() -> None:
+    lean = hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4}))
+    square = hand.record(hand.mean_square({"a": [1.0] * 12, "b": [-1.0] * 12}))
+    results = hand.results(lean=lean, square=square)
     frame = results.to_pandas()
     assert list(frame.index) == ["lean", "square"]
     assert frame.loc["lean", "value"] == pytest.approx(0.75)
     assert frame.loc["square", "scale"] == "rms lean"
-    square = results.tasks["square"].headline.square
-    assert square is not None
-    assert frame.loc["square", "value"] == pytest.approx(math.sqrt(square))
-    assert frame.loc["square", "square"] == square
+    assert frame.loc["square", "square"] == square.headline.square
+    assert frame.loc["square", "value"] ** 2 == pytest.approx(square.headline.square)
     assert frame.loc["lean", "n_images"] == 8
-
-
-def test_rows_and_scores_have_a_line_each() -> None:
-    task = hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4}))
-    results = hand.results(one=task)
+    results = hand.results(one=lean)
     rows = results.to_pandas("rows")
     assert list(rows["name"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
     assert list(rows["value"]) == [0.5, 1.0]
-    assert len(results.to_pandas("scores")) == len(task.scores)
+    assert len(results.to_pandas("scores")) == len(lean.scores)
 
 
 def test_a_row_shows_something_where_its_score_is_tested() -> None:
@@ -103,11 +94,8 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
     assert rows["state"].isna().tolist() == [False, False, True]
 
 
-def test_no_results_are_an_empty_frame_with_columns() -> None:
+def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> None:
     frame = hand.results().to_pandas()
     assert len(frame) == 0 and "ci_low" in frame.columns
-
-
-def test_an_unknown_table_is_one_line() -> None:
     with pytest.raises(T2IBenchError, match="Did you mean 'rows'"):
         hand.results().to_pandas("row")  # type: ignore[arg-type]

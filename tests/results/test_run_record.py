@@ -73,11 +73,6 @@ def test_what_is_damaged_of_a_record_is_begun_anew(
     assert open_run(folder.path).record == again.record
 
 
-def test_no_run_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="not a run folder"):
-        open_run(tmp_path)
-
-
 def test_run_folders_do_not_mix_settings(tmp_path: Path) -> None:
     def name(fingerprint: str, plain: bool) -> str:
         return run_folder(tmp_path, "org/model", fingerprint, plain)[0].path.name
