@@ -136,7 +136,7 @@ def test_python_and_config_are_checked_like_the_command_line(
         parse(["run", "--config", str(config)])
 
 
-def test_the_line_wins_over_the_config(tmp_path: Path) -> None:
+def test_the_line_wins_over_the_config_and_gives_arguments_in_parts(tmp_path: Path) -> None:
     config = tmp_path / "run.yaml"
     config.write_text(
         'model: toy\ntasks: [a, b]\nmodel_args: {steps: 4, negative_prompt: "don\'t, x"}\n'
@@ -146,8 +146,5 @@ def test_the_line_wins_over_the_config(tmp_path: Path) -> None:
     assert settings.model == "toy" and settings.tasks == ("c",) and settings.n_permutations == 9
     assert settings.model_args == {"steps": "4", "negative_prompt": "don't, x"}
     assert settings.include_path == ("x", "y") and settings.batch_size is None
-
-
-def test_arguments_may_be_given_in_parts() -> None:
-    words = ["run", "--model-args", "a=1", "--model-args", "b=2", "--tasks", "t"]
-    assert parse(words).model_args == {"a": "1", "b": "2"}
+    parts = ["--model-args", "a=1", "--model-args", "b=2"]
+    assert parse(["run", "--tasks", "t", *parts]).model_args == {"a": "1", "b": "2"}
