@@ -237,34 +237,29 @@ def test_what_is_worth_a_warning(
 
 
 def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
+    def problems() -> str:
+        with pytest.raises(TaskFileError) as caught:
+            load_tasks("tea_coffee", [tmp_path])
+        return str(caught.value)
+
     load(tmp_path, TEA)
-    stimuli = tmp_path / "stimuli"
-    stimuli.mkdir()
     twice = "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n"
-    (stimuli / "a.yaml").write_text(f"{twice}  Bad: [x]\n")
-    (stimuli / "b.yaml").write_text(
-        "source: me\nlists: {empty: []}\nreferences: {r: {source: me, share: {a: 1}, shares: {}}}\n"
-    )
-    (stimuli / "c.yaml").write_text("source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n")
-    with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    for said in (
-        "a.yaml:5: ",
-        "b.yaml:2: lists.empty: this is empty",
-        "b.yaml:3: unknown key 'share'. Did you mean 'shares'?",
-        "c.yaml:5: ' mint' is empty or has spaces around it",
-    ):
-        assert said in str(caught.value)
-    (stimuli / "a.yaml").write_text(twice)
-    (stimuli / "b.yaml").unlink()
-    with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    for said in (
-        "a.yaml:3: 'oolong' is in the list 'teas' twice",
-        "a.yaml:4: the name 'flowers' is already used in ",
-        "c.yaml:3: the name 'teas' is already used in ",
-    ):
-        assert said in str(caught.value)
+    load(tmp_path, f"{twice}  Bad: [x]\n", "stimuli/a.yaml")
+    empty = "source: me\nlists: {empty: []}\n"
+    shares = "references: {r: {source: me, share: {a: 1}, shares: {}}}\n"
+    load(tmp_path, empty + shares, "stimuli/b.yaml")
+    mint = "source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n"
+    load(tmp_path, mint, "stimuli/c.yaml")
+    text = problems()
+    assert "a.yaml:5: " in text and "b.yaml:2: lists.empty: this is empty" in text
+    assert "b.yaml:3: unknown key 'share'. Did you mean 'shares'?" in text
+    assert "c.yaml:5: ' mint' is empty or has spaces around it" in text
+    load(tmp_path, twice, "stimuli/a.yaml")
+    (tmp_path / "stimuli" / "b.yaml").unlink()
+    text = problems()
+    assert "a.yaml:3: 'oolong' is in the list 'teas' twice" in text
+    assert "a.yaml:4: the name 'flowers' is already used in " in text
+    assert "c.yaml:3: the name 'teas' is already used in " in text
 
 
 def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
