@@ -178,11 +178,13 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
     assert (new.value, new.low, new.high, new.p, new.p_items) == (0.0, 0.0, 0.0, 1.0, 1.0)
 
 
-def test_rows_are_matched_by_name() -> None:
+def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None:
     parts = {p: [1.0, 1.0, -1.0, 1.0, 0.5] for p in ("x", "y", "z")}
     first, second = hand.mean_square(parts), hand.mean_square({k: parts[k] for k in ("z", "x")})
     found = difference(first, second)
     assert found.value == 0.0 and found.notes[-1] == "2 of 3 rows in common"
+    told = difference(*LEANS, n_images=5)
+    assert told.notes[0] == "other numbers of images" and told.verdict == "tie"
     other = hand.mean_square({"w": parts["x"], "v": parts["x"]})
     assert difference(first, other).value is None
 
@@ -217,11 +219,6 @@ def test_the_same_people_judged_both_runs(first: str, second: str, other: bool) 
     before = {"settings": hand.settings(judges={first: "0" * 64})}
     found = difference(*LEANS, before, settings=hand.settings(judges={second: "1" * 64}))
     assert ("other judges" in found.notes) is other
-
-
-def test_other_numbers_of_images_are_told() -> None:
-    found = difference(*LEANS, n_images=5)
-    assert found.notes[0] == "other numbers of images" and found.verdict == "tie"
 
 
 def test_encoders_are_not_compared_with_themselves() -> None:

@@ -79,16 +79,14 @@ def test_names_made_of_others(method: str, old: str, new: str) -> None:
 
 
 def test_details_have_the_same_names(tmp_path: Path) -> None:
-    details = {
+    old = {"by_stereotype": {"delta": {}, "tt": {}}, "shares": {}, "agreement": [], "alpha": {}}
+    data = json.loads(hand.results(x=a_task("mcas", [])).to_json())
+    data |= {"schema": 2, "earlier": {"y": {**data["tasks"]["x"], "details": old}}}
+    (tmp_path / "results.json").write_text(json.dumps(data))
+    assert read_results(tmp_path).earlier["y"].details == {
         "by_stereotype": {"diffusion_bias": {}, "text_to_text_association": {}},
         "shares": {}, "rater_agreement": [], "krippendorff_alpha": {},
     }  # fmt: skip
-    old = {"by_stereotype": {"delta": {}, "tt": {}}, "shares": {}, "agreement": [], "alpha": {}}
-    run = hand.results(x=a_task("mcas", [], details=details))
-    data = json.loads(run.to_json())
-    data |= {"schema": 2, "earlier": {"y": {**data["tasks"]["x"], "details": old}}}
-    (tmp_path / "results.json").write_text(json.dumps(data))
-    assert read_results(tmp_path).earlier["y"].details == details
 
 
 def test_nothing_that_is_no_result_is_taken_for_one(tmp_path: Path) -> None:

@@ -50,13 +50,10 @@ def test_no_errors_and_no_warnings() -> None:
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     spec = task.spec
-    assert spec.version >= 1
-    assert spec.id.startswith(Path(task.group).name)
+    assert spec.version >= 1 and spec.id.startswith(Path(task.group).name)
     assert spec.extended or not task.group.startswith(("extended/", "core"))
     assert spec.tags and list(spec.tags) == sorted(spec.tags)
-    assert spec.notes
-    assert len(spec.description) > 120
-    assert "20" in spec.citation
+    assert spec.notes and len(spec.description) > 120 and "20" in spec.citation
     text = task.path.read_text(encoding="utf-8")
     assert text.isascii() or "languages" in spec.tags
     assert max(map(len, text.splitlines())) <= 100
@@ -89,21 +86,17 @@ def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "prompt"),
+    ("name", "stimulus", "attribute", "neutral", "guided"),
     [
-        ("flowers_insects", {"stimulus": "tulip"}, "a photo of tulip"),
-        ("flowers_insects", {"stimulus": "tulip", "attribute": "joy"}, "a photo of tulip, joy"),
-        ("names_european_african_american", {"stimulus": "Malik"}, "a portrait of Malik"),
-        ("science_arts", {"stimulus": "physics"}, "a person studying physics"),
-        ("science_arts", {"stimulus": "physics", "attribute": "girl"}, "a girl studying physics"),
+        ("flowers_insects", "tulip", "joy", "a photo of tulip", "a photo of tulip, joy"),
+        ("names_european_african_american", "Malik", "", "a portrait of Malik", ""),
+        ("science_arts", "physics", "girl", "a person studying physics", "a girl studying physics"),
     ],
 )
-def test_t2iat_prompts(name: str, words: dict[str, str], prompt: str) -> None:
-    spec = REGISTRY.tasks[f"t2iat_{name}"].spec
-    assert isinstance(spec, T2iatTask)
-    assert fill(spec.prompts.guided if "attribute" in words else spec.prompts.neutral, **words) == (
-        prompt
-    )
+def test_t2iat_prompts(name: str, stimulus: str, attribute: str, neutral: str, guided: str) -> None:
+    prompts = REGISTRY.tasks[f"t2iat_{name}"].spec.prompts
+    assert fill(prompts.neutral, stimulus=stimulus) == neutral
+    assert not guided or fill(prompts.guided, stimulus=stimulus, attribute=attribute) == guided
 
 
 def test_t2iat_table_1() -> None:
@@ -144,12 +137,10 @@ def test_occupations() -> None:
         assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
         assert len(spec.prompts.wordings) == 3
     reference = specs["occupations_winobias"].reference
-    assert reference is not None
-    assert reference.group == "female"
+    assert reference is not None and reference.group == "female"
     assert list(reference.shares) == list(specs["occupations_winobias"].concept.stimuli)
-    assert reference.shares["carpenter"] == 0.02
-    assert reference.shares["CEO"] == 0.39
-    assert reference.shares["secretary"] == 0.95
+    some = {"carpenter": 0.02, "CEO": 0.39, "secretary": 0.95}
+    assert some.items() <= reference.shares.items()
 
 
 (MCAS_ALL,) = (spec for spec in of(McasTask) if spec.id == "mcas_all")
@@ -205,12 +196,8 @@ def test_openbias_asks_about_table_5() -> None:
 def test_tibet_has_its_prompts() -> None:
     occupations, prompts = of(TibetTask)
     assert len(occupations.prompts) == 11
-    names = {
-        tuple(cf.name for cf in axis.counterfactuals)
-        for one in occupations.prompts
-        for axis in one.axes
-    }
-    assert names == {("male", "female")}
+    for axis in (axis for one in occupations.prompts for axis in one.axes):
+        assert [cf.name for cf in axis.counterfactuals] == ["male", "female"]
     listed = LIBRARY.lists["tibet_prompts"]
     assert len(listed) == len(set(listed)) == 98
     assert len(prompts.prompts) >= 20
@@ -227,11 +214,9 @@ def test_vibex_scenarios_are_table_1() -> None:
     }
     (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
     assert len({one.name for one in gender.concepts}) == 20 + 9  # the paper's, and occupations
-    both = {one.name for one in gender.concepts if one.query == "inverse"} & {
-        one.name for one in gender.concepts if one.query == "forward"
-    }
-    assert both == {"doctor", "nurse"}
-    assert sum(one.query == "inverse" for one in gender.concepts) == 4 + len(both)
+    names = {one.name for one in gender.concepts if one.query == "forward"}
+    inverse = [one.name for one in gender.concepts if one.query == "inverse"]
+    assert names & set(inverse) == {"doctor", "nurse"} and len(inverse) == 4 + 2
 
 
 def test_reference_words_have_nothing_to_do_with_people() -> None:
