@@ -78,8 +78,7 @@ def test_a_point_lies_where_its_numbers_say() -> None:
     share = Quantity("share", "lean", share="high")
     canvas = drawn(Scatter("t", share, share, "c", diagonal=True)).canvas
     points = discs(canvas)
-    *_, line = lines(canvas, "eq")
-    (x1, y1), (x2, y2) = line.points
+    (x1, y1), (x2, y2) = lines(canvas, "eq")[-1].points
     for point in points:  # equal numbers lie on the line
         assert (point.x - x1) / (x2 - x1) == pytest.approx((point.y - y1) / (y2 - y1))
 
@@ -190,9 +189,9 @@ def test_ticks_reach_as_far_as_the_points() -> None:
 
 
 def test_the_forest_shows_every_test_on_one_axis() -> None:
-    images = {"x": [1.0] * 30 + [-1.0] * 10, "y": [1.0] * 30 + [-1.0] * 10}
-    tasks = {"a": hand.mean_lean(images), "b": hand.mean_square(images)}
-    run = run_view(hand.results(**{name: hand.record(found) for name, found in tasks.items()}))
+    images = dict.fromkeys("xy", [1.0] * 30 + [-1.0] * 10)
+    found = hand.mean_lean(images), hand.mean_square(images)
+    run = run_view(hand.results(a=hand.record(found[0]), b=hand.record(found[1])))
     drawn_ = forest(run)
     assert drawn_ is not None and len(drawn_.rows) == 2
     zero = lines(drawn_.canvas, "zero")[0].points[0][0]
