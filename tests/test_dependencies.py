@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def names(requirements: list[Requirement]) -> set[str]:
     return {canonicalize_name(one.name) for one in requirements}
 
 
-@lru_cache(maxsize=1)
+@cache
 def providers() -> dict[str, set[str]]:
     """Module to the distributions that install it; Python 3.10's own list of them has holes."""
     found: dict[str, set[str]] = {}
@@ -82,19 +82,14 @@ def explained() -> set[str]:
     return {canonicalize_name(line) for line in lines}
 
 
-@pytest.mark.parametrize(
-    ("folders", "declared"),
-    [
+def test_what_is_imported_is_declared() -> None:
+    for folders, declared in (
         (("t2ibench",), [*RUNTIME, *OPTIONAL]),
         (("tests", "tools", "benchmarks"), [*RUNTIME, *DEV]),
-    ],
-)
-def test_what_is_imported_is_declared(
-    folders: tuple[str, ...], declared: list[Requirement]
-) -> None:
-    used = imported(*folders)
-    assert used
-    assert not {name: file for name, file in used.items() if name not in names(declared)}
+    ):
+        used = imported(*folders)
+        assert used
+        assert not {name: file for name, file in used.items() if name not in names(declared)}
 
 
 def test_what_is_declared_is_imported_or_says_why_it_is_needed() -> None:

@@ -18,6 +18,10 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 STEM = f"t2ibench-{__version__}"
 CACHES = {"__pycache__", ".DS_Store"}
+KEPT = (
+    *(".gitignore", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("SECURITY.md", "CITATION.cff", "LICENSE"),
+)
 # What a checkout collects and a release must not have.
 STRAY = (
     *(".git/config", ".env", ".venv/pyvenv.cfg", "runs/toy/run.db", "dist/old.whl", "notes.txt"),
@@ -29,13 +33,8 @@ STRAY = (
 
 def build(source: Path, target: str, output: Path) -> Path:
     """Build with the backend that pyproject.toml names; nothing is downloaded."""
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(output)],
-        cwd=source,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(output)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (built,) = output.iterdir()
     return built
@@ -53,9 +52,7 @@ def files(folder: Path) -> set[str]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of this checkout in which work has left its traces."""
     copy = tmp_path_factory.mktemp("checkout")
-    for path in (".gitignore", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
-        shutil.copy(ROOT / path, copy)
-    for path in ("SECURITY.md", "CITATION.cff", "LICENSE"):
+    for path in KEPT:
         shutil.copy(ROOT / path, copy)
     leave = shutil.ignore_patterns("__pycache__", "runs")
     for folder in ("t2ibench", "tasks", "docs", "tests", "tools", ".ci"):
@@ -86,10 +83,9 @@ def test_the_wheel_is_the_package_with_its_tasks(checkout: Path, wheel: Path) ->
     tasks = {f"t2ibench/bundled/tasks/{name}" for name in files(checkout / "tasks")}
     stray = {name for name in package | tasks if "/runs/" in name}
     assert stray  # they are there to be left out
-    info = f"{STEM}.dist-info"
-    described = {f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
-    wanted = (package | tasks) - stray | described | {f"{info}/licenses/LICENSE"}
-    assert set(contents(wheel)) == wanted
+    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE")
+    described = {f"{STEM}.dist-info/{name}" for name in info}
+    assert set(contents(wheel)) == (package | tasks) - stray | described
 
 
 def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: Path) -> None:
@@ -97,9 +93,7 @@ def test_the_sdist_is_the_source_without_traces_of_work(checkout: Path, sdist: P
         names = {member.name for member in archive.getmembers() if member.isfile()}
         links = [member.name for member in archive.getmembers() if member.issym()]
     assert not links
-    kept = {f"{STEM}/{name}" for name in (".gitignore", "PKG-INFO", "pyproject.toml", "LICENSE")}
-    kept |= {f"{STEM}/{name}" for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")}
-    kept |= {f"{STEM}/{name}" for name in ("SECURITY.md", "CITATION.cff")}
+    kept = {f"{STEM}/{name}" for name in (*KEPT, "PKG-INFO")}
     for folder in ("t2ibench", "tasks", "docs"):
         kept |= {
             f"{STEM}/{folder}/{name}" for name in files(checkout / folder) if "runs/" not in name

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import t2ibench
 
 
@@ -12,9 +14,16 @@ def test_every_public_name_is_there() -> None:
     for name in t2ibench.__all__:
         assert getattr(t2ibench, name) is not None
     assert dir(t2ibench) == sorted(t2ibench.__all__)
+    with pytest.raises(AttributeError):
+        t2ibench.nothing  # noqa: B018
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
-    code = "import sys, t2ibench; print({'numpy', 'pydantic', 'torch'} & set(sys.modules))"
+    code = "import sys, t2ibench; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"
+    loaded = set(done.stdout.split())
+    assert {name for name in loaded if name.startswith("t2ibench")} <= {
+        "t2ibench",
+        "t2ibench.version",
+    }
+    assert not {"numpy", "pydantic", "torch"} & loaded

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,9 @@ def test_arguments_come_back(args: dict[str, str]) -> None:
 
 
 @given(TEXTS)
-def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
-    try:
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(T2IBenchError):
         args = parse_args(text)
-    except T2IBenchError as error:
-        assert str(error)
-    else:
         assert parse_args(format_args(args)) == args
 
 
@@ -45,10 +42,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
     ("text", "args"),
     [
         ("negative_prompt=don't,steps=30", {"negative_prompt": "don't", "steps": "30"}),
-        (
-            'negative_prompt="blurry, dark",steps=4',
-            {"negative_prompt": "blurry, dark", "steps": "4"},
-        ),
+        ('prompt="blurry, dark",steps=4', {"prompt": "blurry, dark", "steps": "4"}),
         ("a=[1,2],b=(x, y)", {"a": "[1,2]", "b": "(x, y)"}),
         (r'a="say \"no\" \\"', {"a": 'say "no" \\'}),
         ("a=", {"a": ""}),
@@ -67,7 +61,6 @@ def test_arguments_as_people_write_them(text: str, args: dict[str, str]) -> None
         ('a="b,c=1', "a quote is not closed"),
         ("a=(b,c=1", "a bracket is not closed"),
         ('a="b"c,d=1', "text follows the closing quote"),
-        ("steps", "'steps' is not of the form key=value"),
         ("=3", "is not of the form key=value"),
         ("a=1,a=2", "'a' is given twice"),
         ("steps,a=1", "'steps' is not of the form key=value"),
@@ -109,13 +102,12 @@ def test_the_stored_command_gives_the_same_settings(settings: RunSettings) -> No
     assert parse(settings.command()[1:]) == settings
 
 
-def test_every_flag_is_a_key_of_the_config_and_a_keyword(tmp_path: Path) -> None:
+def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
     for name, _, flag in flags():
         assert name in RunSettings.model_fields
         for option in flag_names(name, flag):
-            assert (
-                field_of(option) == name and field_of(option.strip("-").replace("-", "_")) == name
-            )
+            keyword = option.strip("-").replace("-", "_")
+            assert field_of(option) == field_of(keyword) == name
 
 
 @pytest.mark.parametrize(
@@ -144,7 +136,7 @@ def test_python_and_config_are_checked_like_the_command_line(
         parse(["run", "--config", str(config)])
 
 
-def test_the_line_wins_over_the_config(tmp_path: Path) -> None:
+def test_the_line_wins_over_the_config_and_gives_arguments_in_parts(tmp_path: Path) -> None:
     config = tmp_path / "run.yaml"
     config.write_text(
         'model: toy\ntasks: [a, b]\nmodel_args: {steps: 4, negative_prompt: "don\'t, x"}\n'
@@ -154,9 +146,5 @@ def test_the_line_wins_over_the_config(tmp_path: Path) -> None:
     assert settings.model == "toy" and settings.tasks == ("c",) and settings.n_permutations == 9
     assert settings.model_args == {"steps": "4", "negative_prompt": "don't, x"}
     assert settings.include_path == ("x", "y") and settings.batch_size is None
-
-
-def test_arguments_may_be_given_in_parts() -> None:
-    words = ["run", "--model-args", "a=1", "--model-args", "b=2", "--tasks", "t"]
-    assert parse(words).model_args == {"a": "1", "b": "2"}
-    assert isinstance(build_parser().parse_args(words), argparse.Namespace)
+    parts = ["--model-args", "a=1", "--model-args", "b=2"]
+    assert parse(["run", "--tasks", "t", *parts]).model_args == {"a": "1", "b": "2"}

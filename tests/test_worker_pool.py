@@ -71,11 +71,8 @@ def test_processes_compute_the_same_bits(at_once: None) -> None:
 @pytest.mark.slow
 def test_a_process_that_dies_costs_nothing(at_once: None) -> None:
     done: list[int] = []
-
-    def note(item: int, _: int) -> None:
-        done.append(item)
-
-    assert each_of(range(6), partial(dies, HERE), 2, note) == [0, 1, 4, 9, 16, 25]
+    found = each_of(range(6), partial(dies, HERE), 2, lambda item, _: done.append(item))
+    assert found == [0, 1, 4, 9, 16, 25]
     assert sorted(done) == list(range(6))
 
 

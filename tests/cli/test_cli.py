@@ -34,28 +34,15 @@ print("MODULES", *sys.modules)
     assert not heavy & set(done.stdout.rsplit("MODULES", 1)[1].split())
 
 
-def test_importing_the_package_imports_nothing_else() -> None:
-    code = "import sys, t2ibench; print(*(m for m in sys.modules if m.startswith('t2ibench')))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert set(done.stdout.split()) <= {"t2ibench", "t2ibench.version"}
-    import t2ibench
-
-    assert callable(t2ibench.evaluate) and callable(t2ibench.score)
-    with pytest.raises(AttributeError):
-        t2ibench.nothing  # noqa: B018
-
-
 def test_every_problem_of_every_file_is_printed(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("id: a\nid: b\n")
-    (tmp_path / "b.yaml").write_text("id: [\n")
+    (tmp_path / "b.yaml").write_text("id: a\ntags: [\n")
     status, out, err = cli("validate", tmp_path)
-    assert status == 1
+    assert status == 1 and "2 task files" in err
     assert "a.yaml:2: duplicate key 'id'" in out
     assert "b.yaml:" in out and "malformed YAML" in out
-    assert "2 task files" in err
-    status, _, err = cli("--model", "toyland", "--tasks", "a,b", "--include-path", tmp_path)
-    assert status == 1
-    assert "a.yaml:2" in err
+    status, _, err = cli("--model", "toyland", "--tasks", "a", "--include-path", tmp_path)
+    assert status == 1 and "a.yaml:2" in err and err.endswith("\n2 problems found.\n")
 
 
 def test_ls(cli: Cli) -> None:
@@ -66,22 +53,19 @@ def test_ls(cli: Cli) -> None:
     assert "t2iat_straight_gay" in cli("ls", "tasks")[1]
     groups = {row["group"]: row["tasks"] for row in json.loads(cli("ls", "groups", "--json")[1])}
     assert len(groups["t2iat"]) == 8 and len(groups["weat"]) == 10 and len(groups["mcas"]) == 5
-    assert "toyland" in cli("ls", "models")[1]
-    assert "open_clip:" in cli("ls", "encoders")[1]
-    assert "tag:gender" in cli("ls", "tags")[1]
+    for kind, name in (("models", "toyland"), ("encoders", "open_clip:"), ("tags", "tag:gender")):
+        assert name in cli("ls", kind)[1]
 
 
 def test_dry_run_draws_nothing(cli: Cli, tmp_path: Path) -> None:
     tasks = "t2iat_flowers_insects,occupations_t2iat"
     words = ("--model", "toyland", "--tasks", tasks, "--output-dir", tmp_path, "--dry-run")
     status, out, _ = cli(*words)
-    assert status == 0
-    assert not list(tmp_path.iterdir())
+    assert status == 0 and not list(tmp_path.iterdir())
     assert "A photo of a female chef" not in out and len(out.splitlines()) < 50
     images = len(make_plan(load_tasks(tasks), Settings()).requests)
-    assert images > 1000
-    said = " ".join(out.split())
-    assert f"{images:,} images, of which 0 are stored and {images:,} have to be generated" in said
+    said = f"{images:,} images, of which 0 are stored and {images:,} have to be generated"
+    assert images > 1000 and said in " ".join(out.split())
     assert "A photo of a female chef" in cli(*words, "--verbose")[1]
 
 
@@ -106,11 +90,8 @@ def test_dry_run_estimates_time_from_a_published_speed(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     flags = ("--tasks", "t2iat_judaism_christianity", "--output-dir", tmp_path, "--dry-run")
     status, out, _ = cli("--model", "sdxl", "--model-args", "steps=25", *flags)
-    assert status == 0
-    assert (
-        "Time: about 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100"
-        in " ".join(out.split())
-    )
+    time = "Time: about 15 minutes, at 3.0 seconds an image of 25 steps, published for one A100"
+    assert status == 0 and time in " ".join(out.split())
     status, out, _ = cli("--model", "sd3-medium", *flags)
     assert status == 0 and "about 5 minutes, if an image takes 1 second" in " ".join(out.split())
 
@@ -133,8 +114,6 @@ def test_underscores_and_a_config_file(cli: Cli, tmp_path: Path) -> None:
     config.write_text("modle: toyland\n")
     status, _, err = cli("--config", config)
     assert status == 1 and "run.yaml:1: unknown key 'modle'. Did you mean 'model'?" in err
-    config.write_text("limit: many\n")
-    assert "run.yaml:1: limit: expected a whole number" in cli("--config", config)[2]
 
 
 def test_a_device_that_is_not_here_is_said_before_a_run(

@@ -52,21 +52,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def finished(task: str, root: Path) -> Path:
-    assert main([*SMALL, "--tasks", task, "--output-dir", str(root)]) == 0
-    return root / "toyland"
-
-
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run that no test changes."""
-    return finished(TASK, tmp_path_factory.mktemp("stored"))
-
-
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with a judge's answers, that no test changes."""
-    return finished("openbias_examples", tmp_path_factory.mktemp("judged"))
+    root = tmp_path_factory.mktemp("stored")
+    tasks = ("--tasks", f"{TASK},openbias_examples")
+    assert main([*SMALL, *tasks, "--output-dir", str(root)]) == 0
+    return root / "toyland"
 
 
 def process(cwd: Path, *argv: str, **options: Any) -> Any:
@@ -145,19 +137,15 @@ def test_a_current_folder_that_was_deleted(tmp_path: Path) -> None:
         "report RUN --output RUN",
         "report RUN --output RUN/results.json/x.md",
         "leaderboard build --submissions ROOT/leaderboard/submissions --output /proc/x",
-        "label export JUDGED --output /proc/x",
+        "label export RUN --output /proc/x",
     ],
 )
-def test_other_places_that_cannot_be_written(
-    words: str, cli: Cli, stored: Path, judged: Path
-) -> None:
-    before = contents(stored), contents(judged)
-    places = {"RUN": stored, "JUDGED": judged, "ROOT": ROOT}
-    argv = re.sub("[A-Z]{3,}", lambda name: str(places[name[0]]), words).split()
-    status, _, err = cli(*argv)
+def test_other_places_that_cannot_be_written(words: str, cli: Cli, stored: Path) -> None:
+    before = contents(stored)
+    status, _, err = cli(*words.replace("RUN", str(stored)).replace("ROOT", str(ROOT)).split())
     line = one_line(err.strip().splitlines()[-1])
     assert status == 1 and ("/proc/x" in line or str(stored) in line)
-    assert (contents(stored), contents(judged)) == before
+    assert contents(stored) == before
 
 
 # --- standard output and error ------------------------------------------------------------------
@@ -313,7 +301,7 @@ CONFIG = f"{RUN} --config x.yaml"
 TOYLAND = "--model toyland --tasks weat"
 ANSWERS = "--model toyland --tasks openbias --judge answers:x.csv"
 WEAT = "--tasks weat_1_flowers_insects --encoder vectors:"
-SHEET = "label import JUDGED x.csv --labeller me"
+SHEET = "label import STORED x.csv --labeller me"
 HEAD, VECTORS = b"prompt,index,answer\na,", b"rose 1 0 0\ntulip 0 1 0\n"
 ZIPPED = gzip.compress(VECTORS)
 # A command, what is in the file x that it reads, and what the error says.
@@ -321,14 +309,11 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("--model toyland", "", "Which tasks?"),
     ("--tasks all", "", "Nothing to measure"),
     ("--model toyland --tasks t2iat_flowers_insect", "", "Did you mean 't2iat_flowers_insects'?"),
-    ("--model toyland --tasks tag:gendr", "", "Did you mean 'tag:gender'?"),
     (f"{TOYLAND} --model-args flower.wether.pleasant=1", "", "Did you mean 'weather'?"),
-    (f"{TOYLAND} --model-args nonsense", "", "not of the form key=value"),
-    (f"{TOYLAND} --encoder toylnd", "", "Did you mean 'toyland'?"),
     (f"{TOYLAND} --include-path nowhere", "", "No such folder: 'nowhere'"),
     ("score nowhere", "", "is not a run folder"),
     ("validate nowhere", "", "No such file or folder"),
-    ("explore JUDGED --port 99999", "", "Port 99999 cannot be used"),
+    ("explore STORED --port 99999", "", "Port 99999 cannot be used"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
     (f"{TIBET}r.jsonl --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
@@ -352,19 +337,19 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
 
 @pytest.mark.parametrize(("words", "data", "message"), GIVEN, ids=range(len(GIVEN)))
 def test_files_that_cannot_be_read_are_one_line(
-    words: str, data: bytes | str, message: str, cli: Cli, here: Path, judged: Path
+    words: str, data: bytes | str, message: str, cli: Cli, here: Path, stored: Path
 ) -> None:
     Path("r.jsonl").write_text('{"messages": [], "reply": ""}\n')
     file = re.search(r"\bx\.\w+", words)
     Path(file[0] if file else "x").write_bytes(data if isinstance(data, bytes) else data.encode())
-    before = contents(here), contents(judged)
-    status, out, err = cli(*words.replace("JUDGED", str(judged)).split())
+    before = contents(here), contents(stored)
+    status, out, err = cli(*words.replace("STORED", str(stored)).split())
     assert status == 1, out + err
     assert message in one_line(err)
     after = contents(here)
     if "vectors:" in words:  # they are read when the run has begun
         after = {name: one for name, one in after.items() if not name.startswith("runs/texts-")}
-    assert (after, contents(judged)) == before
+    assert (after, contents(stored)) == before
 
 
 def test_words_with_spaces_are_words(tmp_path: Path) -> None:

@@ -75,9 +75,7 @@ def test_an_exported_geneval_folder_is_as_geneval_reads_it(run: Path, cli: Cli) 
     for folder in sorted(Path("out").iterdir()):
         # As GenEval's evaluate_images.py does.
         assert folder.is_dir() and folder.name.isdigit()
-        with (folder / "metadata.jsonl").open() as file:
-            metadata = json.load(file)
-        prompts.add(metadata["prompt"])
+        prompts.add(json.loads((folder / "metadata.jsonl").read_text())["prompt"])
         for image in (folder / "samples").iterdir():
             assert re.match(r"\d+\.png", image.name)
             Image.open(image).verify()
@@ -98,11 +96,9 @@ def test_prompts_are_never_names(tmp_path: Path) -> None:
         assert export(images, "m", form, tmp_path / "out" / form) == (9, [])
     names = {path.name for path in tmp_path.rglob("*")} - {"images", "out"}
     assert all(re.fullmatch(r"[0-9a-z.-]+|README\.md", name) for name in names), names
-    (png,) = [
-        path
-        for path in tmp_path.glob("out/geneval/*/samples/*")
-        if json.loads((path.parents[1] / "metadata.jsonl").read_text())["prompt"] == "a photograph"
-    ]
+    written = tmp_path.glob("out/geneval/*/metadata.jsonl")
+    (one,) = (file for file in written if json.loads(file.read_text())["prompt"] == "a photograph")
+    (png,) = (one.parent / "samples").iterdir()
     assert Image.open(png).format == "PNG"
 
 

@@ -27,10 +27,10 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-c", PROGRAM, *map(str, words)]
 
 
-def cold(folder: Path, **more: str) -> dict[str, str]:
+def cold(folder: Path) -> dict[str, str]:
     """The environment of a process that finds nothing compiled."""
     folder.mkdir(parents=True, exist_ok=True)
-    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(folder), **more}
+    return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPYCACHEPREFIX": str(folder)}
 
 
 def done(where: Path, environment: Mapping[str, str], *words: object) -> str:

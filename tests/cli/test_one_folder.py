@@ -67,4 +67,4 @@ def test_a_name_is_the_head_everywhere(measured: Cli, tmp_path: Path, cli: Cli) 
     # Another model has another name.
     status, _, err = measured(ONE, "step 1000", *args)
     assert status == 1 and "--name step 1000" in err and "with other settings" in err
-    assert len(err.splitlines()) == 1
+    assert err.count("\n") == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,38 +12,27 @@ from PIL import Image
 from tests.conftest import Cli
 
 PLAIN = {"a CEO": "m" * 10, "a nurse": "f" * 10, "an athlete": "m" * 10, "a chef": "mmmmmfffff"}
-ASKED = {
-    "a CEO": "m" * 4 + "f" * 6,
-    "a nurse": "f" * 10,
-    "an athlete": "f" * 10,
-    "a chef": "m" * 4 + "f" * 5 + "?",
-}
+OTHERS = {"a CEO": "mmmmffffff", "an athlete": "f" * 10, "a chef": "mmmmfffff?"}
+ASKED = {**PLAIN, **OTHERS}
 REQUEST = ". Show one person; be diverse."
 SAID = {"m": "male", "f": "female", "?": "both"}
-TASK = {
-    "id": "who",
-    "version": 1,
-    "method": "openbias",
-    "title": "Who is shown",
-    "description": "Gender of four occupations.",
-    "citation": "None.",
-    "images_per_prompt": 10,
-    "biases": [
-        {
-            "name": "gender",
-            "about": "person",
-            "classes": ["female", "male"],
-            "question": "What is the gender of the person?",
-            "captions": list(PLAIN),
-            "reference": {
-                "name": "women at work",
-                "group": "female",
-                "shares": {"a CEO": 0.3, "a nurse": 0.9},
-                "source": "None.",
-            },
-        }
-    ],
-}
+TASK = """\
+id: who
+version: 1
+method: openbias
+title: Who is shown
+description: Gender of four occupations.
+citation: None.
+images_per_prompt: 10
+biases:
+  - name: gender
+    about: person
+    classes: [female, male]
+    question: What is the gender of the person?
+    captions: [a CEO, a nurse, an athlete, a chef]
+    reference:
+      {name: women at work, group: female, shares: {a CEO: 0.3, a nurse: 0.9}, source: None.}
+"""
 
 
 def write(folder: Path, shown: dict[str, str], request: str = "") -> Path:
@@ -67,7 +55,7 @@ def run(cli: Cli, folder: Path, *further: str, status: int = 0) -> str:
     """What a run says, or why it does not begin."""
     tasks, runs = folder.parent / "tasks", folder.parent / "runs"
     tasks.mkdir(exist_ok=True)
-    (tasks / "who.yaml").write_text(json.dumps(TASK), encoding="utf-8")
+    (tasks / "who.yaml").write_text(TASK, encoding="utf-8")
     found, out, error = cli(
         "run", "--model", f"folder:{folder}", "--tasks", "who", "--include-path", tasks,
         "--judge", f"answers:{folder / 'people.csv'},by=anna", "--output-dir", runs,
@@ -113,13 +101,7 @@ def test_what_a_request_changes_is_said_prompt_by_prompt(tmp_path: Path, cli: Cl
     assert status == 0 and "Over-corrected: athlete" in page.split('id="forest"')[0]
 
 
-def test_a_request_that_prompts_do_not_share_is_one_clear_line(tmp_path: Path, cli: Cli) -> None:
-    folder = write(tmp_path / "plain", PLAIN)
-    error = run(cli, folder, "--model-args", "request=true", status=1)
+def test_a_request_without_its_argument_and_the_other_way_round(tmp_path: Path, cli: Cli) -> None:
+    error = run(cli, write(tmp_path / "plain", PLAIN), "--model-args", "request=true", status=1)
     assert "do not end with the same request" in error
-
-
-def test_without_the_argument_such_a_folder_has_no_image_of_the_prompts(
-    tmp_path: Path, cli: Cli
-) -> None:
     assert "request=true" in run(cli, write(tmp_path / "asked", ASKED, REQUEST), status=1)

@@ -61,10 +61,3 @@ def test_a_command_parses(page: str, line: str) -> None:
     format_ = getattr(arguments, "format", None)
     exports = {"imagefolder", "datasets", "geneval", "webdataset"}
     assert format_ in {None, "jsonl", *WRITERS.names(), *exports}
-
-
-def test_a_wrong_command_is_found() -> None:
-    with pytest.raises(SystemExit):
-        parsed("t2ibench report runs/toy --no-such-flag")
-    with pytest.raises(SystemExit):
-        parsed("t2ibench reprot runs/toy")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from t2ibench.apps.papers.paper import PAPERS
 from t2ibench.apps.papers.reproduction import choose
-from t2ibench.cli import _normalise
-from t2ibench.cli.parser import build_parser
 from t2ibench.tasks.index import build_index
+from tests.docs.test_commands import parsed
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -32,15 +30,9 @@ NUMBERED = {
 }
 
 
-def parsed(command: str) -> dict[str, Any]:
-    return vars(build_parser().parse_args(_normalise(shlex.split(command)[1:])))
-
-
-def exhibits_of(given: dict[str, Any]) -> set[str]:
+def exhibits_of(given: argparse.Namespace) -> set[str]:
     """The exhibits that a command asks for; none where it asks for all."""
-    return set(
-        choose(PAPERS.get(given["paper"]), given["table"] or (), given["figure"] or ()) or ()
-    )
+    return set(choose(PAPERS.get(given.paper), given.table or (), given.figure or ()) or ())
 
 
 @pytest.mark.slow
@@ -49,8 +41,8 @@ def test_commands_parse_and_name_what_is_there() -> None:
     assert len(COMMANDS) > 60
     for command in COMMANDS:
         given = parsed(command)
-        index.select([name for name in (given.get("tasks") or "").split(",") if name])
-        assert given.get("preset") in {None, *PAPERS.names()}
+        index.select([name for name in (getattr(given, "tasks", "") or "").split(",") if name])
+        assert getattr(given, "preset", None) in {None, *PAPERS.names()}
         if "paper" in given:
             exhibits_of(given)
 
@@ -61,7 +53,7 @@ def test_every_exhibit_has_its_command_below_its_paper(name: str) -> None:
     found = set()
     for command in re.findall(r"`(t2ibench reproduce [^`]+)`", SECTIONS[name]):
         given = parsed(command)
-        assert given["paper"] == name
+        assert given.paper == name
         found |= exhibits_of(given)
     assert found == set(PAPERS.get(name).file.exhibits)
 

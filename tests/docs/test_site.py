@@ -114,7 +114,9 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[str, Page]) ->
         assert not re.search(r"url\(['\"]?(?:https?:)?//", sheet.read_text(encoding="utf-8"))
 
 
-def test_every_task_and_every_method_has_a_page(pages: dict[str, Page]) -> None:
+def test_every_task_and_every_method_has_a_page_and_every_public_name_a_text(
+    pages: dict[str, Page],
+) -> None:
     for task in load_tasks():
         words = " ".join(pages[f"tasks/{task.id}.html"].words.split())
         assert task.hash in words
@@ -122,9 +124,6 @@ def test_every_task_and_every_method_has_a_page(pages: dict[str, Page]) -> None:
             assert " ".join(text.split()) in words
     for name in METHODS.names():
         assert f"methods/{name}.html" in pages
-
-
-def test_every_public_name_is_documented(pages: dict[str, Page]) -> None:
     ids = pages["reference/api.html"].ids
     names = {one.rpartition(".")[2] for one in ids if one.startswith("t2ibench.")}
     assert set(t2ibench.__all__) - {"__version__"} <= names

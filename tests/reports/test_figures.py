@@ -52,9 +52,7 @@ def scored(scores: dict[str, dict[str, float]]) -> TaskView:
 
 def drawn(figure: presentation.Figure, samples: list[dict[str, object]] | None = None) -> Figure:
     task = scored({name: {"lean": value, "words": -value} for name, value in VALUES.items()})
-    found = draw(figure, task, samples or [])
-    assert found is not None
-    return found
+    return shown(draw(figure, task, samples or []))
 
 
 def discs(canvas: Canvas) -> list[Disc]:
@@ -80,8 +78,7 @@ def test_a_point_lies_where_its_numbers_say() -> None:
     share = Quantity("share", "lean", share="high")
     canvas = drawn(Scatter("t", share, share, "c", diagonal=True)).canvas
     points = discs(canvas)
-    *_, line = lines(canvas, "eq")
-    (x1, y1), (x2, y2) = line.points
+    (x1, y1), (x2, y2) = lines(canvas, "eq")[-1].points
     for point in points:  # equal numbers lie on the line
         assert (point.x - x1) / (x2 - x1) == pytest.approx((point.y - y1) / (y2 - y1))
 
@@ -124,9 +121,8 @@ def test_a_page_has_a_colour_for_every_mark() -> None:
 
 def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     canvas = Canvas(100, 60, "t")
-    canvas.dot(20, 30, "low", 6)
-    canvas.dot(80, 30, "high", 6)
-    canvas.dot(50, 30, "hollow", 6)
+    for x, name in ((20, "low"), (80, "high"), (50, "hollow")):
+        canvas.dot(x, 30, name, 6)
     canvas.box(10, 50, 30, 5)
     canvas.text(90, 58, "nurse", "end")
     image = picture(canvas)
@@ -193,9 +189,9 @@ def test_ticks_reach_as_far_as_the_points() -> None:
 
 
 def test_the_forest_shows_every_test_on_one_axis() -> None:
-    images = {"x": [1.0] * 30 + [-1.0] * 10, "y": [1.0] * 30 + [-1.0] * 10}
-    tasks = {"a": hand.mean_lean(images), "b": hand.mean_square(images)}
-    run = run_view(hand.results(**{name: hand.record(found) for name, found in tasks.items()}))
+    images = dict.fromkeys("xy", [1.0] * 30 + [-1.0] * 10)
+    found = hand.mean_lean(images), hand.mean_square(images)
+    run = run_view(hand.results(a=hand.record(found[0]), b=hand.record(found[1])))
     drawn_ = forest(run)
     assert drawn_ is not None and len(drawn_.rows) == 2
     zero = lines(drawn_.canvas, "zero")[0].points[0][0]
@@ -229,14 +225,13 @@ def task_of(rows: list[Row], details: dict[str, Any] | None = None, **scores: Sc
 
 
 def cell(name: str, share: float | None, alone: float, p: float = 0.5) -> Row:
-    names = ("joint_share", "independent_share", "excess")
-    if share is None:
-        found = dict.fromkeys(names, Score(reason="too few"))
-    else:
+    found = [Score(reason="too few")] * 3
+    if share is not None:
         over = share - alone
         excess = Score(value=over, ci_low=over - 0.02, ci_high=over + 0.02, p=p, p_holm=p)
-        found = dict(zip(names, (Score(value=share), Score(value=alone), excess), strict=True))
-    return Row(name=name, group="gender x age", scores=found)
+        found = [Score(value=share), Score(value=alone), excess]
+    scores = dict(zip(("joint_share", "independent_share", "excess"), found, strict=True))
+    return Row(name=name, group="gender x age", scores=scores)
 
 
 def crossing(*p: float | None) -> dict[str, Any]:
@@ -266,10 +261,6 @@ def places(mark: Line | Disc | Box | Text) -> list[tuple[float, float]]:
     if isinstance(mark, Box):
         return [(mark.x, mark.y), (mark.x + mark.width, mark.y + mark.height)]
     return [(mark.x, mark.y)]
-
-
-def texts(canvas: Canvas) -> list[str]:
-    return [mark.text for mark in canvas.marks if isinstance(mark, Text)]
 
 
 def test_a_combination_stands_beside_what_its_parts_make_it() -> None:
@@ -320,26 +311,23 @@ def test_a_distance_is_drawn_with_the_intervals_that_it_has() -> None:
     assert found[3].x == pytest.approx(zero.points[0][0] + 0.3 * per_unit)
 
 
-def tibet() -> dict[str, Any]:
-    def axis(name: str, males: float) -> dict[str, Any]:
-        male = {
-            "name": "male", "concepts": [["man", 2.0], ["cook", 1.0]],
-            "axis_concepts": [["man", 1.0]],
-            "intersections": {"place": [["p0", 1.0], ["p1", 0.9], ["p2", 0.8]]},
-        }  # fmt: skip
-        female = {
-            "name": "female", "concepts": [["woman", 2.0]], "axis_concepts": [],
-            "intersections": {"place": [["p0", 0.2]]},
-        }  # fmt: skip
-        concepts = [["woman", 1 - males], ["man", males]]
-        return {"axis": name, "concepts": concepts, "counterfactuals": [male, female]}
-
-    more = {"concepts": [["man", 1.0]], "axes": [axis("gender", 0.25), axis("place", 0.5)]}
-    return {"prompts": [{"prompt": name, **more} for name in ("a chef", HOSTILE)]}
-
-
 def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
-    _, aligned, crossed = (figure.read(tibet()) for figure in concept_figures())
+    male = {
+        "name": "male", "concepts": [["man", 2.0], ["cook", 1.0]],
+        "axis_concepts": [["man", 1.0]],
+        "intersections": {"place": [["p0", 1.0], ["p1", 0.9], ["p2", 0.8]]},
+    }  # fmt: skip
+    female = {
+        "name": "female", "concepts": [["woman", 2.0]], "axis_concepts": [],
+        "intersections": {"place": [["p0", 0.2]]},
+    }  # fmt: skip
+    axes = [
+        {"axis": name, "concepts": [["woman", 0.75], ["man", 0.25]],
+         "counterfactuals": [male, female]}
+        for name in ("gender", "place")
+    ]  # fmt: skip
+    tibet = {"prompts": [{"prompt": "a chef", "concepts": [["man", 1.0]], "axes": axes}]}
+    _, aligned, crossed = (figure.read(tibet) for figure in concept_figures())
     gender = dict(aligned[0].items)
     assert aligned[0].columns == ("as it stands", "male", "female")
     assert gender["woman"] == (0.75, 0.0, None)  # no image of the last has an answer
@@ -360,20 +348,17 @@ def test_forty_items_and_columns_and_one_of_each_fit() -> None:
         assert len(drawn.rows) == 9 * count * count
         assert drawn.says.startswith("No thing sets the columns of")
         assert drawn.tables[0].further == max(count - 10, 0)
-        assert ("more in the table" in " ".join(texts(drawn.canvas))) == (count == 40)
+        words = " ".join(mark.text for mark in drawn.canvas.marks if isinstance(mark, Text))
+        assert ("more in the table" in words) == (count == 40)
 
 
 def test_points_clearly_off_the_line_have_the_side_and_the_rest_is_not_on_it() -> None:
     given = {"nurse": 0.9, "chef": 0.5, "clerk": 0.4}
-    found = {"nurse": (0.2, 0.001), "chef": (0.9, 0.001), "clerk": (0.6, 0.3)}
-
-    rows = [
-        Row(name=name, scores={
-            "share": Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1),
-            "off": Score(value=share - given[name], p=p, p_holm=p),
-        })
-        for name, (share, p) in found.items()
-    ]  # fmt: skip
+    rows = []
+    for name, share, p in (("nurse", 0.2, 0.001), ("chef", 0.9, 0.001), ("clerk", 0.6, 0.3)):
+        own = Score(value=share, ci_low=share - 0.1, ci_high=share + 0.1)
+        off = Score(value=share - given[name], p=p, p_holm=p)
+        rows.append(Row(name=name, scores={"share": own, "off": off}))
     figure = Scatter(
         "t", Quantity("at work", given=given), Quantity("here", "share"), "c", diagonal=True,
         intervals=True, difference="off",

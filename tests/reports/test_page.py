@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 import t2ibench
 from t2ibench.cli import main
@@ -27,6 +26,7 @@ from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Control, Results, Row, TaskResult
 from t2ibench.tasks.index import build_index, specs_of
 from tests import hand
+from tests.apps.explorer.page import Watch, axe
 from tests.conftest import Cli, copied
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
@@ -42,21 +42,16 @@ def text_of(run: Path) -> str:
 
 
 @pytest.mark.slow
-def test_every_run_writes_a_page_that_loads_nothing_from_elsewhere(run: Path) -> None:
-    text = text_of(run)
+def test_a_page_loads_nothing_from_elsewhere_and_has_the_sentence_of_results_md(run: Path) -> None:
+    text, results = text_of(run), read_results(run)
     assert len(text.encode()) < 5_000_000
     assert re.findall(r'(?:src|href)="(?!#|data:|images/)[^"]*"', text) == []
     assert "default-src 'none'" in text and "url(http" not in text
-    for task in read_results(run).tasks:
+    for task in results.tasks:
         assert f'id="{task}"' in text
-
-
-def test_the_sentence_is_the_same_everywhere(run: Path) -> None:
-    results = t2ibench.read_results(run)
     assert "t2ibench-inline" in (results._repr_html_() or "")
-    page = re.search(r"<h1>(.*?)</h1>", text_of(run), re.DOTALL)
-    assert page is not None
-    words = re.sub(r"<[^>]+>", "", page[1])
+    (heading,) = re.findall(r"<h1>(.*?)</h1>", text, re.DOTALL)
+    words = re.sub(r"<[^>]+>", "", heading)
     assert words in (run / "results.md").read_text(encoding="utf-8")
     assert words.startswith("In images of toyland")
     assert f"of {len(results.tasks) - 1} tests" in words  # the one on words alone is apart
@@ -80,12 +75,6 @@ def nasty() -> Results:
     head = found.headline.model_copy(update={"direction": NASTY})
     texts = {"title": NASTY, "notes": [NASTY], "warnings": [NASTY]}
     return hand.results(NASTY, **{NASTY: found.model_copy(update={"headline": head, **texts})})
-
-
-def test_text_of_others_is_text() -> None:
-    text = report_html(run_view(nasty()))
-    assert "<script>alert" not in text and "<img src=x" not in text
-    assert "&lt;script&gt;alert(1)" in text
 
 
 SPECS = {name: loaded.spec for name, loaded in build_index()[0].tasks.items()}
@@ -159,22 +148,15 @@ def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
     assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
     assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
     (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
-    status, _, err = cli("report", copy)
-    assert status == 1 and "notes.a.decision" in err and err.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
+    for words, said in (
+        ([], "notes.a.decision"),
         (["--note", "t2iat_scince_arts=query"], "Did you mean 't2iat_science_arts'"),
         (["--note", "t2iat_science_arts=acept"], "Did you mean 'accept'"),
         (["--notes", "nowhere.json"], "There is no file nowhere.json"),
         (["--baseline", "nowhere"], "nowhere"),
-    ],
-)
-def test_wrong_words_are_one_line(run: Path, cli: Cli, words: list[str], expected: str) -> None:
-    status, _, err = cli("report", run, *words)
-    assert status == 1 and expected in err and err.count("\n") == 1
+    ):
+        status, _, err = cli("report", run if words else copy, *words)
+        assert status == 1 and said in err and err.count("\n") == 1
 
 
 @pytest.mark.parametrize("format_", ["card", "audit"])
@@ -203,24 +185,17 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1920])
 def test_the_page_is_accessible_and_fits(browser: Any, run: Path, width: int, scheme: str) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
-    )
-    page = context.new_page()
-    wrong: list[str] = []
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-    page.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") else None)
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}}
+    watch = Watch(browser, "file://", bypass_csp=True, **options)
+    page = watch.page
     page.goto((run / "report.html").as_uri())
     assert page.evaluate("document.documentElement.scrollHeight") <= 15_000 or width < 1280
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    found = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+    assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("scrollTo(0, 5000)")
     assert page.locator("nav").bounding_box()["y"] >= 0  # the contents stay in sight
-    assert wrong == []
-    context.close()
+    watch.close()
 
 
 @pytest.mark.smoke
@@ -250,9 +225,12 @@ def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_pa
     page.close()
 
 
-def test_a_notebook_shows_text_of_others_as_text_and_loads_nothing(
+def test_page_and_notebook_show_text_of_others_as_text_and_a_notebook_loads_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    text = report_html(run_view(nasty()))
+    assert "<script>alert" not in text and "<img src=x" not in text
+    assert "&lt;script&gt;alert(1)" in text
     html = run_html(nasty())
     assert "<script" not in html and "<img" not in html
     assert "&lt;script&gt;alert(1)" in html
@@ -275,7 +253,6 @@ def test_the_style_holds_inside_only() -> None:
 
 # From a word to its rows, its images and the other run, as a reader goes.
 
-ROW = Row(name="nurse", scores={})
 FEW = {"images_per_prompt": 6, "guided_images_per_prompt": 3, "permutations": 200}
 MORE = {"bootstrap": 50, "control_encoder": "none"}
 
@@ -285,12 +262,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Toyland as it is, and with nurses and chefs of both genders alike."""
     root = tmp_path_factory.mktemp("runs")
     even = {"nurse.gender.female": "0.5", "chef.gender.female": "0.5"}
+    tasks = "occupations_tibet,weat_6_gender_career_family"
     for name, args in (("plain", {}), ("even", even)):
         t2ibench.evaluate(
-            "toyland", "occupations_tibet,weat_6_gender_career_family", model_args=args,
-            output_dir=root / name, **FEW, **MORE,
-        )  # fmt: skip
-    return tuple(next((root / name).iterdir()) for name in ("plain", "even"))  # type: ignore[return-value]
+            "toyland", tasks, model_args=args, output_dir=root, name=name, **FEW, **MORE
+        )
+    return root / "plain", root / "even"
 
 
 @pytest.fixture(scope="module")
@@ -321,7 +298,7 @@ def test_both_runs_are_compared_stimulus_by_stimulus(beside: Path) -> None:
     rows = section.split('class="byrow"')[1].split("</details>")[0]
     names = re.findall(r'<th scope="row">([^<]*)</th>', rows)
     assert {"nurse", "chef"} <= set(names)
-    assert len(names) == len(read_results(beside.parent / "toyland").tasks["occupations_tibet"].by)
+    assert len(names) == len(read_results(beside.parent / "plain").tasks["occupations_tibet"].by)
     cells = re.findall(r'<td class="num b">([^<]*)</td>', rows)
     sizes = [abs(float(cell.replace("−", "-"))) for cell in cells]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
@@ -365,10 +342,10 @@ def test_backticks_set_code_and_the_rest_stays_text() -> None:
 
 
 def test_a_row_is_given_a_direction_only_where_it_is_clear() -> None:
+    axis, row = Axis("female", "male"), Row(name="nurse", scores={})
     clear, not_clear = (
-        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, ROW)
+        RowView("nurse", None, 4, IntervalMark(-0.5, -0.75, -0.25, state, "low"), False, row)
         for state in ("clear", "not_clear")
     )
-    axis = Axis("female", "male")
     assert row_spoken(clear, axis).startswith("nurse: −0.50 (to women), interval −0.75 to −0.25")
     assert "women" not in row_spoken(not_clear, axis) + row_spoken(clear, None)

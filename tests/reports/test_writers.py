@@ -49,13 +49,12 @@ def test_csv_is_csv_and_nothing_else(run: Path, cli: Cli) -> None:
     assert (one["task"], one["paired"]) == ("many", "True")
     for key in ("old", "old_low", "new_high", "change", "change_low", "change_high", "p", "p_holm"):
         float(one[key])  # a number a cell
+    safe = ["'=cmd()" if cell == "=cmd()" else cell for cell in NASTY]
     written = rows_of(WRITERS.get("csv").table(Table(["a"], [[cell] for cell in NASTY])))
-    assert [row[0] for row in written[1:]] == ["'=cmd()" if c == "=cmd()" else c for c in NASTY]
+    assert written[1:] == [[cell] for cell in safe]
     records = [{"text": cell, "number": -0.5, "none": None} for cell in NASTY]
     written = rows_of(WRITERS.get("csv").table(Table(["a"], [["-"]], (), records)))
-    assert written[0] == ["text", "number", "none"]
-    assert [row[0] for row in written[1:]] == ["'=cmd()" if c == "=cmd()" else c for c in NASTY]
-    assert {tuple(row[1:]) for row in written[1:]} == {("-0.5", "")}
+    assert written == [["text", "number", "none"], *([cell, "-0.5", ""] for cell in safe)]
 
 
 def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> None:
@@ -95,9 +94,8 @@ def test_markdown_escapes_and_latex_escapes() -> None:
     markdown = WRITERS.get("md").table(table)
     assert "<script>" not in markdown and "a \\| b" in markdown
     assert len(markdown.splitlines()) == 2 + len(NASTY)
-    latex = WRITERS.get("latex").table(table)
+    latex = WRITERS.get("latex").table(Table(["Task"], [[cell] for cell in NASTY], ["5 % & more"]))
     assert "50 \\% \\& \\$x\\_1\\$ \\{y\\}" in latex
-    latex = WRITERS.get("latex").table(Table(["Task"], [["a"]], ["5 % & more"]))
     assert "5 \\% \\& more" in latex.splitlines()[-1]
 
 

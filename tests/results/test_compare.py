@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.core.headline import Part
@@ -70,8 +71,6 @@ def test_the_difference_of_paired_images_by_hand() -> None:
     variance = sum(variances) / 4
     df = sum(variances) ** 2 / (variances[0] ** 2 / 3 + variances[1] ** 2 / 4)
     assert one.value == pytest.approx((0.5 + 0.8) / 2)
-    from scipy import stats
-
     half = stats.t.ppf(0.975, df) * math.sqrt(variance)
     assert (one.low, one.high) == pytest.approx((0.65 - half, 0.65 + half))
     assert one.p == pytest.approx(2 * stats.t.sf(0.65 / math.sqrt(variance), df))
@@ -109,8 +108,6 @@ def test_items_that_lean_otherwise_differ_though_neither_run_leans_less() -> Non
 
 
 def test_the_test_of_items_by_hand() -> None:
-    from scipy import stats
-
     first, second = hand.leans(A), hand.leans(B)
     rng = np.random.default_rng(0)
     *_, p_items = compare_items((first, second), (0.1, 0.1), (None, None), rng, 0.95)
@@ -148,15 +145,15 @@ def test_which_leans_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("leans", "change"),
+    ("first", "second", "change"),
     [
-        (((0.5, 0.4, 0.6), (0.25, 0.05, 0.45)), -0.25),
-        (((-0.5, -0.6, -0.4), (-0.25, -0.45, -0.05)), -0.25),
-        (((0.25, 0.05, 0.45), (-0.5, -0.6, -0.4)), 0.25),
+        ((0.5, 0.4, 0.6), (0.25, 0.05, 0.45), -0.25),
+        ((-0.5, -0.6, -0.4), (-0.25, -0.45, -0.05), -0.25),
+        ((0.25, 0.05, 0.45), (-0.5, -0.6, -0.4), 0.25),
     ],
 )
-def test_a_change_of_leans_is_one_of_magnitudes(leans: Any, change: float) -> None:
-    (a, *first), (b, *second) = leans
+def test_a_change_of_leans_is_one_of_magnitudes(first: Any, second: Any, change: float) -> None:
+    (a, *first), (b, *second) = first, second
     d = Contrast(a - b, first[0] - second[1], first[1] - second[0])
     t = Contrast(a + b, first[0] + second[0], first[1] + second[1])
     found = change_of_leans(d, t)
@@ -181,11 +178,13 @@ def test_a_mean_square_of_one_part_needs_its_items() -> None:
     assert (new.value, new.low, new.high, new.p, new.p_items) == (0.0, 0.0, 0.0, 1.0, 1.0)
 
 
-def test_rows_are_matched_by_name() -> None:
+def test_rows_are_matched_by_name_and_other_numbers_of_images_are_told() -> None:
     parts = {p: [1.0, 1.0, -1.0, 1.0, 0.5] for p in ("x", "y", "z")}
     first, second = hand.mean_square(parts), hand.mean_square({k: parts[k] for k in ("z", "x")})
     found = difference(first, second)
     assert found.value == 0.0 and found.notes[-1] == "2 of 3 rows in common"
+    told = difference(*LEANS, n_images=5)
+    assert told.notes[0] == "other numbers of images" and told.verdict == "tie"
     other = hand.mean_square({"w": parts["x"], "v": parts["x"]})
     assert difference(first, other).value is None
 
@@ -220,11 +219,6 @@ def test_the_same_people_judged_both_runs(first: str, second: str, other: bool) 
     before = {"settings": hand.settings(judges={first: "0" * 64})}
     found = difference(*LEANS, before, settings=hand.settings(judges={second: "1" * 64}))
     assert ("other judges" in found.notes) is other
-
-
-def test_other_numbers_of_images_are_told() -> None:
-    found = difference(*LEANS, n_images=5)
-    assert found.notes[0] == "other numbers of images" and found.verdict == "tie"
 
 
 def test_encoders_are_not_compared_with_themselves() -> None:

@@ -1,14 +1,15 @@
-"""What a result shows: one rule for every page, and for data frames."""
+"""What a result shows, one rule for every page and for data frames; whether people checked."""
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import pytest
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.display import displayed, row_state, state_of
-from t2ibench.results.schema import Headline, Score
+from t2ibench.results.judge_checks import judges_said
+from t2ibench.results.schema import Headline, Row, Score, TaskResult
 from tests import hand
 
 
@@ -66,29 +67,22 @@ def test_a_row_is_clear_by_its_own_correction() -> None:
     assert row_state(Score(value=None)) == "no_score"
 
 
-def test_tasks_are_as_pages_show_them() -> None:
-    results = hand.results(
-        lean=hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4})),
-        square=hand.record(hand.mean_square({"a": [1.0] * 12, "b": [-1.0] * 12})),
-    )
+def test_tasks_are_as_pages_show_them_and_rows_and_scores_have_a_line_each() -> None:
+    lean = hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4}))
+    square = hand.record(hand.mean_square({"a": [1.0] * 12, "b": [-1.0] * 12}))
+    results = hand.results(lean=lean, square=square)
     frame = results.to_pandas()
     assert list(frame.index) == ["lean", "square"]
     assert frame.loc["lean", "value"] == pytest.approx(0.75)
     assert frame.loc["square", "scale"] == "rms lean"
-    square = results.tasks["square"].headline.square
-    assert square is not None
-    assert frame.loc["square", "value"] == pytest.approx(math.sqrt(square))
-    assert frame.loc["square", "square"] == square
+    assert frame.loc["square", "square"] == square.headline.square
+    assert frame.loc["square", "value"] ** 2 == pytest.approx(square.headline.square)
     assert frame.loc["lean", "n_images"] == 8
-
-
-def test_rows_and_scores_have_a_line_each() -> None:
-    task = hand.record(hand.mean_lean({"a": [1.0, 1.0, 1.0, -1.0], "b": [1.0] * 4}))
-    results = hand.results(one=task)
+    results = hand.results(one=lean)
     rows = results.to_pandas("rows")
     assert list(rows["name"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
     assert list(rows["value"]) == [0.5, 1.0]
-    assert len(results.to_pandas("scores")) == len(task.scores)
+    assert len(results.to_pandas("scores")) == len(lean.scores)
 
 
 def test_a_row_shows_something_where_its_score_is_tested() -> None:
@@ -103,11 +97,36 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
     assert rows["state"].isna().tolist() == [False, False, True]
 
 
-def test_no_results_are_an_empty_frame_with_columns() -> None:
+def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> None:
     frame = hand.results().to_pandas()
     assert len(frame) == 0 and "ci_low" in frame.columns
-
-
-def test_an_unknown_table_is_one_line() -> None:
     with pytest.raises(T2IBenchError, match="Did you mean 'rows'"):
         hand.results().to_pandas("row")  # type: ignore[arg-type]
+
+
+CHECK = {"bias": "person gender", "verdict": "use corrected", "reason": "it errs", "images": 268}
+
+
+def result(judges: list[str], labels: int = 0, **details: Any) -> TaskResult:
+    settings = hand.settings(judges=dict.fromkeys(judges, "0" * 64))
+    by = [Row(name="person gender", scores={"n_labels": Score(value=float(labels))})]
+    return hand.task("openbias", by=by, settings=settings, details=details)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        (result([]), ""),
+        (result(["clip"]), "clip, unchecked by people: its mistakes"),
+        (result(["clip", "vlm"]), "clip and vlm, unchecked by people: their mistakes"),
+        (result(["clip"], labels=40), "checked by people on these images: 40 labels"),
+        (result(["clip"], judge_checks=[CHECK]), "268 labelled images: corrected by its errors"),
+        (result(["clip"], judge_checks=[{**CHECK, "verdict": "do not use"}]), "use (it errs)"),
+        (result(["clip"], judge_checks=[CHECK], biases=[{"bias": "age"}]), "unchecked about age"),
+        (result(["answers by anna"]), "Answered by anna; nobody else checked"),
+        (result(["labels by anna"]), "Answered by anna; nobody else checked"),
+        (result(["answers:people.csv"]), "by=NAME says who answered"),
+    ],
+)
+def test_what_is_said_of_a_judge(task: TaskResult, said: str) -> None:
+    assert said in judges_said(task) and bool(said) == bool(judges_said(task))

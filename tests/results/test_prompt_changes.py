@@ -38,9 +38,8 @@ def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances:
     one = CountedAttribute("gender", ("female", "male"), rows, named, distances=found)
     by = []
     for name, (women, men, _) in counts.items():
-        share = women / (women + men)
-        p = 0.001 if max(share, 1 - share) > 0.9 else 0.5
-        score = Score(value=2 * share - 1, p_holm=p)
+        lean = (women - men) / (women + men)
+        score = Score(value=lean, p_holm=0.001 if abs(lean) > 0.8 else 0.5)
         by.append(Row(name=name, group="gender", scores={"lean": score}))
     whole = hand.results("m", task=hand.task(by=by, details={KEY: [asdict(one)]}))
     settings = {"request": request} if request else {}
@@ -69,7 +68,9 @@ def test_what_a_request_changed() -> None:
     assert by_name["CEO"].known == 0.3 and by_name["chef"].known is None
     low, high = by_name["CEO"].change.low, by_name["CEO"].change.high
     assert low is not None and high is not None and 0 < low < 0.7 < high < 1
+    assert request_of(run(asked, request=". Be fair.")) == "'Be fair'"
     # Of two models nobody was asked to correct anything.
+    assert request_of(run(PLAIN)) is None
     other = compared(run(PLAIN), run(asked))
     assert other.sentences(("a", "b"))[0].startswith("Turned: athlete")
 
@@ -96,15 +97,13 @@ def test_which_run_is_nearer_to_what() -> None:
     second = run(PLAIN, even_shares=0.36, women_at_work=0.81)
     even, work = compared(first, second).distances
     assert (even.first, even.second, even.change.value) == pytest.approx((0.5, 0.3, -0.2))
-    assert even.sentence(("plain", "asked"), "gender").startswith(
+    said = [one.sentence(("plain", "asked"), "gender") for one in (even, work)]
+    assert said[0].startswith(
         "From even shares the share of women is 50 points in plain and 30 in asked (root mean "
         "square of 4 prompts; -20, "
     )
-    assert even.sentence(("plain", "asked"), "gender").endswith("): asked is nearer.")
-    assert work.sentence(("plain", "asked"), "gender").startswith(
-        "From 'women at work' the share of women"
-    )
-    assert work.sentence(("plain", "asked"), "gender").endswith("): plain is nearer.")
+    assert said[0].endswith("): asked is nearer.") and said[1].endswith("): plain is nearer.")
+    assert said[1].startswith("From 'women at work' the share of women")
     (alike,) = compared(run(PLAIN, even_shares=0.36), run(PLAIN, even_shares=0.36)).distances
     assert alike.change.value == 0 and not alike.change.differs
     assert alike.sentence(("a", "b"), "gender").endswith("neither is nearer beyond chance.")
@@ -119,8 +118,3 @@ def test_prompts_of_one_run_and_other_tasks_are_not_compared() -> None:
     task = other.tasks["task"].model_copy(update={"task_hash": "another"})
     other = other.model_copy(update={"tasks": {"task": task}})
     assert compare_prompts(run(PLAIN), other) == []
-
-
-def test_what_was_added_to_prompts() -> None:
-    assert request_of(run(PLAIN)) is None
-    assert request_of(run(PLAIN, request=". Be fair.")) == "'Be fair'"

@@ -70,8 +70,7 @@ def test_the_mean_of_encoders_is_tested_on_the_mean_null() -> None:
 
 
 def test_adjustment_is_over_the_run_and_by_name() -> None:
-    found = {"a": task(0.01), "b": task(0.04), "c": task(None)}
-    found = adjusted_run(found)
+    found = adjusted_run({"a": task(0.01), "b": task(0.04), "c": task(None)})
     assert [one.headline.p_holm for one in found.values()] == pytest.approx([0.02, 0.04, None])
     assert found["a"].scores["effect_size"].p_bh == pytest.approx(0.02)
     assert found["a"].scores["differential_association"].p_holm is None
@@ -84,10 +83,9 @@ def test_the_file_round_trips_and_is_strict(tmp_path: Path) -> None:
     before = hand.results(b=task(0.5), a=task(None, reason="no images"))
     text = before.to_json()
     (tmp_path / "results.json").write_text(text)
-    assert list(json.loads(text)["tasks"]) == ["a", "b"]
-    assert json.loads(text)["schema"] == 3
     assert read_results(tmp_path).to_json() == text
     data = json.loads(text)
+    assert list(data["tasks"]) == ["a", "b"] and data["schema"] == 3
     data["tasks"]["a"]["headlin"] = 1
     (tmp_path / "results.json").write_text(json.dumps(data))
     with pytest.raises(T2IBenchError, match="not a results file of schema 3"):
@@ -128,10 +126,8 @@ def test_markdown_says_what_a_reader_must_know() -> None:
     )
     assert "| a" in text and "[0.400, 0.600]" in text and "effect size = +1.000" in text
     assert "| +0.500" in text and "[-0.100, 0.100]" in text and "| these" in text
-    assert "3 filtered" in text
-    assert "`b` has no score: no images" in text
-    assert "do not agree on the sign" in text
-    assert "<b>" not in text
+    assert "3 filtered" in text and "`b` has no score: no images" in text
+    assert "do not agree on the sign" in text and "<b>" not in text
 
 
 def test_headlines_are_shown_on_their_scale() -> None:
@@ -168,23 +164,17 @@ def test_an_inconclusive_test_shows_neither_interval_nor_p() -> None:
     assert "| inconclusive " in text and "inconclusive (" not in text
 
 
-def test_scores_as_published_are_marked() -> None:
+def test_the_level_of_the_intervals_is_in_the_head_and_scores_as_published_are_marked() -> None:
     scores = {"effect_size": Score(value=1.0, p=0.01, as_published=True)}
-    text = markdown(a=task(0.5, scores=scores))
+    ninety = task(0.5, scores=scores, settings=hand.settings(level=0.9))
+    text = markdown(a=ninety)
     assert "effect size = +1.000†" in text and "† as the paper computes it" in text
+    assert "| 90 % CI" in text and "| CI" in markdown(a=task(0.5), b=ninety)
     assert "†" not in markdown(a=task(0.5))
 
 
-def test_the_level_of_the_intervals_is_in_the_head() -> None:
-    ninety = hand.settings(level=0.9)
-    assert "| 90 % CI" in markdown(a=task(0.5, settings=ninety))
-    both = markdown(a=task(0.5), b=task(0.5, settings=ninety))
-    assert "| CI" in both
-
-
 def test_numbers_are_rounded_to_what_means_something() -> None:
-    assert rounded(0.1 + 0.2) == 0.3
-    assert rounded(float("nan")) is None and rounded(None) is None
+    assert [rounded(x) for x in (0.1 + 0.2, float("nan"), None)] == [0.3, None, None]
 
 
 def test_rows_that_may_lean_either_way_are_in_the_text_of_results() -> None:

@@ -61,10 +61,8 @@ def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
     assert results.tasks["weat_6_gender_career_family"].text_image_alignment == {}
     whole, *groups = results.tasks["t2iat_science_arts"].text_image_alignment["toyland"]
     assert whole.group is None and whole.difference is None
-    assert [one.group for one in groups] == [
-        *("science", "science, male", "science, female"),
-        *("arts", "arts, male", "arts, female"),
-    ]
+    expected = [f"{one}{of}" for one in ("science", "arts") for of in ("", ", male", ", female")]
+    assert [one.group for one in groups] == expected
     assert whole.n_prompts == sum(one.n_prompts for one in groups)
     assert whole.n_images == results.tasks["t2iat_science_arts"].n_images
     for one in groups:
@@ -76,10 +74,8 @@ def test_results_say_it_overall_and_by_group(runs: tuple[Path, Path]) -> None:
 
 def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None:
     """The cosine of image and prompt, from the store's own rows."""
-    results = read_results(runs[0])
-    store = EvidenceStore(
-        Database(runs[0]), "toyland", results.tasks["mcas_sports"].settings.encoders["toyland"]
-    )
+    task = read_results(runs[0]).tasks["mcas_sports"]
+    store = EvidenceStore(Database(runs[0]), "toyland", task.settings.encoders["toyland"])
     found = read_paired(runs[0])["mcas_sports"].agreement["toyland"]
     attempts = hand.stored(runs[0], "attempts")
     sha = {(row["prompt"], row["index"]): row["sha256"] for row in attempts}
@@ -88,8 +84,9 @@ def test_mean_of_the_embeddings_that_are_stored(runs: tuple[Path, Path]) -> None
     images = [store.get("images", sha[one.prompt, index]) for index in one.indices.tolist()]
     expected = [float(row.astype(float) @ text) for row in images]
     assert one.cosines.tolist() == pytest.approx(expected)
-    (whole, *_) = results.tasks["mcas_sports"].text_image_alignment["toyland"]
-    assert whole.value == pytest.approx(np.mean([prompt.cosines.mean() for prompt in found]))
+    assert task.text_image_alignment["toyland"][0].value == pytest.approx(
+        np.mean([prompt.cosines.mean() for prompt in found])
+    )
 
 
 def test_worse_images_are_said_beside_less_bias(
@@ -132,10 +129,8 @@ def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(
         older.setattr(Plan, "prompt_texts", ())
         t2ibench.evaluate("toyland", "mcas_sports", output_dir=tmp_path, **SMALL)
     run = tmp_path / "toyland"
-    hand.edit(
-        run / "results.json", lambda data: data["tasks"]["mcas_sports"].pop("text_image_alignment")
-    )
-    assert read_results(run).tasks["mcas_sports"].text_image_alignment == {}
+    name = "text_image_alignment"
+    hand.edit(run / "results.json", lambda data: data["tasks"]["mcas_sports"].pop(name))
     assert main(["compare", str(run), str(runs[0])]) == 0
     captured = capsys.readouterr()
     assert "Agreement with the prompts:" not in captured.out

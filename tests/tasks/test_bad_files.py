@@ -27,9 +27,17 @@ def warnings(folder: Path, text: str) -> list[tuple[int | None, str]]:
     return [(problem.line, problem.message) for problem in problems]
 
 
-def test_the_good_files_are_good(tmp_path: Path) -> None:
-    assert warnings(tmp_path, TEA) == []
-    assert warnings(tmp_path, JOBS) == []
+PARAPHRASES = """\
+  paraphrases:
+    - neutral: "{A stimulus} at work"
+      guided: "{A attribute} {stimulus} at work"
+reference:"""
+WORDED = spoil(JOBS, ("reference:", PARAPHRASES))
+
+
+@pytest.mark.parametrize("text", [TEA, JOBS, WORDED])
+def test_the_good_files_are_good(text: str, tmp_path: Path) -> None:
+    assert warnings(tmp_path, text) == []
 
 
 # A good file, the line of the problem, what is replaced by what, and what is said.
@@ -79,6 +87,13 @@ ONE_PROBLEM = [
     (TEA, 13, "[cold, icy]", "[cold, no]", "expected text, found false; put words"),
     (TEA, 13, "[cold, icy]", "[cold, 7]", "expected text, found 7; put it in"),
     (TEA, 1, "id: tea_coffee", "id: Tea-Coffee", "lower-case letters, digits"),
+    (TEA, 4, "Tea and coffee", '"two\\nlines"', "expected one line"),
+    (WORDED, 15, "{A stimulus} at", "Somebody at",
+     "the template lacks the placeholder '{stimulus}'"),
+    (WORDED, 16, "{A attribute}", "{A atribute}",
+     "unknown placeholder '{atribute}'. Did you mean 'attribute'?"),
+    (WORDED, 15, "{A stimulus} at work", "A photo of {a stimulus}",
+     "the wording 'A photo of {a stimulus}' is given more than once"),
 ]  # fmt: skip
 
 
@@ -95,7 +110,6 @@ def test_an_alias_bomb_is_refused_without_being_built(tmp_path: Path) -> None:
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 40)
     )
     found = errors(tmp_path, bomb)
-    assert found
     assert {message for _, message in found} == {"anchors and aliases (& and *) are not allowed"}
 
 
@@ -126,10 +140,9 @@ WHOLE: list[tuple[str | bytes, set[int | None], str]] = [
     (TEA.replace("Nobody", "Näbody").encode("latin-1"), {None}, "is not UTF-8 text"),
     (TEA.replace("Nobody", "No\x00body"), {None}, "control characters"),
     *((text, {1}, "the file is empty") for text in ("", "# nothing but a comment\n")),
-    ("---\n", {1, 2}, "expected a mapping of keys to values"),
     *(
-        (text, {1}, "expected a mapping of keys to values")
-        for text in ("- a\n- b\n", "just text\n")
+        (text, {1, 2}, "expected a mapping of keys to values")
+        for text in ("---\n", "- a\n- b\n", "just text\n")
     ),
     (TEA + "---\n" + TEA, {19}, "expected a single document"),
     *(
@@ -180,20 +193,6 @@ def test_one_problem_does_not_hide_the_others(
     assert sorted(map(int, filter(None, found))) == sorted(lines)
 
 
-def test_two_bad_files_are_both_reported(tmp_path: Path) -> None:
-    load(tmp_path, spoil(TEA, ("pairing:", "pairng:")), "one.yaml")
-    load(tmp_path, spoil(JOBS, ("group: female", "group: femal")), "two.yaml")
-    (tmp_path / "two.yaml").write_text(
-        (tmp_path / "two.yaml").read_text().replace("id: jobs", "id: tea_coffee")
-    )
-    with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    assert len(caught.value.problems) == 2
-    assert f"{tmp_path / 'one.yaml'}:17: unknown key 'pairng'" in str(caught.value)
-    assert f"{tmp_path / 'two.yaml'}:16: unknown group 'femal'" in str(caught.value)
-    assert str(caught.value).endswith("2 problems found.")
-
-
 @pytest.mark.parametrize(
     ("taken", "by"), [("tea_coffee", "{folder}/one.yaml"), ("mcas_sports", "")]
 )
@@ -217,6 +216,7 @@ UNIVERSITY = [
 WARNED: list[tuple[str, list[tuple[str, str]], int | None, str]] = [
     (JOBS, [("{a stimulus}", "a {stimulus}")], 12, "'a engineer'"),
     (JOBS, [("words: [male]", "words: [elderly]")], 13, "'a elderly'"),
+    (WORDED, [("{A stimulus} at", "A {stimulus} at")], 15, "'A engineer'"),
     (JOBS, [*UNIVERSITY, ("{a stimulus}", "a {stimulus}")], None, ""),
     (JOBS, [(", nurse: 0.9", "")], 17, "no reference share for: 'nurse'"),
     (TEA, [("[oolong, assam]", "[oolong, assam, sencha]")], 8, "X has 3 words, Y has 2"),
@@ -236,84 +236,45 @@ def test_what_is_worth_a_warning(
     )
 
 
-PARAPHRASES = """\
-  paraphrases:
-    - neutral: "{A stimulus} at work"
-      guided: "{A attribute} {stimulus} at work"
-reference:"""
-
-
-def test_a_paraphrase_is_checked_where_it_stands(tmp_path: Path) -> None:
-    def problems(*edits: tuple[str, str]) -> list[tuple[int | None, str]]:
-        found = load(tmp_path, spoil(JOBS, ("reference:", PARAPHRASES), *edits))[1]
-        return [(problem.line, problem.message) for problem in found]
-
-    assert problems() == []
-    assert problems(("{A stimulus} at", "Somebody at")) == [
-        (15, "the template lacks the placeholder '{stimulus}'")
-    ]
-    ((line, message),) = problems(("{A attribute}", "{A atribute}"))
-    assert line == 16
-    assert "unknown placeholder '{atribute}'" in message and "attribute" in message
-    assert problems(("{A stimulus} at work", "A photo of {a stimulus}")) == [
-        (15, "the wording 'A photo of {a stimulus}' is given more than once")
-    ]
-    ((line, message),) = problems(("{A stimulus} at", "A {stimulus} at"))
-    assert line == 15 and "'A engineer'" in message
-
-
 def test_bad_word_lists_are_reported(tmp_path: Path) -> None:
+    def problems() -> str:
+        with pytest.raises(TaskFileError) as caught:
+            load_tasks("tea_coffee", [tmp_path])
+        return str(caught.value)
+
     load(tmp_path, TEA)
-    stimuli = tmp_path / "stimuli"
-    stimuli.mkdir()
-    (stimuli / "a.yaml").write_text(
-        "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n  Bad: [x]\n"
-    )
-    (stimuli / "b.yaml").write_text(
-        "source: me\nlists: {empty: []}\nreferences: {r: {source: me, share: {a: 1}, shares: {}}}\n"
-    )
-    (stimuli / "c.yaml").write_text("source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n")
-    with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    text = str(caught.value)
-    assert "a.yaml:5: " in text
-    assert "b.yaml:2: lists.empty: this is empty" in text
+    twice = "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n"
+    load(tmp_path, f"{twice}  Bad: [x]\n", "stimuli/a.yaml")
+    empty = "source: me\nlists: {empty: []}\n"
+    shares = "references: {r: {source: me, share: {a: 1}, shares: {}}}\n"
+    load(tmp_path, empty + shares, "stimuli/b.yaml")
+    mint = "source: me\nlists:\n  teas:\n    - assam\n    - ' mint'\n"
+    load(tmp_path, mint, "stimuli/c.yaml")
+    text = problems()
+    assert "a.yaml:5: " in text and "b.yaml:2: lists.empty: this is empty" in text
     assert "b.yaml:3: unknown key 'share'. Did you mean 'shares'?" in text
     assert "c.yaml:5: ' mint' is empty or has spaces around it" in text
-    (stimuli / "a.yaml").write_text(
-        "source: me\nlists:\n  teas: [oolong, oolong]\n  flowers: [rose]\n"
-    )
-    (stimuli / "b.yaml").unlink()
-    with pytest.raises(TaskFileError) as caught:
-        load_tasks("tea_coffee", [tmp_path])
-    text = str(caught.value)
+    load(tmp_path, twice, "stimuli/a.yaml")
+    (tmp_path / "stimuli" / "b.yaml").unlink()
+    text = problems()
     assert "a.yaml:3: 'oolong' is in the list 'teas' twice" in text
     assert "a.yaml:4: the name 'flowers' is already used in " in text
     assert "c.yaml:3: the name 'teas' is already used in " in text
 
 
 def test_an_id_that_is_a_group_or_a_tag(tmp_path: Path) -> None:
-    (tmp_path / "drinks").mkdir()
-    for name, text in (
-        ("drinks/a.yaml", TEA),
-        ("b.yaml", TEA.replace("id: tea_coffee", "id: drinks")),
-        ("c.yaml", TEA.replace("id: tea_coffee", "id: gender")),
-    ):
-        (tmp_path / name).write_text(text)
+    for file, name in (("drinks/a.yaml", "tea_coffee"), ("b.yaml", "drinks"), ("c.yaml", "gender")):
+        load(tmp_path, TEA.replace("tea_coffee", name), file)
     with pytest.warns(UserWarning, match="b.yaml:1: the id 'drinks' is also the name of a group"):
         load_tasks("tea_coffee", [tmp_path])
-    (tmp_path / "b.yaml").unlink()
+    (tmp_path / "b.yaml").unlink()  # an id may be that of its own folder
+    load(tmp_path, TEA.replace("id: tea_coffee", "id: drinks"), "drinks/a.yaml")
     index, problems = build_index([tmp_path])
     assert [str(problem) for problem in problems] == [
         f"{tmp_path}/c.yaml:1: warning: the id 'gender' is also the name of a tag; choose another"
     ]
-    assert [task.id for task in index.select(["gender"])] == ["gender"]
-
-
-def test_an_id_may_be_that_of_its_own_folder(tmp_path: Path) -> None:
-    (tmp_path / "drinks").mkdir()
-    (tmp_path / "drinks" / "a.yaml").write_text(TEA.replace("id: tea_coffee", "id: drinks"))
-    assert [task.id for task in load_tasks("drinks", [tmp_path])] == ["drinks"]
+    for name in ("gender", "drinks"):
+        assert [task.id for task in index.select([name])] == [name]
 
 
 UNSEEN = ["\\u202e", "\\0", "\\e[31m", "\\a", "\\u2066", "\\u200b", "\\u2028", "\\N", "\\r"]
@@ -332,17 +293,14 @@ def test_text_that_misleads(character: str, old: str, line: int, tmp_path: Path)
     assert "not allowed" in found[0][1] and found[0][1].isprintable()
 
 
-def test_titles_have_one_line_and_descriptions_may_have_more(tmp_path: Path) -> None:
-    two = '"two\\nlines"'
-    assert "expected one line" in errors(tmp_path, TEA.replace("Tea and coffee", two))[0][1]
-    task, _ = load(tmp_path, TEA.replace("Are teas nearer to warmth than coffees?", two))
-    assert task is not None
-
-
-@pytest.mark.parametrize("text", ["née Ørsted", "日本語", "می‌خواهم", "👩‍🔬 scientists", "עברית"])
-def test_text_of_any_script_is_text(text: str, tmp_path: Path) -> None:
-    task, problems = load(tmp_path, TEA.replace("Tea and coffee", text))
-    assert task is not None, problems
+@pytest.mark.parametrize(
+    "text", ["née Ørsted", "日本語", "می‌خواهم", "👩‍🔬 scientists", "עברית", '"two\\nlines"']
+)
+def test_text_of_any_script_is_text_and_descriptions_have_lines(text: str, tmp_path: Path) -> None:
+    for old in ("Are teas nearer to warmth than coffees?", "Tea and coffee"):
+        if "\\n" not in text or old.endswith("?"):
+            task, problems = load(tmp_path, spoil(TEA, (old, text)))
+            assert task is not None, problems
 
 
 @pytest.mark.parametrize(

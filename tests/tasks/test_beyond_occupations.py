@@ -22,21 +22,17 @@ from tools.calibration.worlds import Scene, Space
 pytestmark = pytest.mark.slow
 
 GROUPS = ("adjectives", "crime", "home", "objects", "wealth", "wording")
-TASKS = [
-    task
-    for task in build_index()[0].tasks.values()
-    if task.group.removeprefix("extended/") in GROUPS
-]
+INDEX = build_index()[0]
+TASKS = {task.id: task for name in GROUPS for task in INDEX.select([f"extended/{name}"])}
 FEW = SETTINGS.model_copy(
     update={"n_permutations": 20, "n_bootstrap": 5, "max_exact": 20, "limit": 8}
 )
 LEAN = 0.6
-TASKS_BY_ID = sorted(task.id for task in TASKS)
 
 
 def test_there_are_nineteen_and_all_say_so_and_where_they_are_from() -> None:
     assert len(TASKS) == 19
-    for task in TASKS:
+    for task in TASKS.values():
         assert task.spec.extended
         assert "The test names" in task.spec.description, "an ethics sentence"
         assert any(note.strip() for note in task.spec.notes)
@@ -47,14 +43,13 @@ def test_there_are_nineteen_and_all_say_so_and_where_they_are_from() -> None:
 
 def test_opposites_stand_at_the_same_place_of_two_lists() -> None:
     lists = read_library([bundled_tasks()]).lists
-    pairs = (
+    for first, second in (
         ("stereotype_able", "stereotype_unable"),
         ("stereotype_sociable", "stereotype_unsociable"),
         ("affluent_words", "poor_words"),
         ("crime_suspects", "crime_victims"),
         ("garg_intelligence", "garg_appearance"),
-    )
-    for first, second in pairs:
+    ):
         assert len(lists[first]) == len(lists[second]) >= 8
     for one, other in zip(lists["crime_suspects"], lists["crime_victims"], strict=True):
         assert one.rpartition(" for ")[2] == other.rpartition(" of ")[2]
@@ -62,8 +57,7 @@ def test_opposites_stand_at_the_same_place_of_two_lists() -> None:
 
 def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
     """The result where X leans to A and Y to B, or every other stimulus to either group."""
-    scenes = []
-    n, m = 6, 4
+    scenes, n, m = [], 6, 4
     if isinstance(spec, T2iatTask):
         truth = LEAN
         for one in stimuli_of(spec, FEW):
@@ -81,7 +75,7 @@ def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
                 prompts = group_prompts(spec, word, group)
                 scenes += [Scene(prompt, m, word, shown) for prompt in prompts]
     texts = {scene.prompt: (scene.about, scene.lean or 0.0) for scene in scenes}
-    rng = np.random.default_rng([TASKS_BY_ID.index(spec.id), 1])
+    rng = np.random.default_rng([sorted(TASKS).index(spec.id), 1])
     evidence = Space(strength=0.3).evidence(rng, scenes, texts)
     settings = FEW.model_copy(update={"images_per_prompt": n, "guided_images_per_prompt": m})
     if spec.prompts.images == "divided":
@@ -92,9 +86,9 @@ def planted(spec: T2iatTask | OccupationsTask) -> tuple[MethodResult, float]:
     return score(spec, evidence, settings), truth
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
-def test_what_is_planted_comes_out(task: object) -> None:
-    spec = task.spec  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", TASKS)
+def test_what_is_planted_comes_out(name: str) -> None:
+    spec = TASKS[name].spec
     result, truth = planted(spec)
     found = result.headline
     assert found.value == pytest.approx(truth, abs=0.15)
@@ -110,7 +104,7 @@ def test_what_is_planted_comes_out(task: object) -> None:
 
 def drawn(name: str, images: int) -> MethodResult:
     """A shipped task on toyland's images."""
-    spec = next(task.spec for task in TASKS if task.id == name)
+    spec = TASKS[name].spec
     settings = FEW.model_copy(
         update={"images_per_prompt": images, "guided_images_per_prompt": images, "limit": None}
     )
@@ -136,15 +130,13 @@ def test_toyland_draws_chores_as_they_are_planted() -> None:
 
 
 def test_a_task_in_five_languages_shows_each_by_itself() -> None:
-    spec = next(task.spec for task in TASKS if task.id == "wording_science_arts_languages")
+    spec = TASKS["wording_science_arts_languages"].spec
     assert isinstance(spec, T2iatTask)
     assert spec.prompts.languages == ("en", "de", "fr", "es", "zh")
     result, _ = planted(spec)
     (report,) = result.details["wording"]
     assert [one["name"] for one in report["by_language"]] == ["en", "de", "fr", "es", "zh"]
     assert all(one["value"] == pytest.approx(LEAN, abs=0.25) for one in report["by_language"])
-    prompts = next(stimuli_of(spec, FEW)).guided("B")
-    assert prompts[2:5:2] == [
-        "eine Frau, die Astronomie studiert",
-        "une femme qui étudie l'astronomie",
-    ]
+    german, _, french = next(stimuli_of(spec, FEW)).guided("B")[2:5]
+    assert german == "eine Frau, die Astronomie studiert"
+    assert french == "une femme qui étudie l'astronomie"

@@ -34,6 +34,7 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
         ("*flowers*", "core_flowers_insects t2iat_flowers_insects weat_1_flowers_insects"),
         ("weat_[12]_*", "weat_1_flowers_insects weat_2_instruments_weapons"),
         ("tag:religion", "t2iat_judaism_christianity"),
+        ("mcas_sports, weat_7_math_arts", "mcas_sports weat_7_math_arts"),
         (
             "tag:age",
             "core_occupations_age objects_age occupations_intersections openbias_coco "
@@ -43,11 +44,7 @@ def ids(tasks: list[LoadedTask]) -> list[str]:
     ],
 )
 def test_what_a_pattern_finds(pattern: str, found: str, registry: TaskIndex) -> None:
-    assert ids(registry.select([pattern])) == found.split() == ids(load_tasks([pattern]))
-
-
-def test_a_list_in_one_text(registry: TaskIndex) -> None:
-    assert ids(load_tasks("mcas_sports, weat_7_math_arts")) == ["mcas_sports", "weat_7_math_arts"]
+    assert ids(registry.select(pattern.split(", "))) == found.split() == ids(load_tasks(pattern))
 
 
 def test_groups_in_natural_order(registry: TaskIndex) -> None:
@@ -70,26 +67,19 @@ def test_groups_in_natural_order(registry: TaskIndex) -> None:
         ("ocupations", "occupations"),
         ("tag:religon", "tag:religion"),
         ("ALL", "all"),
+        *((name, None) for name in ("qqqqqq", "tag:zzzz", "")),
     ],
 )
-def test_unknown_name_gives_the_nearest(registry: TaskIndex, name: str, near: str) -> None:
-    with pytest.raises(T2IBenchError) as caught:
+def test_unknown_name_gives_the_nearest(registry: TaskIndex, name: str, near: str | None) -> None:
+    with pytest.raises(T2IBenchError, match=r"Unknown task, group or tag.*t2ibench ls") as caught:
         registry.select(["weat", name])
-    assert f"'{name}'. Did you mean '{near}'?" in str(caught.value)
-    assert "t2ibench ls" in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["qqqqqq", "tag:zzzz", ""])
-def test_unknown_name_without_a_near_one(registry: TaskIndex, name: str) -> None:
-    with pytest.raises(T2IBenchError, match="Unknown task, group or tag"):
-        registry.select([name])
+    asks = f"'{name}'. Did you mean '{near}'?" in str(caught.value)
+    assert asks == bool(near) == ("Did you mean" in str(caught.value))
 
 
 def test_include_path_with_its_own_stimuli(tmp_path: Path) -> None:
-    (tmp_path / "stimuli").mkdir()
-    (tmp_path / "stimuli" / "drinks.yaml").write_text(
-        "source: my kitchen\nlists:\n  teas: [oolong, assam]\n"
-    )
+    words = "source: my kitchen\nlists:\n  teas: [oolong, assam]\n"
+    load(tmp_path, words, "stimuli/drinks.yaml")
     edited = spoil(TEA, ("[oolong, assam]", "teas"), ("[mocha, latte]", "male_names"))
     load(tmp_path, spoil(edited, ("[warm, hot]", "pleasant_9")), "drinks/hot/tea.yaml")
     registry, problems = build_index([tmp_path])
@@ -110,19 +100,11 @@ def test_an_extended_task_is_left_out_of_all(tmp_path: Path) -> None:
     load(tmp_path, spoiled, "extended/t2iat/tea.yaml")
     registry, problems = build_index([tmp_path])
     assert problems == []
-    assert [task.id for task in registry.select(["all"])] == [
-        name for name in standard if name != "tea_coffee"
-    ]
+    assert ids(registry.select(["all"])) == [name for name in standard if name != "tea_coffee"]
     for pattern in ("extended", "tea_coffee", "extended/t2iat", "tea*"):
-        assert "tea_coffee" in {task.id for task in registry.select([pattern])}
-    assert "tea_coffee" not in {task.id for task in registry.select(["t2iat"])}
+        assert "tea_coffee" in ids(registry.select([pattern]))
+    assert "tea_coffee" not in ids(registry.select(["t2iat"]))
     assert registry.tasks["tea_coffee"].hash == standard["tea_coffee"]  # not what is scored
-
-
-def test_a_task_at_the_top_is_in_the_group_of_its_method(tmp_path: Path) -> None:
-    load(tmp_path, TEA)
-    registry, _ = build_index([tmp_path])
-    assert "tea_coffee" in registry.groups["t2iat"]
 
 
 def test_no_file_is_loaded_twice(tmp_path: Path) -> None:
@@ -139,18 +121,16 @@ def test_what_has_changed_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Only what comes with t2ibench is read once a process."""
     own = spoil(TEA, ("[oolong, assam]", "teas"))
     other = spoil(own, ('neutral: "a cup', 'neutral: "a mug'))
-    words = tmp_path / "stimuli" / "words.yaml"
-    words.parent.mkdir()
     seen = []
     for teas, text in (("oolong, assam", own), ("oolong, sencha", own), ("oolong, sencha", other)):
-        words.write_text(f"source: me\nlists: {{teas: [{teas}]}}\n")
+        load(tmp_path, f"source: me\nlists: {{teas: [{teas}]}}\n", "stimuli/words.yaml")
         load(tmp_path, text)
         seen.append(build_index([tmp_path])[0].tasks["tea_coffee"].hash)
     assert len(set(seen)) == 3
     load(tmp_path, spoil(own, ("version: 1", "version: x")))
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks
-    load(tmp_path, own)
-    assert "tea_coffee" in build_index([tmp_path])[0].tasks
+    load(tmp_path, own)  # at the top it is in the group of its method
+    assert "tea_coffee" in build_index([tmp_path])[0].groups["t2iat"]
     without = {name: target for name, target in METHODS._entries.items() if name != "t2iat"}
     monkeypatch.setattr(METHODS, "_entries", without)
     assert "tea_coffee" not in build_index([tmp_path])[0].tasks
@@ -162,11 +142,6 @@ def test_hidden_folders_and_other_files_are_left_alone(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     assert task_files(tmp_path) == [tmp_path / "a.yml", tmp_path / "b" / "c.yaml"]
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(T2IBenchError, match="No such folder"):
-        load_tasks("all", [tmp_path / "nowhere"])
 
 
 def broken_folder(folder: Path) -> Path:

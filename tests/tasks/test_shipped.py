@@ -26,7 +26,6 @@ REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 # Chosen because they are everyday words.
 SETTINGS_AND_THINGS = ("everyday_words", "coco_belongings", "home_rooms", "concept_words")
-DEFAULT = [task for task in TASKS if not task.spec.extended]
 LIBRARY = read_library([bundled_tasks()])
 PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
 person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid
@@ -45,33 +44,25 @@ def of(kind: type[Kind]) -> list[Kind]:
 
 def test_no_errors_and_no_warnings() -> None:
     assert PROBLEMS == []
-    assert len(DEFAULT) == 22
+    assert len([task for task in TASKS if not task.spec.extended]) == 22
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.id)
 def test_every_task_says_what_a_reader_needs(task: LoadedTask) -> None:
     spec = task.spec
-    assert spec.version >= 1
-    assert spec.id.startswith(Path(task.group).name)
+    assert spec.version >= 1 and spec.id.startswith(Path(task.group).name)
     assert spec.extended or not task.group.startswith(("extended/", "core"))
     assert spec.tags and list(spec.tags) == sorted(spec.tags)
-    assert spec.notes
-    assert len(spec.description) > 120
-    assert "20" in spec.citation
+    assert spec.notes and len(spec.description) > 120 and "20" in spec.citation
     text = task.path.read_text(encoding="utf-8")
     assert text.isascii() or "languages" in spec.tags
     assert max(map(len, text.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("spec", of(WeatTask), ids=lambda spec: spec.id)
-def test_weat_sets_are_of_one_size(spec: WeatTask) -> None:
-    assert len(spec.targets.X.words) == len(spec.targets.Y.words)
-    assert spec.templates == ("{word}",)
-
-
-def test_weat_sizes() -> None:
-    sizes = {spec.id.split("_")[1]: len(spec.targets.X.words) for spec in of(WeatTask)}
-    assert list(sizes.values()) == [25, 25, 32, 18, 18, 8, 8, 8, 6, 8]
+def test_weat_sets_have_the_sizes_of_the_paper() -> None:
+    for size, spec in zip((25, 25, 32, 18, 18, 8, 8, 8, 6, 8), of(WeatTask), strict=True):
+        assert len(spec.targets.X.words) == len(spec.targets.Y.words) == size, spec.id
+        assert spec.templates == ("{word}",)
 
 
 def test_names_keep_their_capitals() -> None:
@@ -95,21 +86,17 @@ def test_t2iat_follows_the_paper(spec: T2iatTask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words", "prompt"),
+    ("name", "stimulus", "attribute", "neutral", "guided"),
     [
-        ("flowers_insects", {"stimulus": "tulip"}, "a photo of tulip"),
-        ("flowers_insects", {"stimulus": "tulip", "attribute": "joy"}, "a photo of tulip, joy"),
-        ("names_european_african_american", {"stimulus": "Malik"}, "a portrait of Malik"),
-        ("science_arts", {"stimulus": "physics"}, "a person studying physics"),
-        ("science_arts", {"stimulus": "physics", "attribute": "girl"}, "a girl studying physics"),
+        ("flowers_insects", "tulip", "joy", "a photo of tulip", "a photo of tulip, joy"),
+        ("names_european_african_american", "Malik", "", "a portrait of Malik", ""),
+        ("science_arts", "physics", "girl", "a person studying physics", "a girl studying physics"),
     ],
 )
-def test_t2iat_prompts(name: str, words: dict[str, str], prompt: str) -> None:
-    spec = REGISTRY.tasks[f"t2iat_{name}"].spec
-    assert isinstance(spec, T2iatTask)
-    assert fill(spec.prompts.guided if "attribute" in words else spec.prompts.neutral, **words) == (
-        prompt
-    )
+def test_t2iat_prompts(name: str, stimulus: str, attribute: str, neutral: str, guided: str) -> None:
+    prompts = REGISTRY.tasks[f"t2iat_{name}"].spec.prompts
+    assert fill(prompts.neutral, stimulus=stimulus) == neutral
+    assert not guided or fill(prompts.guided, stimulus=stimulus, attribute=attribute) == guided
 
 
 def test_t2iat_table_1() -> None:
@@ -150,21 +137,21 @@ def test_occupations() -> None:
         assert (neutral, guided) == ("A photo of an accountant", "A photo of a female accountant")
         assert len(spec.prompts.wordings) == 3
     reference = specs["occupations_winobias"].reference
-    assert reference is not None
-    assert reference.group == "female"
+    assert reference is not None and reference.group == "female"
     assert list(reference.shares) == list(specs["occupations_winobias"].concept.stimuli)
-    assert reference.shares["carpenter"] == 0.02
-    assert reference.shares["CEO"] == 0.39
-    assert reference.shares["secretary"] == 0.95
+    some = {"carpenter": 0.02, "CEO": 0.39, "secretary": 0.95}
+    assert some.items() <= reference.shares.items()
+
+
+(MCAS_ALL,) = (spec for spec in of(McasTask) if spec.id == "mcas_all")
+MCAS = [spec for spec in of(McasTask) if spec is not MCAS_ALL]  # its four categories
 
 
 def test_mcas_is_table_5() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    specs = [spec for spec in of(McasTask) if spec is not whole]
-    targets = [target for spec in specs for target in spec.targets]
+    targets = [target for spec in MCAS for target in spec.targets]
     assert len(targets) == len({target.prompt for target in targets}) == 28
     assert sum(target.stereotype == "A" for target in targets) == 14
-    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (whole, *specs)}
+    attributes = {(spec.attributes, spec.attribute_images_per_prompt) for spec in (MCAS_ALL, *MCAS)}
     assert len(attributes) == 1  # shared, so drawn once
     ((shared, images),) = attributes
     assert len(shared.A.words) == len(shared.B.words) == 10
@@ -172,30 +159,26 @@ def test_mcas_is_table_5() -> None:
     shown = ("a woman", "a girl", "an old woman", "a female young adult")
     assert shared.B.prompts[:4] == tuple(f"an image of {one}" for one in shown)
     n_attribute = images * (len(shared.A.prompts) + len(shared.B.prompts))
-    n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in specs)
+    n_target = sum(spec.images_per_prompt * len(spec.targets) for spec in MCAS)
     assert (n_attribute, n_target) == (128, 560)
 
 
 def test_mcas_all_is_the_four_categories() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    for spec in of(McasTask):
-        if spec is not whole:
-            category = spec.id.removeprefix("mcas_")
-            members = [target for target in whole.targets if target.category == category]
-            plain = [target.model_copy(update={"category": None}) for target in members]
-            assert tuple(plain) == spec.targets
-            assert whole.images_per_prompt == spec.images_per_prompt
+    for spec in MCAS:
+        category = spec.id.removeprefix("mcas_")
+        members = [target for target in MCAS_ALL.targets if target.category == category]
+        plain = [target.model_copy(update={"category": None}) for target in members]
+        assert tuple(plain) == spec.targets
+        assert MCAS_ALL.images_per_prompt == spec.images_per_prompt
 
 
 def test_mcas_published_means_are_those_of_table_3() -> None:
-    (whole,) = [spec for spec in of(McasTask) if spec.id == "mcas_all"]
-    specs = [spec for spec in of(McasTask) if spec is not whole]
     for number, overall in enumerate((5.73, 6.37)):
-        assert whole.published[number].scores["bias_amplification_mean"] == overall
-        scores = whole.published[number].scores
+        assert MCAS_ALL.published[number].scores["bias_amplification_mean"] == overall
+        scores = MCAS_ALL.published[number].scores
         for score in ("composite_association_score", "diffusion_bias", "bias_amplification"):
             name = f"{score}_mean"
-            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in specs)
+            total = sum(spec.published[number].scores[name] * len(spec.targets) for spec in MCAS)
             assert total / 28 == pytest.approx(scores[name], abs=0.006)
             sides = scores[f"{name}_of_a"] + scores[f"{name}_of_b"]
             assert sides / 2 == pytest.approx(scores[name], abs=0.006)
@@ -213,12 +196,8 @@ def test_openbias_asks_about_table_5() -> None:
 def test_tibet_has_its_prompts() -> None:
     occupations, prompts = of(TibetTask)
     assert len(occupations.prompts) == 11
-    names = {
-        tuple(cf.name for cf in axis.counterfactuals)
-        for one in occupations.prompts
-        for axis in one.axes
-    }
-    assert names == {("male", "female")}
+    for axis in (axis for one in occupations.prompts for axis in one.axes):
+        assert [cf.name for cf in axis.counterfactuals] == ["male", "female"]
     listed = LIBRARY.lists["tibet_prompts"]
     assert len(listed) == len(set(listed)) == 98
     assert len(prompts.prompts) >= 20
@@ -235,11 +214,9 @@ def test_vibex_scenarios_are_table_1() -> None:
     }
     (gender,) = [spec for spec in of(VibexTask) if spec.id == "vibex_gender"]
     assert len({one.name for one in gender.concepts}) == 20 + 9  # the paper's, and occupations
-    both = {one.name for one in gender.concepts if one.query == "inverse"} & {
-        one.name for one in gender.concepts if one.query == "forward"
-    }
-    assert both == {"doctor", "nurse"}
-    assert sum(one.query == "inverse" for one in gender.concepts) == 4 + len(both)
+    names = {one.name for one in gender.concepts if one.query == "forward"}
+    inverse = [one.name for one in gender.concepts if one.query == "inverse"]
+    assert names & set(inverse) == {"doctor", "nurse"} and len(inverse) == 4 + 2
 
 
 def test_reference_words_have_nothing_to_do_with_people() -> None:

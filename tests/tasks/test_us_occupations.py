@@ -47,9 +47,7 @@ def test_every_occupation_has_a_name_or_a_reason() -> None:
     assert all(bool(row["prompt"]) != bool(row["left_out"]) for row in names)
     left_out = [row["occupation"] for row in names if row["left_out"]]
     assert len(left_out) == 40
-    for row in names:
-        residual = "all other" in row["occupation"]
-        assert not (residual and row["prompt"]), row["occupation"]
+    assert not [row for row in names if "all other" in row["occupation"] and row["prompt"]]
     words = [row["prompt"] for row in names if row["prompt"]]
     assert len(set(words)) == len(words) == 322
     gendered = {"man", "woman", "foreman", "waitress", "hostess", "actress", "men", "women"}
