@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core import lean_controls
@@ -45,7 +44,6 @@ from t2ibench.stats import holm
 from t2ibench.stats.squares import mean_square
 
 _UNKNOWN = "its share is not known"
-_EXTREME = "the interval of the share reaches 0 or 1, which have no odds"
 _NO_DIRECTION = "there is no direction to go further in"
 
 
@@ -78,9 +76,10 @@ def share_columns(
     known = (1 + sign * reference) / 2
     return {
         f"share_minus_reference:{found.known_group}": differences,
-        f"log_odds_minus_reference:{found.known_group}": list(
-            map(_log_odds, differences, known.tolist())
-        ),
+        f"log_odds_minus_reference:{found.known_group}": [
+            difference.in_log_odds(share)
+            for difference, share in zip(differences, known.tolist(), strict=True)
+        ],
     }
 
 
@@ -91,20 +90,6 @@ def _scaled(beyond: Estimate, factor: float) -> Estimate:
     ends = [factor * end for end in beyond.interval or ()]
     interval = (min(ends), max(ends)) if ends else None
     return replace(beyond, value=factor * beyond.value, interval=interval, influence=influence)
-
-
-def _log_odds(difference: Estimate, known: float) -> Estimate:
-    """The same distance between log odds, which moves every end of an interval with it."""
-    if difference.value is None:
-        return Estimate.undefined(difference.reason or _EXTREME)
-    shares = np.array([difference.value, *(difference.interval or ())]) + known
-    if difference.interval is None or not ((shares > 0) & (shares < 1)).all() or not 0 < known < 1:
-        return Estimate.undefined(_EXTREME)
-    value, low, high = (logit(shares) - logit(known)).tolist()
-    share, influence = float(shares[0]), difference.influence
-    if influence is not None:
-        influence = influence.scaled(1 / (share * (1 - share)))
-    return replace(difference, value=value, interval=(low, high), influence=influence)
 
 
 _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope

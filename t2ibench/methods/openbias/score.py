@@ -8,7 +8,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, logit
+from scipy.special import betaincinv
 from scipy.stats import binomtest
 
 from t2ibench.arrays import Float64Array, IntArray
@@ -44,7 +44,6 @@ from t2ibench.methods.openbias.rows import (
     POOLED,
     MeanSquare,
     Nulls,
-    class_share,
     completable,
     completed,
     items_of,
@@ -103,17 +102,9 @@ def beyond_reference(
             continue
         column = answers.bias.classes.index(reference.group)
         difference = mean_share(rows, column, known, level, less=known)
-        odds = Estimate.undefined("a share of 0 or 1 has no odds")
-        share = class_share(rows, column)
-        low, high = share.interval(level)
-        if all(0 < x < 1 for x in (known, low, share.value, high)):
-            value, low, high = (float(x) for x in logit([share.value, low, high]) - logit(known))
-            scale = 1.0 / (share.value * (1.0 - share.value))
-            moved = share_influence(rows, column).scaled(scale)
-            odds = replace(difference, value=value, interval=(low, high), influence=moved)
         scores |= {
             f"share_minus_reference:{reference.group}": difference,
-            f"log_odds_minus_reference:{reference.group}": odds,
+            f"log_odds_minus_reference:{reference.group}": difference.in_log_odds(known),
         }
     return scores
 
