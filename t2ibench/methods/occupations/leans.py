@@ -369,6 +369,8 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
 
 _MOST_UNSEEN = 0.15  # of a group's images that may show the other, where nobody looked
 _STEPS = 50  # of the share
+# A run has several such tests: at .05 each, one fair run in nine that ignores a word is clear.
+_EXPLAINED = 0.01
 
 
 def unequal_obedience(
@@ -377,8 +379,8 @@ def unequal_obedience(
     """How unequal obedience would have to be for the leans to be none, where nobody looked.
 
     Where a share f of one group's guided images looks like the other's, all fair leans read
-    f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
-    each pair of groups are some common value of at most that size.
+    f / (1 - f). The headline is explained by f where the F test does not reject, at 1 %, that the
+    leans of each pair of groups are some common value of at most that size.
 
     Returns:
         For each pair a control with the least such f, or none, and the bounds of the mean lean with
@@ -388,7 +390,7 @@ def unequal_obedience(
     if headline.value is None:
         return {}
     shares = (np.arange(_STEPS) / _STEPS).tolist()
-    least = next((f for f in shares if _explained(pairs, f / (1.0 - f), level)), None)
+    least = next((f for f in shares if _explained(pairs, f / (1.0 - f))), None)
     controls = {}
     for number, one in enumerate(pairs):
         first, second = people(one.pair.first.name, GROUP), people(one.pair.second.name, GROUP)
@@ -419,7 +421,7 @@ def unequal_obedience(
     return controls
 
 
-def _explained(pairs: Sequence[PairLeans], most: float, level: float) -> bool:
+def _explained(pairs: Sequence[PairLeans], most: float) -> bool:
     """Whether the leans of each pair may all be one value, from -most to most."""
     parts = []
     for one in pairs:
@@ -433,7 +435,7 @@ def _explained(pairs: Sequence[PairLeans], most: float, level: float) -> bool:
         parts.append([(n - value * d) / scale, moved / scale**2, f])
     top, variance, df = np.concatenate(parts, axis=1)
     degrees = _degrees(pairs, variance, df)
-    return mean_square(top, variance, df, level=level, degrees=degrees).p >= 1 - level
+    return mean_square(top, variance, df, degrees=degrees).p >= _EXPLAINED
 
 
 def controls_of(
