@@ -77,19 +77,6 @@ def _checked_shard(value: str | None) -> str | None:
     return value
 
 
-# Settings whose flag may be repeated.
-_ONE_FLAG_EACH = ("include_path",)
-REPEATED = (
-    *_ONE_FLAG_EACH,
-    "captions",
-    "model_args",
-    "rewriter_args",
-    "judge_args",
-    "engine_args",
-    "log_args",
-)
-
-
 class Measurement(BaseModel):
     """How a task is measured; stored with every result.
 
@@ -336,7 +323,7 @@ class RunSettings(Measurement):
             if value is True:
                 words.append(option)
                 continue
-            texts = value if name in _ONE_FLAG_EACH else [_written(value)]
+            texts = value if name == "include_path" else [_written(value)]
             for text in texts:
                 # A value that begins like a flag has to be joined to its own.
                 words += [f"{option}={text}"] if text.startswith("-") else [option, text]

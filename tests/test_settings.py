@@ -102,6 +102,16 @@ def test_the_stored_command_gives_the_same_settings(settings: RunSettings) -> No
     assert parse(settings.command()[1:]) == settings
 
 
+def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
+    words = "--tasks weat --tasks mcas,tibet --judge-args a=1 --judge-args b=2 --seed 1 --seed 2"
+    settings = parse(["run", *words.split()])
+    assert settings.tasks == ("weat", "mcas", "tibet")
+    assert settings.judge_args == {"a": "1", "b": "2"}
+    assert settings.seed == 2
+    words = "export runs/toy --to wandb --to mlflow"
+    assert build_parser().parse_args(words.split()).destinations == "wandb,mlflow"
+
+
 def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
     for name, _, flag in flags():
         assert name in RunSettings.model_fields

@@ -50,7 +50,7 @@ def add(verbs: Any) -> None:
     )
     add_flag(what, "--tasks T,…", "tasks instead of a run; see t2ibench ls")
     add_flag(verb, "--output DIR", "a new folder; by default RUN/export/F")
-    add_flag(verb, "--log-args k=v,…", "of --to: project=…", action="append")
+    add_flag(verb, "--log-args k=v,…", "of --to: project=…")
     add_flag(verb, "--include-path DIR", "further tasks", action="append")
     verb.set_defaults(handler=run)
 

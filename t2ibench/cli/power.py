@@ -34,9 +34,7 @@ def add(verbs: Any) -> None:
         epilog=_EXAMPLES,
     )
     add_flag(verb, "run RUN", "a run folder: the pilot", nargs="?")
-    verb.add_argument(
-        "--tasks", "--task", metavar="T,…", help="ids, globs, groups (by default all of the run)"
-    )
+    add_flag(verb, "--tasks T,…", "ids, globs, groups (by default all of the run)")
     add_flag(verb, "--effect E", "headline to be seen (0.2)", type=share, default=0.2)
     add_flag(verb, "--width W", "of the interval", type=share)
     add_flag(verb, "--power P", "how likely it is seen (0.8)", type=share, default=0.8)

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.gates import OF_A_RUN, add_gates, report
-from t2ibench.cli.usage import VERBOSE, add_flag, not_negative, positive, share, tell_some
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
-from t2ibench.settings import (
-    REPEATED,
-    RunSettings,
-    field_of,
-    flag_names,
-    flags,
-    read_settings,
+from t2ibench.cli.usage import (
+    LIST,
+    VERBOSE,
+    Listed,
+    add_flag,
+    not_negative,
+    positive,
+    share,
+    tell_some,
 )
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
+from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -88,7 +90,9 @@ def add_settings(verb: Any) -> list[Any]:
         kind: dict[str, Any] = {"metavar": flag.metavar, "type": _TYPES.get(name, str)}
         if not flag.metavar:
             kind = {"action": "store_const", "const": True}
-        elif name in REPEATED:
+        elif flag.metavar.endswith(LIST):
+            kind = {"metavar": flag.metavar, "action": Listed}
+        elif name == "include_path":
             kind = {"metavar": flag.metavar, "action": "append"}
         groups[flag.group].add_argument(*flag_names(name, flag), dest=name, help=flag.help, **kind)
     where = groups["where and how"]

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 from t2ibench.cli.failure import say
 from t2ibench.errors import did_you_mean, shown
 
+LIST = ",…"  # ends the placeholder of a flag of several values
 VERBOSE = "print results.md too; with --dry-run, every task and prompt"
 _DIGITS = 1000  # of a whole number; Python itself reads no more than 4300
 _CHOICE = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$", re.DOTALL)
@@ -62,11 +63,22 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
+class Listed(argparse.Action):
+    """A flag of several values, 'A,B'; given again, it adds to them."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Add the values."""
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before},{values}" if before else values)
+
+
 def add_flag(parser: Any, flag: str, text: str | None = None, **options: Any) -> None:
     """Add a flag such as '--seed N', a switch such as '--json', or the argument 'run RUN'."""
     name, _, metavar = flag.partition(" ")
     if metavar:
         options["metavar"] = metavar
+        if metavar.endswith(LIST):
+            options["action"] = Listed
     elif name.startswith("-") and "choices" not in options:
         options.setdefault("action", "store_true")
     parser.add_argument(name, help=text, **options)
