@@ -92,9 +92,13 @@ def value_or_line(read: Callable[[], object]) -> None:
 def tried(
     tries: Tries, cli: Cli, spoil: Callable[[DataObject], object], read: Callable[[], object]
 ) -> None:  # fmt: skip
-    """Spoil something, read it, and give it to one of several commands."""
+    """Spoil something of a run as it was made, read it, and give it to one of several commands."""
+    kept = {file: file.read_bytes() for file in (RUN / "run.db", RUN / "results.json")}
 
     def check(data: DataObject) -> None:
+        for file, whole in kept.items():
+            file.unlink(missing_ok=True)
+            file.write_bytes(whole)
         spoil(data)
         value_or_line(read)
         one_line(*cli(*data.draw(st.sampled_from(COMMANDS)))[::2])
@@ -149,11 +153,9 @@ def test_results(tries: Tries, here: Path, cli: Cli) -> None:
 
 @sizes(15, 400)
 def test_records(tries: Tries, here: Path, cli: Cli) -> None:
-    whole = (RUN / "run.db").read_bytes()
     record = open_run(RUN).record.model_dump(mode="json")
 
     def spoil(data: DataObject) -> None:
-        (RUN / "run.db").write_bytes(whole)
         changed = altered(data, record)
         fields = changed.items() if isinstance(changed, dict) else ()
         rows = [(to_text(str(key)), json.dumps(value)) for key, value in fields]
@@ -188,8 +190,6 @@ def test_rows_of_the_database(tries: Tries, here: Path, cli: Cli) -> None:
     whole = file.read_bytes()
 
     def spoil(data: DataObject) -> None:
-        file.unlink(missing_ok=True)
-        file.write_bytes(whole)
         if data.draw(st.integers(0, 3)):
             table = data.draw(st.sampled_from(sorted(set(TABLES) - {"embeddings", "scores"})))
             with closing(sqlite3.connect(file)) as connection, connection:
