@@ -341,5 +341,5 @@ def _generator_record(
     return GeneratorRecord(**asked) if known is None else known.model_copy(update=asked)
 
 
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+def _now() -> datetime:
+    return datetime.now(timezone.utc).replace(microsecond=0)

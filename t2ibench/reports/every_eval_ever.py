@@ -7,12 +7,10 @@ the score is how far images lean, whichever way, and the lean itself is among th
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import json
 import time
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +63,7 @@ def _log(results: Results, record: RunRecord | None) -> Json:
     model = _model(results, record)
     when = None  # the run ended, in seconds since 1970
     if record is not None and record.history:
-        ended = datetime.fromisoformat(record.history[-1].finished)
-        when = calendar.timegm(ended.utctimetuple())
+        when = int(record.history[-1].finished.timestamp())
     # Stable, so that the same results are the same evaluation wherever they are sent.
     known = f"{when}" if when is not None else digest(results)[:16]
     evaluation = f"t2ibench/{model['id']}/{known}"

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import hashlib
 import json
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError
@@ -156,8 +156,8 @@ def write_paper_figures(run: RunView, folder: Path, target: Path) -> list[Path]:
 def _origin(results: Results, folder: Path) -> str:
     """Date, version and checksum of the results."""
     ended = "date not recorded"
-    with contextlib.suppress(T2IBenchError, IndexError, ValueError):
-        finished = datetime.fromisoformat(open_run(folder).record.history[-1].finished)
+    with contextlib.suppress(T2IBenchError, IndexError):
+        finished = open_run(folder).record.history[-1].finished
         ended = finished.strftime("%Y-%m-%d %H:%M UTC")
     submission = folder / SUBMISSION
     if submission.is_file():

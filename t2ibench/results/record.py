@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from t2ibench.methods.core.judge_check import JudgeCheck
 from t2ibench.methods.core.pools import CaptionPool
@@ -72,8 +71,8 @@ class HistoryEntry(Record):
     """
 
     command: str
-    started: str
-    finished: str
+    started: AwareDatetime
+    finished: AwareDatetime
     generated: dict[str, int] = Field(default_factory=dict)
 
 
@@ -117,8 +116,7 @@ class RunRecord(Record):
         """Images a second of the latest call that generated enough to tell, scoring included."""
         for entry in reversed(self.history):
             generated = sum(entry.generated.values())
-            started, finished = map(datetime.fromisoformat, (entry.started, entry.finished))
-            seconds = (finished - started).total_seconds()
+            seconds = (entry.finished - entry.started).total_seconds()
             if generated >= _ENOUGH_IMAGES and seconds > 0:
                 return generated / seconds
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ def record() -> RunRecord:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    entry = HistoryEntry(command="t2ibench", started="then", finished="now", generated={"ok": 2})
+    noon = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+    entry = HistoryEntry(command="t2ibench", started=noon, finished=noon, generated={"ok": 2})
     settings = RunSettings(model="toy", tasks="all", model_args={"negative_prompt": 'don\'t, "x"'})
     changes = {"history": [entry], "settings": settings, "status": "complete"}
     written = record().model_copy(update=changes)
