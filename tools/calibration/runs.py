@@ -212,4 +212,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from tools.calibration import runs  # by its name, so that other processes find it
+
+    sys.exit(runs.main())
