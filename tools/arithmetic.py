@@ -7,8 +7,9 @@
 Each arithmetic is a process of its own with one row of `ARITHMETICS` in its environment. What is
 recomputed from one evidence has to give the same verdicts, states and sentences, and numbers within
 the leaderboard's tolerance; what is generated anew, the same states and sentences, but for the last
-digit of a number in a sentence. The largest differences are printed. What an untrained network reads is left out where libraries differ: they
-draw its random weights, and another version draws others.
+digit of a number in a sentence. The largest differences are printed. What an untrained network
+reads is left out where libraries differ: they draw its random weights, and another version draws
+others.
 """
 
 from __future__ import annotations

@@ -110,6 +110,10 @@ def test_what_unequal_obedience_would_explain_is_no_claim() -> None:
     assert mixed.controls["breakdown"].value is None and mixed.inconclusive is None
     strong = score(task, make_evidence(task, space, 0.8), SETTINGS)
     assert strong.controls["breakdown"].value > 0.3 and strong.inconclusive is None
+    leans = (0.01 * k for k in range(20))
+    found = [score(task, make_evidence(task, space, lean), SETTINGS) for lean in leans]
+    barely = [one for one in found if 0.01 < one.headline.p < 0.05]
+    assert barely and all(one.inconclusive for one in barely)
     row = strong.by[0].scores
     low = row["lean"].interval[0]
     assert row["lean_breakdown"].value == pytest.approx(low / (1 + low))

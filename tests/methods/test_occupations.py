@@ -136,12 +136,12 @@ def test_a_run_differs_from_itself_by_nothing() -> None:
         assert high - low == pytest.approx(2 * 1.98 * np.sqrt(lean.influence.variance), rel=0.1)
 
 
-def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> None:
+def test_other_directions_contradict_a_difference_that_is_not_the_attribute() -> None:
     """Images without a group differ from all others in a way that has nothing to do with it."""
     task = make_task(images_per_prompt=20)
     evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
     clean = score(task, evidence, SETTINGS)
-    assert clean.controls["shuffled"].contradicts is None
+    assert clean.controls["other_directions"].contradicts is None
     rng = np.random.default_rng(0)  # what make_evidence draws the groups from
     male, female = (unit(rng.normal(size=12)) for _ in range(2))
     axis = unit(male - female)
@@ -150,11 +150,11 @@ def test_shuffled_labels_contradict_a_difference_that_is_not_the_attribute() -> 
     neutral = [prompt for prompt in evidence.prompts if "male" not in prompt]
     moved = {prompt: unit(evidence.images(prompt, 20).embeddings + 3 * aside) for prompt in neutral}
     result = score(task, evidence.with_images(moved), SETTINGS)
-    assert "shuffled labels show as much" in result.inconclusive
+    assert "differ from the others in more than the group" in result.inconclusive
 
 
 def test_what_images_vary_in_beside_the_attribute_contradicts_nothing() -> None:
-    """Shuffled directions follow it, so they get far, but by chance."""
+    """Along it leans get far, but by chance."""
     contradicted = 0
     for seed in range(10):
         task = make_task(images_per_prompt=20, guided_images_per_prompt=20)
@@ -169,7 +169,7 @@ def test_what_images_vary_in_beside_the_attribute_contradicts_nothing() -> None:
             rows = evidence.images(prompt, 20).embeddings
             varied[prompt] = unit(rows + 2 * rng.normal(size=(len(rows), 1)) * aside)
         result = score(task, evidence.with_images(varied), SETTINGS)
-        contradicted += result.controls["shuffled"].contradicts is not None
+        contradicted += result.controls["other_directions"].contradicts is not None
     assert contradicted <= 1
 
 

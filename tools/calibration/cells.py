@@ -79,8 +79,8 @@ class Cell:
         conservative: Why its tests may reject less often than the level says, and its intervals
             cover more often; None where they may not.
         conservative_rows: The same, for the rows alone.
-        claims: Whether only claims are checked: an inconclusive test rejects nothing, and a value
-            that is known to be biased is none.
+        claims: Whether only claims are checked: an inconclusive test rejects nothing and its
+            interval fails nothing, and a value that is known to be biased is none.
         identified: Whether its value is unbiased; False where answers are missing because of what
             images show, so that only its interval and its test can hold.
         doubles: Name of a cell with half of the images, whose expected headline is the same.

@@ -29,6 +29,10 @@ _UNSEEN = (
     "Nobody looks at guided images: a lean that 15 % of one group's images showing the other would "
     "explain is inconclusive, and rejects nothing here"
 )
+_MOVED = (
+    "What moves the guided images of a prompt is noise of the test here, which allows for as much: "
+    "only a lean far beyond it is clear"
+)
 _JOBS = ("nurse", "chef", "lawyer", "librarian", "carpenter", "cashier")
 
 
@@ -137,6 +141,7 @@ def cells() -> list[Cell]:
         repeating(_cell("lean .4", (8, 40, 20), 0.4, share=0.5)),
         *_unequal(),
         *_ignored(),
+        *_moved(),
         *_two_runs((8, 10, 5)),
         *_two_runs((8, 40, 20), share=0.25),
         *_two_runs((40, 10, 5), share=0.15),
@@ -190,6 +195,19 @@ def _ignored() -> list[Cell]:
         _cell("A ignored in 30 %, nobody looks, no association", few, space=a, share=0.2, **unseen),
         _cell("A ignored in 30 %, nobody looks, no association", many, space=a, share=0.15,
               **unseen),
+    ]  # fmt: skip
+
+
+def _moved() -> list[Cell]:
+    """Guided images that change in more than the group, in a single wording."""
+    more: dict[str, Any] = {"row_score": None, "claims": True, "conservative": _MOVED}
+    return [
+        _cell(f"each prompt's images moved by {by:g}{along}, no association", size, share=0.15,
+              space=Space(wording=by, decay=decay), quick=by == 0.2 and not decay, **more)
+        for size in ((8, 10, 5), (20, 16, 5))
+        for by, decay, along in (
+            (0.1, 0.0, ""), (0.2, 0.0, ""), (0.2, 1.2, ", few directions"),
+        )
     ]  # fmt: skip
 
 

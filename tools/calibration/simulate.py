@@ -133,7 +133,7 @@ def row_of(cell: Cell, sample: Sample, result: MethodResult, alpha: float) -> li
     for question in QUESTIONS:
         found = headline.inference.get(question, Inference())
         if cell.claims and result.inconclusive:
-            found = Inference(p=1.0)
+            found = Inference(-np.inf, np.inf, 1.0)
         row += _judged(truth.get(question), (found.ci_low, found.ci_high), found.p, alpha)
     rows = [
         _judged(sample.rows[item.name], score.interval or (None, None), score.p, alpha)

@@ -10,7 +10,18 @@ from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.evidence import PromptImages
 from t2ibench.methods.core.headline import Control
-from t2ibench.methods.core.leans import SIDES, TOP, Leans, held_out, moments, project, summed
+from t2ibench.methods.core.leans import (
+    SIDES,
+    TOP,
+    Leans,
+    Marked,
+    Strata,
+    differences,
+    held_out,
+    moments,
+    project,
+    summed,
+)
 from t2ibench.methods.core.spread import common_squares, trace
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite
@@ -25,6 +36,7 @@ _HALVES = 0.005
 _UNEQUAL = 2.0
 _ENOUGH = 10  # images of a group and stimulus, or a z of twice the gate
 _FEWEST = 2  # images of a prompt in each half, or on each side of a shuffle
+_DIRECTIONS = 64  # that mean nothing
 
 
 def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()) -> Control:
@@ -172,13 +184,80 @@ def shuffled(
     real = np.linalg.norm(leans.directions, axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = np.nan_to_num(directions * (real / lengths)[..., None])
-    mean, variance, df = project(leans.images, scaled)
+    return _along(leans, scaled)
+
+
+def _along(
+    leans: Leans, directions: Float64Array
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """N, its variance and its degrees of freedom along directions of shape (stimuli, s, d)."""
+    mean, variance, df = project(leans.images, directions)
     top = np.einsum("jtcs,c->jts", mean, TOP)
     count = top.shape[1]
     if count > 1:
         between = top.var(axis=1, ddof=1) / count
         return top.mean(axis=1), between, np.full(between.shape, count - 1.0)
-    return top[:, 0], *summed(variance[:, 0] * TOP[:, None] ** 2, df[:, 0], axis=1)
+    total, dfs = summed(variance[:, 0] * TOP[:, None] ** 2, df[:, 0], axis=1)
+    return top[:, 0], total, dfs
+
+
+def beyond_chance(leans: Leans) -> tuple[float, float] | None:
+    """How far N is beyond chance along directions that mean nothing, in which images vary.
+
+    The directions are principal ones of the images with an attribute about the means of their
+    prompts, orthogonal to the real direction and as long; those count most along which images vary
+    as they do along the real one. One half of the stimuli gives the directions and weights of the
+    other, so the mean of N² less its variance is unbiased whatever they are.
+
+    Args:
+        leans: The leans.
+
+    Returns:
+        That mean, 0 where it is less than its standard error over stimuli, and the part of it that
+        stimuli have in common; None where images do not vary.
+    """
+    count = len(leans.names)
+    real = differences(leans.images).mean(axis=0)
+    real = real / np.linalg.norm(real)
+    lengths = np.linalg.norm(leans.directions, axis=1)
+    halves = [np.arange(start, count, 2) for start in (0, 1)]
+    found = [_principal([leans.images[j] for j in half], real) for half in reversed(halves)]
+    most = min(len(weights) for _, weights in found)
+    if most == 0:
+        return None
+    directions = np.empty((count, most, len(real)))
+    for half, (rows, _) in zip(halves, found, strict=True):
+        directions[half] = rows[:most] * lengths[half, None, None]
+    top, variance, _ = _along(leans, directions)
+    if not np.isfinite(variance).all():
+        return None
+    beyond, together, products = np.zeros(count), 0.0, 0
+    for half, (_, weights) in zip(halves, found, strict=True):
+        shares = weights[:most] / weights[:most].sum()
+        beyond[half] = (top[half] ** 2 - variance[half]) @ shares
+        together += (top[half].sum(axis=0) ** 2 - (top[half] ** 2).sum(axis=0)) @ shares
+        products += len(half) * (len(half) - 1)
+    square = float(beyond.mean())
+    if square <= np.sqrt(beyond.var(ddof=1) / count):
+        return 0.0, 0.0
+    return square, min(max(float(together) / products, 0.0), square) if products else square
+
+
+def _principal(
+    images: Sequence[Sequence[Marked]], real: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Directions of the images' deviations, shape (s, d), and weights, the largest first."""
+    sides = [side for wordings in images for one in wordings for side in (one.a, one.b)]
+    rows = np.concatenate([Strata.of(side).deviations(side.embeddings)[1] for side in sides])
+    along = float(((rows @ real) ** 2).sum())
+    rows = rows - np.outer(rows @ real, real)
+    squares, vectors = np.linalg.eigh(rows.T @ rows)
+    if not (along > 0 and squares[-1] > 0):
+        return vectors[:0], squares[:0]
+    ratios = np.maximum(squares / along, 0.0)
+    weights = (ratios / (1 + ratios**2)) ** 2
+    order = np.argsort(-weights, kind="stable")[:_DIRECTIONS]
+    return vectors.T[order], weights[order]
 
 
 def _contrasts(

@@ -339,11 +339,11 @@ def _degrees(
     known = [one.f_test for one in wordings if one is not None]
     if known:
         return min(h for h, _ in known), min(h2 for _, h2 in known)
-    if len(pairs) == 1:
-        return None
     v = variances.reshape(len(pairs), -1).sum(axis=0)
     f = dfs.reshape(len(pairs), -1).min(axis=0)
     total = float(v.sum()) ** 2
+    if not total > 0:
+        return None
     h = min(total / float((v**2 * f / (f + 2)).sum()), float(len(v)))
     return h, total / float((v**2 / (f + 2)).sum())
 
@@ -369,6 +369,7 @@ def _parts(pairs: Sequence[PairLeans], scaled: _Scaled) -> tuple[Part, ...]:
 
 _MOST_UNSEEN = 0.15  # of a group's images that may show the other, where nobody looked
 _STEPS = 50  # of the share
+_ALPHA = 0.05
 # A run has several such tests: at .05 each, one fair run in nine that ignores a word is clear.
 _EXPLAINED = 0.01
 
@@ -379,8 +380,9 @@ def unequal_obedience(
     """How unequal obedience would have to be for the leans to be none, where nobody looked.
 
     Where a share f of one group's guided images looks like the other's, all fair leans read
-    f / (1 - f). The headline is explained by f where the F test does not reject, at 1 %, that the
-    leans of each pair of groups are some common value of at most that size.
+    f / (1 - f). The headline is explained by f where the F test does not reject that the leans of
+    each pair of groups are some common value of at most that size: at 1 %, or at 5 % where the
+    headline's own p is above .01.
 
     Returns:
         For each pair a control with the least such f, or none, and the bounds of the mean lean with
@@ -390,7 +392,9 @@ def unequal_obedience(
     if headline.value is None:
         return {}
     shares = (np.arange(_STEPS) / _STEPS).tolist()
-    least = next((f for f in shares if _explained(pairs, f / (1.0 - f))), None)
+    p = headline.p
+    alpha = _EXPLAINED if p is not None and p < _EXPLAINED else _ALPHA
+    least = next((f for f in shares if _common_p(pairs, f / (1.0 - f)) >= alpha), None)
     controls = {}
     for number, one in enumerate(pairs):
         first, second = people(one.pair.first.name, GROUP), people(one.pair.second.name, GROUP)
@@ -421,8 +425,8 @@ def unequal_obedience(
     return controls
 
 
-def _explained(pairs: Sequence[PairLeans], most: float) -> bool:
-    """Whether the leans of each pair may all be one value, from -most to most."""
+def _common_p(pairs: Sequence[PairLeans], most: float) -> float:
+    """p-value that the leans of each pair are all one value, from -most to most."""
     parts = []
     for one in pairs:
         leans = one.leans
@@ -435,7 +439,7 @@ def _explained(pairs: Sequence[PairLeans], most: float) -> bool:
         parts.append([(n - value * d) / scale, moved / scale**2, f])
     top, variance, df = np.concatenate(parts, axis=1)
     degrees = _degrees(pairs, variance, df)
-    return mean_square(top, variance, df, degrees=degrees).p >= _EXPLAINED
+    return mean_square(top, variance, df, degrees=degrees).p
 
 
 def controls_of(
@@ -451,11 +455,9 @@ def controls_of(
     if headline.value is None:
         return controls
     scaled = _Scaled.of(pairs)
-    found = _shuffled(task, pairs, scaled, settings)
-    if found is not None:
-        controls["shuffled"] = lean_controls.shuffled_control(
-            headline.value, headline.p, *found, "mean squared lean"
-        )
+    beyond = _other_directions(pairs, scaled, headline.p, settings.level)
+    if beyond is not None:
+        controls["other_directions"] = beyond
     for one, scale in zip(pairs, scaled.scales, strict=True):
         halves = lean_controls.halves(one.leans)
         if halves is not None:
@@ -466,21 +468,42 @@ def controls_of(
     return controls
 
 
-def _shuffled(
-    task: OccupationsTask, pairs: Sequence[PairLeans], scaled: _Scaled, settings: Settings
-) -> tuple[Float64Array, Float64Array] | None:
-    """The headline with shuffled labels and its p-value, shape (shuffles,) each."""
-    parts = []
-    for one, scale in zip(pairs, scaled.scales, strict=True):
-        rng = settings.rng(task.id, f"shuffled labels{one.pair.suffix}")
-        found = lean_controls.shuffled(one.leans, rng)
-        if found is None:
-            return None
-        unit, (top, variance, df) = scale * scaled.shrinkage, found
-        parts.append((top / unit, variance / unit**2, df))
-    columns = [np.concatenate(part).T for part in zip(*parts, strict=True)]
-    squares = [mean_square(*shuffle) for shuffle in zip(*columns, strict=True)]
-    return np.array([one.value for one in squares]), np.array([one.p for one in squares])
+def _other_directions(
+    pairs: Sequence[PairLeans], scaled: _Scaled, p: float | None, level: float
+) -> Control | None:
+    """Whether the headline is beyond chance where more than the group may have changed.
+
+    Guided images may differ from the others in more than the group, which moves N by chance. Along
+    directions that mean nothing, N² is V on average without that. What it is beyond V counts as
+    noise of the real N; what the stimuli share of it leaves the test fewer degrees of freedom.
+    """
+    n, v, f, d, u = scaled.columns
+    k = len(pairs[0].leans.names)
+    found = [lean_controls.beyond_chance(one.leans) for one in pairs]
+    known = [one for one in found if one is not None]
+    if len(known) < len(pairs):
+        return None
+    moved, shared = (np.array(known) / np.square(scaled.scales)[:, None]).T
+    larger = v + np.repeat(moved, k)
+    degrees = _degrees(pairs, larger, f)
+    if degrees is not None:
+        h, h2 = degrees
+        degrees = 1 / (1 / h + k * (k - 1) * shared.sum() ** 2 / float(larger.sum()) ** 2), h2
+    allowed = mean_square(n, larger, f, d, u, level, degrees).p
+    root = float(np.sqrt(moved.mean())) / scaled.shrinkage
+    says = "Along directions that mean nothing, leans are within chance."
+    if root > 0:
+        says = (
+            f"Along directions that mean nothing, leans have a root mean square of {root:.2f} "
+            f"beyond chance; with that as noise, p = {allowed:.2g}."
+        )
+    reason = None
+    if p is not None and p < _ALPHA <= allowed:
+        reason = (
+            "images with a group's word differ from the others in more than the group, by enough "
+            "to explain it"
+        )
+    return Control(says, root, p=allowed, contradicts=reason)
 
 
 _FEWEST = 2  # stimuli of a set: one does not show how others would differ
