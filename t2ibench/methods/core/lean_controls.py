@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,25 +18,20 @@ from t2ibench.methods.core.leans import (
     Marked,
     Strata,
     differences,
-    held_out,
     moments,
     project,
-    summed,
 )
 from t2ibench.methods.core.spread import common_squares, trace
-from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite
 
-N_SHUFFLES = 20
 GATE = 4.0  # without any difference, z passes 3 in 0.4 % of data sets and 4 in none of 20,000
-_TOO_MANY = 5  # of the shuffles as far from 0 as the headline, and beyond chance
 _ALPHA = 0.05
 _HALVES = 0.005
 # Above this ratio of variances a few images leave leans biased: the noise of one side alone is in
 # N and in D with opposite signs, and data sets that pass the gate have drawn a large D.
 _UNEQUAL = 2.0
 _ENOUGH = 10  # images of a group and stimulus, or a z of twice the gate
-_FEWEST = 2  # images of a prompt in each half, or on each side of a shuffle
+_FEWEST = 2  # images of a prompt in each half
 _DIRECTIONS = 64  # that mean nothing
 
 
@@ -152,69 +148,36 @@ def halves_control(value: float, p: float) -> Control:
     return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
 
 
-def shuffled(
-    leans: Leans, rng: np.random.Generator, n_shuffles: int = N_SHUFFLES
-) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """N along directions that mean nothing, as long as the real ones.
+@dataclass(frozen=True, slots=True)
+class Half:
+    """N of half of the stimuli along directions that mean nothing.
 
-    The labels of the images with an attribute are shuffled within each stimulus and wording, so
-    that as many of A as of B get either label, and the attribute cancels. The
-    directions are held out as the real ones are, and scaled to their lengths: what they give is on
-    the scale of the real N.
-
-    Args:
-        leans: The leans.
-        rng: Where the shuffles come from.
-        n_shuffles: How many.
-
-    Returns:
-        N, its variance and its degrees of freedom, shape (stimuli, shuffles) each; None with fewer
-        than two images of each attribute.
+    Attributes:
+        at: Positions of the stimuli.
+        top: N, shape (stimuli, s).
+        variance: Of N, shape (stimuli, s).
+        weights: Of the directions, shape (s,); their sum is 1.
     """
-    found = []
-    for wordings in leans.images:
-        contrasts = [
-            _contrasts(side, rng, n_shuffles) for one in wordings for side in (one.a, one.b)
-        ]
-        if any(one is None for one in contrasts):
-            return None
-        found.append(np.sum([one for one in contrasts if one is not None], axis=0))
-    directions = held_out(np.array(found))
-    lengths = np.linalg.norm(directions, axis=2)
-    real = np.linalg.norm(leans.directions, axis=1)[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.nan_to_num(directions * (real / lengths)[..., None])
-    return _along(leans, scaled)
+
+    at: IntArray
+    top: Float64Array
+    variance: Float64Array
+    weights: Float64Array
 
 
-def _along(
-    leans: Leans, directions: Float64Array
-) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """N, its variance and its degrees of freedom along directions of shape (stimuli, s, d)."""
-    mean, variance, df = project(leans.images, directions)
-    top = np.einsum("jtcs,c->jts", mean, TOP)
-    count = top.shape[1]
-    if count > 1:
-        between = top.var(axis=1, ddof=1) / count
-        return top.mean(axis=1), between, np.full(between.shape, count - 1.0)
-    total, dfs = summed(variance[:, 0] * TOP[:, None] ** 2, df[:, 0], axis=1)
-    return top[:, 0], total, dfs
-
-
-def beyond_chance(leans: Leans) -> tuple[float, float] | None:
-    """How far N is beyond chance along directions that mean nothing, in which images vary.
+def other_directions(leans: Leans) -> list[Half]:
+    """N along directions that mean nothing, in which images vary.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
-    as they do along the real one. One half of the stimuli gives the directions and weights of the
+    as they do along the real one. Each half of the stimuli gives the directions and weights of the
     other, so the mean of N² less its variance is unbiased whatever they are.
 
     Args:
         leans: The leans.
 
     Returns:
-        That mean, 0 where it is less than its standard error over stimuli, and the part of it that
-        stimuli have in common; None where images do not vary.
+        Both halves, of stimuli with even and with odd positions; none where images do not vary.
     """
     count = len(leans.names)
     real = differences(leans.images).mean(axis=0)
@@ -223,24 +186,52 @@ def beyond_chance(leans: Leans) -> tuple[float, float] | None:
     halves = [np.arange(start, count, 2) for start in (0, 1)]
     found = [_principal([leans.images[j] for j in half], real) for half in reversed(halves)]
     most = min(len(weights) for _, weights in found)
-    if most == 0:
-        return None
     directions = np.empty((count, most, len(real)))
     for half, (rows, _) in zip(halves, found, strict=True):
         directions[half] = rows[:most] * lengths[half, None, None]
-    top, variance, _ = _along(leans, directions)
-    if not np.isfinite(variance).all():
-        return None
-    beyond, together, products = np.zeros(count), 0.0, 0
-    for half, (_, weights) in zip(halves, found, strict=True):
-        shares = weights[:most] / weights[:most].sum()
-        beyond[half] = (top[half] ** 2 - variance[half]) @ shares
-        together += (top[half].sum(axis=0) ** 2 - (top[half] ** 2).sum(axis=0)) @ shares
-        products += len(half) * (len(half) - 1)
-    square = float(beyond.mean())
-    if square <= np.sqrt(beyond.var(ddof=1) / count):
-        return 0.0, 0.0
-    return square, min(max(float(together) / products, 0.0), square) if products else square
+    mean, variances, _ = project(leans.images, directions)
+    tops = np.einsum("jtcs,c->jts", mean, TOP)
+    wordings = tops.shape[1]
+    top, variance = tops.mean(axis=1), np.einsum("jtcs,c->js", variances, TOP**2)
+    if wordings > 1:
+        variance = tops.var(axis=1, ddof=1) / wordings
+    if most == 0 or not np.isfinite(variance).all():
+        return []
+    return [
+        Half(half, top[half], variance[half], weights[:most] / weights[:most].sum())
+        for half, (_, weights) in zip(halves, found, strict=True)
+    ]
+
+
+def beyond_control(square: float, p: float | None, allowed: float) -> Control:
+    """Whether the headline is beyond chance where more than the attribute may have changed.
+
+    Images with an attribute may differ from the others in more than it, which moves N by chance.
+    Along directions that mean nothing, N² is its variance on average without that; what it is
+    beyond it counts as noise of the real N.
+
+    Args:
+        square: Mean square of the leans along directions that mean nothing, beyond chance.
+        p: p-value of the headline.
+        allowed: p-value with that as noise.
+
+    Returns:
+        The control; it contradicts where p is below .05 and the other p-value is not.
+    """
+    root = float(np.sqrt(square))
+    says = "Along directions that mean nothing, leans are within chance."
+    if root > 0:
+        says = (
+            f"Along directions that mean nothing, leans have a root mean square of {root:.2f} "
+            f"beyond chance; with that as noise, p = {allowed:.2g}."
+        )
+    reason = None
+    if p is not None and p < _ALPHA <= allowed:
+        reason = (
+            "images with a word of an attribute or a group differ from the others in more than "
+            "that, by enough to explain it"
+        )
+    return Control(says, root, p=allowed, contradicts=reason)
 
 
 def _principal(
@@ -258,54 +249,6 @@ def _principal(
     weights = (ratios / (1 + ratios**2)) ** 2
     order = np.argsort(-weights, kind="stable")[:_DIRECTIONS]
     return vectors.T[order], weights[order]
-
-
-def _contrasts(
-    images: PromptImages, rng: np.random.Generator, n_shuffles: int
-) -> Float64Array | None:
-    """Mean of one half of the images less that of the other, shape (shuffles, d)."""
-    count = len(images)
-    if count < _FEWEST:
-        return None
-    signs = np.zeros(count)
-    signs[: count // 2], signs[count // 2 : 2 * (count // 2)] = 1.0, -1.0
-    drawn = rng.permuted(np.tile(signs, (n_shuffles, 1)), axis=1) / (count // 2)
-    return drawn @ images.embeddings
-
-
-def shuffled_control(
-    headline: float, p: float | None, shuffles: Float64Array, p_values: Float64Array, scale: str
-) -> Control:
-    """Whether directions that mean nothing show as much as the real one.
-
-    A shuffled direction follows what images vary in most, which may be far more than the
-    attribute: there a large value is chance, and does not count.
-
-    Args:
-        headline: The headline.
-        p: Its p-value.
-        shuffles: The same number with shuffled labels, shape (shuffles,).
-        p_values: That each of them is 0, of the same shape.
-        scale: What it is called.
-
-    Returns:
-        The control. It contradicts where the headline is beyond chance, and five or more of
-        20 shuffles are as far from 0 and beyond chance: then what the headline shows is not about
-        the attribute.
-    """
-    far = settled(np.abs(shuffles)) >= settled(abs(headline))
-    as_far = int((far & (settled(p_values) < _ALPHA)).sum())
-    count = len(shuffles)
-    says = f"With shuffled labels, {as_far} of {count} {scale}s are this large beyond chance."
-    reason = None
-    if p is not None and p < _ALPHA and as_far >= _TOO_MANY * count / N_SHUFFLES:
-        reason = (
-            f"{as_far} of {count} tests with shuffled labels show as much, so what it shows is not "
-            "about the attribute"
-        )
-    low, high = float(np.min(shuffles)), float(np.max(shuffles))
-    share = (1 + as_far) / (1 + count)
-    return Control(says, float(np.mean(shuffles)), low, high, share, reason)
 
 
 def text_control(value: float | None, scale: str) -> Control:

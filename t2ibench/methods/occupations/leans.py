@@ -471,15 +471,13 @@ def controls_of(
 def _other_directions(
     pairs: Sequence[PairLeans], scaled: _Scaled, p: float | None, level: float
 ) -> Control | None:
-    """Whether the headline is beyond chance where more than the group may have changed.
+    """The headline with what N is beyond chance where it means nothing as noise.
 
-    Guided images may differ from the others in more than the group, which moves N by chance. Along
-    directions that mean nothing, N² is V on average without that. What it is beyond V counts as
-    noise of the real N; what the stimuli share of it leaves the test fewer degrees of freedom.
+    What the stimuli share of it leaves the test fewer degrees of freedom.
     """
     n, v, f, d, u = scaled.columns
     k = len(pairs[0].leans.names)
-    found = [lean_controls.beyond_chance(one.leans) for one in pairs]
+    found = [_beyond_chance(one.leans) for one in pairs]
     known = [one for one in found if one is not None]
     if len(known) < len(pairs):
         return None
@@ -490,20 +488,29 @@ def _other_directions(
         h, h2 = degrees
         degrees = 1 / (1 / h + k * (k - 1) * shared.sum() ** 2 / float(larger.sum()) ** 2), h2
     allowed = mean_square(n, larger, f, d, u, level, degrees).p
-    root = float(np.sqrt(moved.mean())) / scaled.shrinkage
-    says = "Along directions that mean nothing, leans are within chance."
-    if root > 0:
-        says = (
-            f"Along directions that mean nothing, leans have a root mean square of {root:.2f} "
-            f"beyond chance; with that as noise, p = {allowed:.2g}."
-        )
-    reason = None
-    if p is not None and p < _ALPHA <= allowed:
-        reason = (
-            "images with a group's word differ from the others in more than the group, by enough "
-            "to explain it"
-        )
-    return Control(says, root, p=allowed, contradicts=reason)
+    square = float(moved.mean()) / scaled.shrinkage**2
+    return lean_controls.beyond_control(square, p, allowed)
+
+
+def _beyond_chance(leans: Leans) -> tuple[float, float] | None:
+    """The mean of N² less V where N means nothing, and the part that stimuli have in common.
+
+    Both are 0 where the mean is less than its standard error over stimuli.
+    """
+    halves = lean_controls.other_directions(leans)
+    if not halves:
+        return None
+    beyond = np.empty(len(leans.names))
+    together, products = 0.0, 0
+    for half in halves:
+        beyond[half.at] = (half.top**2 - half.variance) @ half.weights
+        sums = half.top.sum(axis=0) ** 2 - (half.top**2).sum(axis=0)
+        together += float(sums @ half.weights)
+        products += len(half.at) * (len(half.at) - 1)
+    square = float(beyond.mean())
+    if square <= np.sqrt(beyond.var(ddof=1) / len(beyond)):
+        return 0.0, 0.0
+    return square, min(max(together / products, 0.0), square) if products else square
 
 
 _FEWEST = 2  # stimuli of a set: one does not show how others would differ

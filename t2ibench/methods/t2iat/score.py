@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core import lean_controls
@@ -128,7 +129,7 @@ def tested(
     told_apart = (design.means @ text_bottom > 0).all()
     in_text = float(design.lean(text_top, text_bottom)) if told_apart else None
     if unclear is None:
-        controls |= _repeated(task, leans, design, headline, settings)
+        controls |= _repeated(leans, design, headline)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
     scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
@@ -230,22 +231,12 @@ def _amplification(headline: Headline, in_text: float | None) -> dict[str, Estim
     }
 
 
-def _repeated(
-    task: T2iatTask, leans: Leans, design: _Design, headline: Headline, settings: Settings
-) -> dict[str, Control]:
-    """The headline once more with shuffled labels, and with two halves of the images."""
+def _repeated(leans: Leans, design: _Design, headline: Headline) -> dict[str, Control]:
+    """The headline once more beside directions that mean nothing, and with two halves of images."""
     controls = {}
-    shuffled = lean_controls.shuffled(leans, settings.rng(task.id, "shuffled labels"))
-    if shuffled is not None and headline.value is not None:
-        values = design.lean(shuffled[0], leans.bottom)
-        weights = design.weights(leans.bottom) ** 2 / 4
-        p_values = [
-            t_test(value, *satterthwaite(weights * variance, dfs))
-            for value, variance, dfs in zip(values, *(part.T for part in shuffled[1:]), strict=True)
-        ]
-        controls["shuffled"] = lean_controls.shuffled_control(
-            headline.value, headline.p, values, np.array(p_values), "lean"
-        )
+    beyond = _other_directions(leans, design, headline)
+    if beyond is not None:
+        controls["other_directions"] = beyond
     halves = lean_controls.halves(leans)
     if halves is not None:
         difference, variances, dfs = halves
@@ -253,6 +244,36 @@ def _repeated(
         variance, df = satterthwaite(design.weights(leans.bottom) ** 2 / 4 * variances, dfs)
         controls["halves"] = lean_controls.halves_control(value, t_test(value, variance, df))
     return controls
+
+
+def _other_directions(leans: Leans, design: _Design, headline: Headline) -> Control | None:
+    """The headline with what L is beyond chance where it means nothing as noise.
+
+    L² less its variance, of each half of the stimuli along each direction; its mean is 0 where it
+    is less than its standard error over these.
+    """
+    p, df = headline.p, headline.chosen.df
+    halves = lean_controls.other_directions(leans)
+    if headline.value is None or p is None or df is None or not halves:
+        return None
+    unit = design.signs * design.weights(leans.bottom) / 2
+    squares, weights = [], []
+    for half in halves:
+        within = np.array([np.isin(at, half.at).mean() for _, at, _ in design.groups])
+        if within.all():
+            share = unit[half.at] / np.where(design.signs[half.at] > 0, *within)
+            squares.append((share @ half.top) ** 2 - share**2 @ half.variance)
+            weights.append(half.weights / len(halves))
+    if not squares:
+        return None
+    beyond, weight = np.concatenate(squares), np.concatenate(weights)
+    square = float(beyond @ weight / weight.sum())
+    variance = float(weight**2 @ (beyond - square) ** 2 / weight.sum() ** 2)
+    if square <= np.sqrt(variance):
+        return lean_controls.beyond_control(0.0, p, p)
+    own = (headline.value / stdtrit(df, p / 2)) ** 2
+    allowed = t_test(headline.value, *satterthwaite([own, square], [df, 2 * square**2 / variance]))
+    return lean_controls.beyond_control(square, p, allowed)
 
 
 _MEASURES = ("mean_difference", "cohens_d", "union_d", "cliffs_delta", "mean_x", "mean_y")
