@@ -101,15 +101,6 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 
-def variants(task: T2iatTask) -> dict[str, T2iatTask]:
-    """The same task with each pairing of stimuli and attribute words, for comparing their cost."""
-    names = {
-        "cycle": f"pairing: cycle ({task.words_per_stimulus} words a stimulus)",
-        "cross": "pairing: cross",
-    }
-    return {name: task.model_copy(update={"pairing": pairing}) for pairing, name in names.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class ConceptImages(StimulusImages):
     """The images of one stimulus; guided ones are of attribute 'A' and 'B'.
