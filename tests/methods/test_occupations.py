@@ -216,7 +216,7 @@ def test_wordings_are_part_of_the_variance() -> None:
     plain, moved = (score(task, each, SETTINGS) for each in (evidence, skewed))
     nurse = {"plain": plain.by[0].scores, "moved": moved.by[0].scores}
     assert nurse["moved"]["lean"].value > nurse["plain"]["lean"].value + 0.15
-    assert nurse["moved"]["lean_fixed_wordings"].p < 0.05 < nurse["moved"]["lean"].p
+    assert nurse["moved"]["lean"].p > 0.05
     assert moved.headline.p > 0.05
     strata = set(nurse["moved"]["lean"].influence.strata)
     assert {"wordings of nurse", "A portrait of a nurse", "A image of a male nurse"} <= strata
@@ -288,12 +288,10 @@ def test_leans_follow_the_reference() -> None:
     for slope in (result.scores["slope"], result.scores["slope_prompt_population"]):
         assert slope.value == pytest.approx(1.0, abs=0.2)
         assert slope.interval[0] < 1 < slope.interval[1]
-    assert result.scores["beyond_reference_mean"].value == pytest.approx(0.0, abs=0.2)
-
     steep = score(task, make_evidence(task, {**shares, "nurse": 0.0, "chief": 1.0}), SETTINGS)
-    rows = {item.name: item.scores for item in steep.by}
-    assert rows["nurse"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
-    assert rows["chief"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
+    rows = {item.name: item.scores["share_minus_reference:female"] for item in steep.by}
+    assert rows["nurse"].value == pytest.approx(0.1, abs=0.06)
+    assert rows["chief"].value == pytest.approx(-0.1, abs=0.06)
     assert steep.scores["slope"].value > result.scores["slope"].value
 
 

@@ -89,10 +89,7 @@ def test_equals_the_direct_computation() -> None:
     values = {name: found.value for name, found in result.scores.items()}
     apart = x.mean() - y.mean()
     assert values["differential_association"] == pytest.approx(apart)
-    assert values["cliffs_delta"] == pytest.approx(np.sign(x[:, None] - y[None, :]).mean())
     assert values["association_of_x"] == pytest.approx(x.mean())
-    assert values["cosine_of_x_and_a"] - values["cosine_of_x_and_b"] == pytest.approx(x.mean())
-    assert values["cosine_of_y_and_a"] - values["cosine_of_y_and_b"] == pytest.approx(y.mean())
     assert (result.n_images, result.n_prompts) == (8 * 5 + 8 * 4 * 3, 8 + 8 * 4)
     prompts = [side.reshape(4, 5).mean(axis=1) for side in (x, y)]
     expected = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import logit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import ImageCollector
@@ -19,7 +18,6 @@ from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import t_interval, t_test
 
 TestKind = Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"]
-_NO_ODDS = "the interval of the share reaches 0 or 1, which have no odds"
 _NO_VARIATION = "the values do not vary, so the score is undefined"
 
 
@@ -78,29 +76,6 @@ class Estimate:
     def undecided(self, reason: str) -> Estimate:
         """The test of the score without its value."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
-
-    def in_log_odds(self, known: float) -> Estimate:
-        """The distance from a known share between log odds, which moves every end with it.
-
-        Args:
-            known: What the score, in points of share, is the distance from.
-
-        Returns:
-            The same test; undefined where a share has no odds.
-
-        Examples:
-            >>> round(Estimate(0.3, interval=(0.2, 0.4)).in_log_odds(0.5).value, 3)
-            1.386
-        """
-        if self.value is None or self.interval is None:
-            return Estimate.undefined(self.reason or _NO_ODDS)
-        shares = np.array([self.value, *self.interval]) + known
-        if not ((shares > 0) & (shares < 1)).all() or not 0 < known < 1:
-            return Estimate.undefined(_NO_ODDS)
-        value, low, high = (logit(shares) - logit(known)).tolist()
-        slope = 1 / float(shares[0] * (1 - shares[0]))
-        influence = self.influence and self.influence.scaled(slope)
-        return replace(self, value=value, interval=(low, high), influence=influence)
 
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:

@@ -449,7 +449,7 @@ class Leans:
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
 
-    def rows(self, level: float, at: npt.ArrayLike = 0.0, *, wordings: bool = True) -> Ratio:
+    def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
         """The lean of each stimulus, over its shrunk D, with its interval.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
@@ -459,7 +459,6 @@ class Leans:
         Args:
             level: Confidence level, in (0, 1).
             at: What is subtracted from the leans, shape () or (stimuli,).
-            wordings: Whether other wordings are possible, not only other images.
 
         Returns:
             One ratio for each stimulus.
@@ -475,7 +474,7 @@ class Leans:
         dfs = np.column_stack([self.dfs, np.full(k, k - 1.0)])
         top = np.tile(np.append(TOP, 0.0), (k, 1))
         bottom = np.tile(np.append(self.own_share * BOTTOM, 1.0), (k, 1))
-        if wordings and self.wordings is not None:
+        if self.wordings is not None:
             first = np.zeros((2, k, 2))
             first[0, 0, 0] = 1.0
             first[1, :, 1] = other
@@ -675,15 +674,15 @@ def of_ratio(
     return Estimate(value, p=p, test="t", interval=interval, influence=influence)
 
 
-def row_scores(leans: Leans, level: float, *, wordings: bool = True) -> list[Estimate]:
+def row_scores(leans: Leans, level: float) -> list[Estimate]:
     """The lean of each stimulus as a score."""
-    found = leans.rows(level, wordings=wordings)
+    found = leans.rows(level)
     t = found.value
     whole = found.variance - 2 * t * found.covariance + t**2 * found.bottom_variance
     scores = []
     for number, (lean, d) in enumerate(zip(t, found.bottom, strict=True)):
         own = lean / d * leans.own_share
-        influence = leans.influence(number, 1 / d, own, wordings=wordings)
+        influence = leans.influence(number, 1 / d, own)
         floor = whole[number] / d**2 if np.isfinite(influence.variance) else 0.0
         scores.append(of_ratio(found, (number,), influence.with_floor(float(floor))))
     return scores

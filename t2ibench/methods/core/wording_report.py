@@ -35,33 +35,10 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
     return Leans.along(leans.names, images, leans.directions)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """N and D of every stimulus in every wording.
-
-    Attributes:
-        leans: The leans of each wording, along the directions of all wordings together.
-        top: N, shape (stimuli, wordings).
-        bottom: D, shape (stimuli, wordings).
-        noise: Variance of N with the wording fixed, from its images, of the same shape; nan where
-            a prompt has a single image.
-        images: Variance of 2 x of a single image x without an attribute, of the same shape.
-    """
-
-    leans: list[Leans]
-    top: Float64Array
-    bottom: Float64Array
-    noise: Float64Array
-    images: Float64Array
-
-    @classmethod
-    def of(cls, leans: Leans) -> Cells:
-        """Measure each wording by itself."""
-        mean, variance, _ = project(leans.images, leans.directions[:, None])[..., 0]
-        own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]
-        counts = np.array([[len(one.neutral) for one in wordings] for wordings in leans.images])
-        single = TOP[0] ** 2 * variance[..., 0] * counts
-        return cls(own, mean @ TOP, mean @ BOTTOM, variance @ TOP**2, single)
+def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
+    """N and D of every stimulus in every wording, shape (stimuli, wordings) each."""
+    means = project(leans.images, leans.directions[:, None])[0, ..., 0]
+    return means @ TOP, means @ BOTTOM
 
 
 def over_stimuli_and_wordings(
@@ -174,25 +151,6 @@ class PartScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """Variance of where an image lies, on the scale of leans, by where it comes from.
-
-    Each is a share of their sum, from 0 to 1; variances estimated below 0 count as 0.
-
-    Attributes:
-        wording: Between wordings, in all stimuli of a concept alike.
-        stimulus_by_wording: Between wordings, in each stimulus in its own way.
-        stimulus: Between stimuli.
-        images: Between images of one prompt.
-    """
-
-    wording: float
-    stimulus_by_wording: float
-    stimulus: float
-    images: float
-
-
-@dataclass(frozen=True, slots=True)
 class WordingReport:
     """What the wordings do to a score.
 
@@ -203,7 +161,6 @@ class WordingReport:
             about 'these wordings' alone.
         by_wording: The headline in each wording.
         by_language: The headline in each language, where there are several.
-        shares: Of the variance; None where prompts have single images.
         sd: Standard deviation, over wordings, of the signed mean lean; its noise is taken out.
         p: p-value that the mean lean is the same in all wordings.
         sentence: The same in words.
@@ -214,7 +171,6 @@ class WordingReport:
     interval_about: Literal["other wordings", "these wordings"]
     by_wording: list[PartScore]
     by_language: list[PartScore]
-    shares: Shares | None
     sd: float
     p: float | None
     sentence: str
@@ -222,7 +178,6 @@ class WordingReport:
 
 def wording_report(
     leans: Leans,
-    cells: Cells,
     wordings: Sequence[Wording],
     groups: Groups,
     signed: tuple[Float64Array, Float64Array],
@@ -257,7 +212,6 @@ def wording_report(
         "other wordings" if others else "these wordings",
         [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)],
         [part(name, name, at) for name, at in languages.items() if len(languages) > 1],
-        _shares(cells, groups),
         *_between(*signed, groups),
         "",
     )
@@ -298,37 +252,8 @@ def _interaction(cells: Float64Array) -> float:
     return float((rest**2).sum() / ((k - 1) * (count - 1)))
 
 
-def _shares(cells: Cells, groups: Groups) -> Shares | None:
-    """Components of variance of 2 x over those of D squared, as shares; by moments."""
-    if not np.isfinite(cells.noise).all():
-        return None
-    found = []
-    for _, at, _ in groups:
-        n = cells.top[at]
-        k, count = n.shape
-        if k < 2:
-            return None
-        rest = _interaction(n)
-        stimuli = float(count * n.mean(axis=1).var(ddof=1))
-        wordings = float(k * n.mean(axis=0).var(ddof=1))
-        own = rest - float(cells.noise[at].mean())
-        images = float(cells.images[at].mean())
-        found.append([(wordings - rest) / k, own, (stimuli - rest) / count, images])
-    parts = np.maximum(np.mean(found, axis=0), 0.0)
-    total = float(parts.sum())
-    if not total > 0:
-        return None
-    return Shares(*(float(part / total) for part in parts))
-
-
 def _sentence(report: WordingReport) -> str:
     clauses = []
-    if report.shares is not None:
-        alike, own = report.shares.wording, report.shares.stimulus_by_wording
-        clauses.append(
-            f"{100 * (alike + own):.0f} % of the variance of where an image lies is between "
-            f"wordings ({100 * alike:.0f} % in all stimuli of a set alike)"
-        )
     known = [one for one in report.by_wording if one.value is not None]
     if len(known) > 1:
         low, high = (pick(known, key=lambda one: one.value or 0.0) for pick in (min, max))

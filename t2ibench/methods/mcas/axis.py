@@ -8,7 +8,7 @@ prompt add to it by making its mean uncertain.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -337,33 +337,6 @@ class Target:
     @property
     def _stratum(self) -> str:
         return f"prompts of {self.spec.name}"
-
-
-def image_influences(targets: Sequence[Target], direction: Float64Array) -> list[Influence]:
-    """The influence of each target's images on its point along a direction.
-
-    Args:
-        targets: The targets.
-        direction: Shape (d,).
-
-    Returns:
-        One a target. A target with a single image gets the mean variance of the others' images;
-        nan where there is none.
-    """
-    found = [target.image_influence(direction) for target in targets]
-    single = [len(target.images) == 1 for target in targets]
-    if not any(single):
-        return found
-    variances = [
-        influence.variance * len(influence.value)
-        for influence, alone in zip(found, single, strict=True)
-        if not alone
-    ]
-    spread = np.sqrt(np.mean(variances)) if variances else np.nan
-    return [
-        replace(influence, value=np.full(1, spread)) if alone else influence
-        for influence, alone in zip(found, single, strict=True)
-    ]
 
 
 def text_axis(a: Float64Array, b: Float64Array) -> Axis:

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import stdtr
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.methods.core.association import adherence, left_out_warnings, standardised
+from t2ibench.methods.core import lean_controls
+from t2ibench.methods.core.association import adherence, left_out_warnings
 from t2ibench.methods.core.averages import average, average_results
-from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
 from t2ibench.methods.core.headline import (
@@ -31,7 +31,6 @@ from t2ibench.methods.core.headline import (
     t_inference,
 )
 from t2ibench.methods.core.influence import Influence
-from t2ibench.methods.core.lean_controls import spread
 from t2ibench.methods.core.leans import bounded
 from t2ibench.methods.core.obedience import (
     breakdown,
@@ -46,7 +45,6 @@ from t2ibench.methods.mcas.axis import (
     Poles,
     Target,
     chosen_targets,
-    image_influences,
     image_poles,
     ratio_set,
     text_axis,
@@ -57,7 +55,6 @@ from t2ibench.stats import share_slope
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 _GATE = 0.005  # p-value below which the attributes' images are told apart
-_APART = 0.005  # p-value below which the halves differ
 _ALPHA = 0.05
 
 
@@ -171,13 +168,7 @@ def halves_control(design: Design, equal: Equal) -> Control:
     (even, of_even), (odd_half, of_odd) = found
     influence = Influence.combined([(1.0, of_even), (-1.0, of_odd)])
     p = t_test(even - odd_half, influence.variance, influence.df)
-    apart = even / equal.axis.length - odd_half / equal.axis.length
-    return Control(
-        halves_said(apart, p, bool(p < _APART)),
-        apart,
-        p=p,
-        contradicts="the two halves of the images disagree" if p < _APART else None,
-    )
+    return lean_controls.halves_control((even - odd_half) / equal.axis.length, p)
 
 
 def text_only_control(
@@ -255,7 +246,7 @@ class Design:
 def contrast(design: Design, targets: Sequence[Target], axis: Axis) -> tuple[float, Influence]:
     """Mean association of targets of A less that of targets of B, and what moves it."""
     point = design.weights @ np.stack([target.point for target in targets])
-    images = image_influences(targets, axis.direction)
+    images = [target.image_influence(axis.direction) for target in targets]
     parts = [(1.0, axis.influence(axis.directions @ point))]
     parts += [
         (float(weight), influence)
@@ -509,25 +500,19 @@ _II, _ITP, _IT, _TT = TERMS = (
 
 
 def target_terms(target: Target, attributes: Attributes, level: float) -> dict[str, Estimate]:
-    """The four association scores of one target (eqs. 1 and 2), plain and standardised.
+    """The four association scores of one target (eqs. 1 and 2).
 
     Each is the mean over the rows w (the target's images, or its text) of
     asc(w) = mean over A of cos(w, a) - mean over B of cos(w, b),
     where A and B are the attributes' images or their words. Each prompt counts alike.
     """
-    image = (target.point, target.images.embeddings, target.image_influence)
-    text = (target.text, target.texts, target.text_influence)
-    a, b = attributes.images
-    seen = (attributes.seen, (a.embeddings, b.embeddings))
-    said = (attributes.said, attributes.words)
-    cells = ((image, seen), (text, seen), (image, said), (text, said))
+    image, text = (target.point, target.image_influence), (target.text, target.text_influence)
+    cells = [(of, axis) for axis in (attributes.seen, attributes.said) for of in (image, text)]
     terms: dict[str, Estimate] = {}
-    for name, ((point, rows, influence_of), (axis, sides)) in zip(TERMS, cells, strict=True):
+    for name, ((point, influence_of), axis) in zip(TERMS, cells, strict=True):
         of_axis = axis.influence(axis.directions @ point)
         influence = Influence.combined([(1.0, of_axis), (1.0, influence_of(axis.direction))])
         terms[name] = Estimate.from_influence(float(point @ axis.direction), influence, level)
-        ratios = standardised(*(rows @ side.T for side in sides))
-        terms[f"{name}_effect_size"] = Estimate(float(ratios.mean()), as_published=True)
     return terms
 
 
@@ -549,7 +534,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        By target: 'lean', 'lean_breakdown' and the four terms, plain and standardised. For the
+        By target: 'lean', 'lean_breakdown' and the four terms. For the
         task: 'obedience:ATTRIBUTE'.
 
     Raises:
@@ -574,7 +559,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     kinds = [[target.images for target in equal.targets], *([side] for side in equal.images)]
     controlled = {
         "separation": separation_control(task, equal.poles, equal.axis, settings.level),
-        "spread": spread(kinds, names["A"], names["B"]),
+        "spread": lean_controls.spread(kinds, names["A"], names["B"]),
     }
     unclear = contradiction(controlled)
     design = Design.of([target.spec for target in equal.targets])
@@ -671,8 +656,8 @@ def _leans(equal: Equal, level: float, reason: str | None) -> list[Estimate]:
     if reason is not None:
         return [Estimate.undefined(reason)] * len(equal.targets)
     leans, axis = [], equal.axis
-    images = image_influences(equal.targets, 2.0 * axis.direction)
-    for target, of_images in zip(equal.targets, images, strict=True):
+    for target in equal.targets:
+        of_images = target.image_influence(2.0 * axis.direction)
         value, of_axis = axis.lean(target.point)
         n, floor = len(target.images), 0.0
         if len(of_images.strata) == 1 and n == len(of_images.value) > 1:
@@ -709,25 +694,6 @@ def _collect_attributes(
 
 
 _FEWEST_TARGETS = 6  # for a slope with a standard error
-_UNBOUNDED = "its set is unbounded: TT does not differ clearly from 0"
-
-
-def alpha_set(terms: Mapping[str, Estimate], level: float) -> Estimate:
-    """The signed (ITP + IT) / (2 TT) of one target with its Fieller set.
-
-    Alpha as published is its absolute value. Positive: images and text lean the same way.
-    """
-    itp, it, tt = (terms[name] for name in (_ITP, _IT, _TT))
-    if itp.influence is None or it.influence is None or tt.influence is None or not tt.value:
-        return Estimate.undefined(_UNBOUNDED)
-    top = ((itp.value or 0.0) + (it.value or 0.0)) / 2.0
-    of_top = Influence.combined([(0.5, itp.influence), (0.5, it.influence)])
-    found = ratio_set(top, tt.value, of_top, tt.influence, level)
-    if np.isnan(found.low):
-        return Estimate.undefined("one unit has no variance")
-    if not found.bounded:
-        return Estimate.undefined(_UNBOUNDED)
-    return Estimate(top / tt.value, interval=(float(found.low), float(found.high)))
 
 
 def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
@@ -751,16 +717,15 @@ def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
 _MCAS, _DIFFUSION, _AMPLIFICATION = (
     "composite_association_score", "diffusion_bias", "bias_amplification"
 )  # fmt: skip
-_PUBLISHED = (_DIFFUSION, "signed_diffusion_bias", _AMPLIFICATION)  # absolute values, a ratio
-_SUMMARISED = (*TERMS, _MCAS, "image_to_image_minus_text_to_text", *_PUBLISHED)
-_BY_SIDE = (_MCAS, _DIFFUSION, _AMPLIFICATION)  # whose means Tables 3 and 4 give by stereotype
+_PUBLISHED = (_DIFFUSION, _AMPLIFICATION)  # absolute values, a ratio
+_SUMMARISED = (*TERMS, _MCAS, *_PUBLISHED)
 
 
 def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
-    """MCAS, delta, its signed form, and alpha (Mandal et al. 2024, eqs. 3, 4 and 5).
+    """MCAS, delta and alpha (Mandal et al. 2024, eqs. 3, 4 and 5).
 
     composite_association_score = II + ITP + IT + TT
-    diffusion_bias = | |II| - |TT| |, signed_diffusion_bias = |II| - |TT|
+    diffusion_bias = | |II| - |TT| |
     bias_amplification = | (ITP + IT) / (2 TT) |
 
     Examples:
@@ -770,16 +735,13 @@ def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
         ...     print(name, float(value))
         composite_association_score 0.75
         diffusion_bias 0.25
-        signed_diffusion_bias 0.25
         bias_amplification 1.0
     """
     tt = np.asarray(tt, dtype=np.float64)
     safe = np.where(tt == 0.0, np.nan, tt)
-    signed = np.abs(ii) - np.abs(tt)
     return {
         _MCAS: ii + itp + it + tt,
-        _DIFFUSION: np.abs(signed),
-        "signed_diffusion_bias": signed,
+        _DIFFUSION: np.abs(np.abs(ii) - np.abs(tt)),
         _AMPLIFICATION: np.abs((itp + it) / (2.0 * safe)),
     }
 
@@ -829,15 +791,11 @@ def combine(task: McasTask, results: Sequence[MethodResult], settings: Settings)
         summary = summarise(values, [stereotypes[item.name] for item in known])
         by_stereotype[name] = {names[side]: row for side, row in summary.items()}
         scores[f"{name}_mean"] = _mean([item.scores[name] for item in known], level)
-        for side in "AB" if name in _BY_SIDE else "":
-            members = [item.scores[name] for item in known if stereotypes[item.name] == side]
-            scores[f"{name}_mean_of_{side.lower()}"] = _mean(members, level)
-    by_category = _by_category(task, by, level)
     found = combined.headline
     if len(results) > 1 and found.value is not None:
         # The mean over encoders of a headline has one inference; both come from the mean leans.
         found = _of_rows(task, by, level) or found
-    details = {"by_stereotype": by_stereotype, "by_category": by_category}
+    details = {"by_stereotype": by_stereotype}
     return replace(combined, headline=found, by=by, scores=scores, details=details)
 
 
@@ -848,24 +806,17 @@ def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
     values = composite(*(terms[name].value for name in TERMS))
-
-    def combined(name: str, value: float, signs: Sequence[float]) -> dict[str, Estimate]:
-        parts = zip(signs, (terms[term].influence for term in TERMS), strict=True)
-        influence = Influence.combined((sign, part) for sign, part in parts if sign and part)
-        return {name: Estimate.from_influence(value, influence, level)}
-
-    step = (terms[_II].value or 0.0) - (terms[_TT].value or 0.0)
+    parts = [part for name in TERMS if (part := terms[name].influence) is not None]
+    influence = Influence.combined((1.0, part) for part in parts)
     none = Estimate.undefined("TT is 0, so the ratio is not defined")
     return {
-        **combined(_MCAS, float(values[_MCAS]), (1.0, 1.0, 1.0, 1.0)),
-        **combined("image_to_image_minus_text_to_text", step, (1.0, 0.0, 0.0, -1.0)),
+        _MCAS: Estimate.from_influence(float(values[_MCAS]), influence, level),
         **{
             name: Estimate(float(values[name]), as_published=True)
             if np.isfinite(values[name])
             else none
             for name in _PUBLISHED
         },
-        "signed_bias_amplification": alpha_set(terms, level),
     }
 
 
@@ -877,22 +828,3 @@ def _of_rows(task: McasTask, by: Sequence[Item], level: float) -> Headline | Non
     if any(lean.value is None for lean in leans) or not Design.of(targets).compares:
         return None
     return lean_headline(task, targets, leans, level)
-
-
-def _by_category(task: McasTask, by: Sequence[Item], level: float) -> dict[str, Any] | None:
-    """The headline within each category, where the task has several."""
-    members: dict[str | None, list[Item]] = {}
-    categories = {target.name: target.category for target in task.targets}
-    for item in by:
-        members.setdefault(categories[item.name], []).append(item)
-    found = {name: _of_rows(task, items, level) for name, items in members.items()}
-    if len(found) < 2:
-        return None
-    return {
-        name or "other": {
-            "lean": one.value, "ci_low": one.chosen.ci_low, "ci_high": one.chosen.ci_high,
-            "p": one.chosen.p, "targets": len(members[name]),
-        }
-        for name, one in found.items()
-        if one is not None
-    }  # fmt: skip

@@ -47,40 +47,22 @@ _UNKNOWN = "its share is not known"
 _NO_DIRECTION = "there is no direction to go further in"
 
 
-def share_columns(
+def _beyond_shares(
     found: PairLeans, reference: Float64Array, leaning: Sequence[Estimate], level: float
-) -> dict[str, list[Estimate]]:
-    """The share of a group that each lean stands for, less the known one.
+) -> list[Estimate]:
+    """The share of a group that each lean stands for, less the known one, in points of share.
 
     A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
     (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are
     taken as exact.
-
-    Args:
-        found: The leans of every stimulus with a pair of groups, of one of which shares are known.
-        reference: The leans of the known shares, shape (stimuli,); nan where there is none.
-        leaning: The lean of each stimulus as a score.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'share_minus_reference:GROUP', in points of share, and 'log_odds_minus_reference:GROUP', a
-        list of scores each, with the tests of 0 that the leans give.
     """
-    ratios, sign = found.leans.rows(level, np.nan_to_num(reference)), found.known_sign
-    differences = [
-        _scaled(of_ratio(ratios, (number,), leaning[number].influence), sign / 2)
+    ratios = found.leans.rows(level, np.nan_to_num(reference))
+    return [
+        _scaled(of_ratio(ratios, (number,), leaning[number].influence), found.known_sign / 2)
         if np.isfinite(point)
         else Estimate.undefined(_UNKNOWN)
         for number, point in enumerate(reference)
     ]
-    known = (1 + sign * reference) / 2
-    return {
-        f"share_minus_reference:{found.known_group}": differences,
-        f"log_odds_minus_reference:{found.known_group}": [
-            difference.in_log_odds(share)
-            for difference, share in zip(differences, known.tolist(), strict=True)
-        ],
-    }
 
 
 def _scaled(beyond: Estimate, factor: float) -> Estimate:
@@ -160,13 +142,11 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     """The scores of every stimulus, with the pair's suffix."""
     leans, suffix = found.leans, found.pair.suffix
     columns = {"lean": row_scores(leans, level)}
-    if leans.wordings is not None:
-        columns["lean_fixed_wordings"] = row_scores(leans, level, wordings=False)
     columns["lean_breakdown"] = [breakdown(lean) for lean in columns["lean"]]
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
-        columns["beyond_reference"] = _beyond(leans, found.reference, level)
-        columns |= share_columns(found, found.reference, columns["lean"], level)
+        beyond = _beyond_shares(found, found.reference, columns["lean"], level)
+        columns[f"share_minus_reference:{found.known_group}"] = beyond
     if found.unclear is not None:
         columns = {
             name: [estimate.undecided(found.unclear) for estimate in column]
@@ -205,7 +185,6 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
         "amplification_mean": _mean_beyond(leans, found.in_text, level),
     }
     if found.reference is not None:
-        scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
     if found.unclear is not None:
         scores = {name: estimate.undecided(found.unclear) for name, estimate in scores.items()}

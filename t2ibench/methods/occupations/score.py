@@ -32,7 +32,7 @@ from t2ibench.methods.core.obedience import (
 )
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
-from t2ibench.methods.core.wording_report import Cells, wording_report
+from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.design import (
     GroupPair,
     collect,
@@ -322,20 +322,11 @@ def nearer_share_difference(asc: Float64Array) -> float:
     return float((asc > 0).mean() - (asc < 0).mean())
 
 
-def published_scores(
+def correlations(
     task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
 ) -> dict[str, Estimate]:
-    """The task's mean association and mean magnitude, and the correlation with known shares."""
+    """How the stimuli's mean associations correlate with known shares, as published."""
     scores: dict[str, Estimate] = {}
-    magnitudes = []
-    for pair in group_pairs(task):
-        values = [one.asc[pair.suffix] for one in stimuli]
-        mean = float(np.mean([asc.mean() for asc in values]))
-        scores[f"association_mean{pair.suffix}"] = Estimate(mean, as_published=True)
-        magnitudes += [abs(nearer_share_difference(asc)) for asc in values]
-    scores["mean_absolute_nearer_share_difference"] = Estimate(
-        float(np.mean(magnitudes)), as_published=True
-    )
     for pair, reference in _known_pairs(task):
         name = f"reference_spearman{pair.suffix}"
         known = [one for one in stimuli if one.images.name in reference.shares]
@@ -383,13 +374,11 @@ def wording_details(
         if found.unclear is not None:
             continue
         leans, at = found.leans, np.arange(len(found.leans.names))
-        cells = Cells.of(leans)
         report = wording_report(
             leans,
-            cells,
             task.prompts.wordings,
             [("stimuli", at, at)],
-            (cells.top, cells.bottom),
+            by_wording(leans),
             lambda one, found=found: headline_of(  # type: ignore[misc]
                 [replace(found, leans=one)], settings.level
             ),
@@ -448,9 +437,9 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     Returns:
         By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
         'amplification' (how much further the images lean than the texts, in their direction) and,
-        with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'obedience:GROUP'; with sets of stimuli, how
-        their mean leans differ (`sets.compare_sets`).
+        with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
+        means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
+        stimuli, how their mean leans differ (`compare_sets`).
 
     Raises:
         MissingEvidence: an image or a text was never observed.
@@ -511,7 +500,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
         samples += neutral.samples({"stimulus": name}, numbers)
     return MethodResult(
         headline,
-        scores | published_scores(task, stimuli, settings),
+        scores | correlations(task, stimuli, settings),
         rows + combined,
         collector.n_images,
         collector.n_prompts,

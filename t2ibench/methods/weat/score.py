@@ -335,10 +335,9 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
         settings: How it is measured.
 
     Returns:
-        Scores 'effect_size' (d), 'differential_association' (S), 'cliffs_delta', the means
-        'association_of_x' and 'association_of_y' of s and the four cell means such as
-        'cosine_of_x_and_a'. By word: 'association' (s) and 'single_category_effect_size' (see
-        `standardised`).
+        Scores 'effect_size' (d), 'differential_association' (S), 'cliffs_delta' and the means
+        'association_of_x' and 'association_of_y' of s. By word: 'association' (s) and
+        'single_category_effect_size' (see `standardised`).
 
     Raises:
         MissingEvidence: a text was never embedded.
@@ -446,19 +445,9 @@ def _as_published(
 
 
 def _means(sets: Sets) -> dict[str, Estimate]:
-    """Mean associations of the target sets, and the mean cosine of each pair of sets."""
-    cosines = {
-        f"cosine_of_{target}_and_{side}".lower(): float(
-            (sets[target].vectors @ sets[side].vectors.T).mean()
-        )
-        for target in "XY"
-        for side in "AB"
-    }
-    means = {
-        f"association_of_{of}": cosines[f"cosine_of_{of}_and_a"] - cosines[f"cosine_of_{of}_and_b"]
-        for of in "xy"
-    }
-    return {name: Estimate(mean) for name, mean in (means | cosines).items()}
+    """Mean associations of the target sets."""
+    sides = zip("xy", _associations(sets), strict=True)
+    return {f"association_of_{of}": Estimate(float(values.mean())) for of, values in sides}
 
 
 def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:
