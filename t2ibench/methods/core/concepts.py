@@ -40,15 +40,10 @@ def words_of(answer: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Which words mean one concept.
+    """Which words mean one concept."""
 
-    Attributes:
-        name: Source of the knowledge; it is part of the result.
-        related: Word to all of its synonyms.
-    """
-
-    name: str
-    related: Callable[[str], frozenset[str]]
+    name: str  # source of the knowledge; it is part of the result
+    related: Callable[[str], frozenset[str]]  # word to all of its synonyms
 
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
         """Each word's concept.
@@ -172,10 +167,5 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word occurs in the answers.
-
-    Examples:
-        >>> concept_counts(["a cook", "the cook and a dog"])
-        Counter({'cook': 2, 'dog': 1})
-    """
+    """How often each word occurs in the answers."""
     return Counter(word for answer in answers for word in words_of(answer))

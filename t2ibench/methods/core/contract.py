@@ -32,13 +32,8 @@ class SyntheticEvidence:
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
     of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
-    question only.
-
-    Args:
-        needs: What can be asked for; anything else raises MissingEvidence.
-        seed: Another seed is another encoder, or another judge.
-        without: Prompts whose images were all refused, and texts that the encoder has no vector
-            for.
+    question only. Another seed is another encoder, or another judge; without images, or without a
+    vector, are the prompts and texts of `without`.
     """
 
     def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:

@@ -30,13 +30,8 @@ def common_squares(
     Each U is shrunk to the mean of its kind as far as noise tells them apart: by the share
     T / (T + s²/n), with T their true variance and s² what one of n images adds to U's noise.
 
-    Args:
-        images: Of several prompts each, all with the same kind of prompt.
-        directions: From B to A, of any length, one of shape (d,) for each entry.
-
-    Returns:
-        For each entry an array of shape (prompts,): U; 0 for all prompts where not even its mean is
-        4 standard errors above 0, and 1 where no prompt has two images.
+    All entries have the same kind of prompt. The result is 0 for all prompts where not even
+    their mean is 4 standard errors above 0, and 1 where no prompt has two images.
 
     Examples:
         Two images at 60 degrees:
@@ -114,13 +109,7 @@ def equal_spread(
     of what all images of a stimulus show: differences between prompts would hold that scene. After
     the division, all means hold it alike.
 
-    Args:
-        images: Of several prompts each, all with the same kind of prompt.
-        squares: What the images of each prompt have in common, of shape (prompts,) for each entry;
-            see `common_squares`. Where it is 0, nothing is divided.
-
-    Returns:
-        The images, no longer of unit length.
+    Where what they have in common (see `common_squares`) is 0, nothing is divided.
     """
     return [
         replace(
@@ -135,13 +124,7 @@ def equal_spread(
 
 
 def trace(images: Sequence[PromptImages]) -> float:
-    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts.
-
-    Examples:
-        >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]])
-        >>> trace([PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))])
-        1.0
-    """
+    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts."""
     found = [
         one.embeddings[one.clusters == number].var(axis=0, ddof=1).sum()
         for one in images

@@ -56,28 +56,11 @@ def over_stimuli_and_wordings(
     freedom of that are those of c_t times the square of the share that is left of it, at least 1;
     both are put together after Satterthwaite.
 
-    Args:
-        top: N, with its sign, shape (stimuli, wordings).
-        bottom: D, shape (stimuli, wordings).
-        groups: Name, positions and numbers of the stimuli of each group.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio of the means; `over_stimuli` itself with fewer than three wordings.
+    N and D have the shape (stimuli, wordings). With fewer than three wordings it is
+    `over_stimuli` itself.
 
     Source: Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering";
     Satterthwaite 1946.
-
-    Examples:
-        Wordings that all say the same add nothing:
-
-        >>> n, d = np.array([3.0, 5.0, 1.0, 3.0]), np.full(4, 4.0)
-        >>> two = [("X", np.arange(2), np.arange(2)), ("Y", np.arange(2, 4), np.arange(2))]
-        >>> tiled = over_stimuli_and_wordings(
-        ...     np.tile(n[:, None], 3), np.tile(d[:, None], 3), two, 0.95
-        ... )
-        >>> tiled.inference == over_stimuli(n, d, two, 0.95).inference
-        True
     """
     over = over_stimuli(top.mean(axis=1), bottom.mean(axis=1), groups, level)
     count = top.shape[1]
@@ -129,51 +112,31 @@ _MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
 
 @dataclass(frozen=True, slots=True)
 class PartScore:
-    """The headline in one wording, or in the wordings of one language.
+    """The headline in one wording, or in the wordings of one language."""
 
-    Attributes:
-        name: The neutral template, or the language.
-        language: The language; None where none is named.
-        wordings: How many wordings.
-        value: The headline; None with a reason.
-        ci_low: Lower end of its interval, with these wordings fixed.
-        ci_high: Upper end.
-        reason: Why there is no value or no interval.
-    """
-
-    name: str
-    language: str | None
-    wordings: int
-    value: float | None
-    ci_low: float | None
+    name: str  # the neutral template, or the language
+    language: str | None  # the language; None where none is named
+    wordings: int  # how many wordings
+    value: float | None  # the headline; None with a reason
+    ci_low: float | None  # lower end of its interval, with these wordings fixed
     ci_high: float | None
-    reason: str | None = None
+    reason: str | None = None  # why there is no value or no interval
 
 
 @dataclass(frozen=True, slots=True)
 class WordingReport:
-    """What the wordings do to a score.
+    """What the wordings do to a score."""
 
-    Attributes:
-        pair: The pair of groups, where a task compares several.
-        scale: Of the values: that of the headline.
-        interval_about: Whether the headline's interval is about 'other wordings' like these, or
-            about 'these wordings' alone.
-        by_wording: The headline in each wording.
-        by_language: The headline in each language, where there are several.
-        sd: Standard deviation, over wordings, of the signed mean lean; its noise is taken out.
-        p: p-value that the mean lean is the same in all wordings.
-        sentence: The same in words.
-    """
-
-    pair: str | None
-    scale: str
+    pair: str | None  # the pair of groups, where a task compares several
+    scale: str  # of the values: that of the headline
+    # whether the headline's interval is about 'other wordings' like these, or about 'these
+    # wordings' alone
     interval_about: Literal["other wordings", "these wordings"]
-    by_wording: list[PartScore]
-    by_language: list[PartScore]
-    sd: float
-    p: float | None
-    sentence: str
+    by_wording: list[PartScore]  # the headline in each wording
+    by_language: list[PartScore]  # the headline in each language, where there are several
+    sd: float  # standard deviation, over wordings, of the signed mean lean; its noise is taken out
+    p: float | None  # p-value that the mean lean is the same in all wordings
+    sentence: str  # the same in words
 
 
 def wording_report(

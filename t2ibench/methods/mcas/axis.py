@@ -24,52 +24,33 @@ from t2ibench.stats.student import Ratio, ratio_of_parts
 
 @dataclass(frozen=True, slots=True)
 class Poles:
-    """Two attributes as independent units.
+    """Two attributes as independent units."""
 
-    Attributes:
-        a: A unit of A a row, such as the mean of a prompt's images, shape (p, d).
-        b: A unit of B a row, shape (q, d).
-        numbers_a: Number of each unit of A, shape (p,).
-        numbers_b: Number of each unit of B, shape (q,).
-        paired: Whether row i of `a` and row i of `b` differ in the attribute alone ('a man', 'a
-            woman'), so that pairs are the units.
-        name: What the units are, the name of their stratum.
-    """
-
-    a: Float64Array
-    b: Float64Array
-    numbers_a: IntArray
-    numbers_b: IntArray
+    a: Float64Array  # a unit of A a row, such as the mean of a prompt's images, shape (p, d)
+    b: Float64Array  # a unit of B a row, shape (q, d)
+    numbers_a: IntArray  # number of each unit of A, shape (p,)
+    numbers_b: IntArray  # number of each unit of B, shape (q,)
+    # whether row i of `a` and row i of `b` differ in the attribute alone ('a man', 'a woman'), so
+    # that pairs are the units
     paired: bool
-    name: str
+    name: str  # what the units are, the name of their stratum
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis from B to A, with what it would be without each of its units.
+    """An axis from B to A, with what it would be without each of its units."""
 
-    Attributes:
-        direction: Mean of A less mean of B, shape (d,).
-        length: Unbiased square of the distance between A and B.
-        middle: Unbiased difference of the squared lengths of A and of B: twice the position of
-            the point half way between them along the direction.
-        directions: Direction without each unit, shape (u, d).
-        lengths: Length without each unit, shape (u,).
-        middles: Middle without each unit, shape (u,).
-        strata: Names of the strata of units.
-        stratum: Stratum of each unit, shape (u,).
-        units: Number of each unit in its stratum, shape (u,).
-    """
-
-    direction: Float64Array
-    length: float
+    direction: Float64Array  # mean of A less mean of B, shape (d,)
+    length: float  # unbiased square of the distance between A and B
+    # unbiased difference of the squared lengths of A and of B: twice the position of the point
+    # half way between them along the direction
     middle: float
-    directions: Float64Array
-    lengths: Float64Array
-    middles: Float64Array
-    strata: tuple[str, ...]
-    stratum: IntArray
-    units: IntArray
+    directions: Float64Array  # direction without each unit, shape (u, d)
+    lengths: Float64Array  # length without each unit, shape (u,)
+    middles: Float64Array  # middle without each unit, shape (u,)
+    strata: tuple[str, ...]  # names of the strata of units
+    stratum: IntArray  # stratum of each unit, shape (u,)
+    units: IntArray  # number of each unit in its stratum, shape (u,)
 
     @classmethod
     def between(cls, poles: Poles) -> Axis:
@@ -125,14 +106,7 @@ class Axis:
         )
 
     def influence(self, without: Float64Array) -> Influence:
-        """The influence of the units on an estimate.
-
-        Args:
-            without: The estimate without each unit, shape (u,).
-
-        Returns:
-            By the delete-one jackknife.
-        """
+        """The influence of the units on an estimate, from the estimate without each unit."""
         return Influence.of_jackknife(self.strata, self.stratum, self.units, without)
 
     @property
@@ -153,18 +127,7 @@ class Axis:
         (lean V(length) - C(numerator, length)) / length². It is linear in x, and for a mixture
         of images like A and like B with shares P and 1 - P it is 2 P - 1.
 
-        Args:
-            point: Mean embedding of a target's images, or a text, shape (d,).
-
-        Returns:
-            The lean, and the influence of the units of the axis on it.
-
-        Examples:
-            >>> numbers = np.arange(3)
-            >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
-            >>> axis = Axis.between(Poles(a, b, numbers, numbers, True, "prompts"))
-            >>> [axis.lean(np.array(point))[0] for point in ([1.0, 0.0], [0.6, 0.6])]
-            [1.0, 0.0]
+        With the influence of the units of the axis on it.
         """
         top, tops = self.numerator(point)
         ratio = top / self.length
@@ -197,15 +160,7 @@ def ratio_set(
 ) -> Ratio:
     """Fieller's set of a ratio N / D whose units may be the same.
 
-    Args:
-        top: N.
-        bottom: D.
-        of_top: Influence of the units on N.
-        of_bottom: Influence of the units on D, some of which may be the same.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio, of shape (); its ends are nan where a variance is unknown.
+    Its ends are nan where a variance is unknown.
 
     Example:
         With a denominator that is known, the interval of the numerator is divided by it.
@@ -239,14 +194,7 @@ def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
 
 
 def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
-    """The mean embedding of each prompt's images.
-
-    Args:
-        images: Images of several prompts.
-
-    Returns:
-        Means of shape (prompts, d), 0 for a prompt without images; and which prompts have any.
-    """
+    """The mean embedding of each prompt's images, 0 without any, and which prompts have some."""
     sums = sums_by(images.clusters, images.embeddings, len(images.prompts))
     sizes = np.bincount(images.clusters, minlength=len(images.prompts))
     return sums / np.maximum(sizes, 1)[:, None], sizes > 0
@@ -273,19 +221,12 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target with its images and its texts.
-
-    Attributes:
-        spec: The target.
-        images: Its images, of those of its prompts that have any.
-        texts: Its prompts as texts, shape (prompts, d).
-        by_image: Whether images are the units where it has several prompts.
-    """
+    """One target with its images and its texts."""
 
     spec: McasTarget
-    images: PromptImages
-    texts: Float64Array
-    by_image: bool
+    images: PromptImages  # its images, of those of its prompts that have any
+    texts: Float64Array  # its prompts as texts, shape (prompts, d)
+    by_image: bool  # whether images are the units where it has several prompts
 
     @property
     def point(self) -> Float64Array:
@@ -301,14 +242,7 @@ class Target:
         return mean
 
     def image_influence(self, direction: Float64Array) -> Influence:
-        """The influence of its images, or of its prompts, on its point along a direction.
-
-        Args:
-            direction: Shape (d,).
-
-        Returns:
-            Nan for a single unit.
-        """
+        """The influence of its images, or prompts, on its point along a direction; nan for one."""
         values = self.images.embeddings @ direction
         numbers = np.unique(self.images.clusters)
         if len(numbers) > 1 and not self.by_image:
@@ -322,14 +256,7 @@ class Target:
         return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
 
     def text_influence(self, direction: Float64Array) -> Influence:
-        """The influence of its prompts on its text along a direction.
-
-        Args:
-            direction: Shape (d,).
-
-        Returns:
-            None of a single prompt, whose text is what it is.
-        """
+        """The influence of its prompts on its text along a direction; none of a single prompt."""
         if len(self.texts) == 1 or self.by_image:
             return Influence.none()
         return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
@@ -340,15 +267,7 @@ class Target:
 
 
 def text_axis(a: Float64Array, b: Float64Array) -> Axis:
-    """The axis between two attributes' words, paired where both have as many.
-
-    Args:
-        a: Words of A, shape (k, d).
-        b: Words of B, shape (l, d).
-
-    Returns:
-        The axis.
-    """
+    """The axis between two attributes' words, paired where both have as many."""
     k, m = len(a), len(b)
     units = f"{ATTRIBUTE_UNITS}words"
     return Axis.between(Poles(a, b, np.arange(k), np.arange(m), k == m, units))

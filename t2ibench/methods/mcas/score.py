@@ -66,15 +66,8 @@ def separation_control(task: McasTask, poles: Poles, axis: Axis, level: float) -
     k (k - 3) / 2 degrees of freedom); where pairs are fewer than four, or there are none, the
     jackknife does.
 
-    Args:
-        task: The task.
-        poles: The attributes by their images.
-        axis: Their axis.
-        level: Confidence level of the headline, in (0, 1).
-
-    Returns:
-        The control, with the squared distance between the attributes; it contradicts the test
-        where that is not clearly above 0.
+    The value is the squared distance between the attributes; it contradicts where that is not
+    clearly above 0.
     """
     names = f"'{task.attributes.A.name}' and '{task.attributes.B.name}'"
     influence = axis.length_influence
@@ -199,29 +192,17 @@ class Design:
 
     A category with m targets of A and n of B weighs m n / (m + n), which gives the least variance;
     where every category is balanced, the comparison is that of all A with all B.
-
-    Attributes:
-        weights: Of each target, shape (k,): 1 in sum over those of A, -1 over those of B; 0 for a
-            target without stereotype and in a category of one stereotype.
-        cells: Number of each target's category and stereotype, shape (k,); -1 where it weighs 0.
     """
 
+    # of each target, shape (k,): 1 in sum over those of A, -1 over those of B; 0 for a target
+    # without stereotype and in a category of one stereotype
     weights: Float64Array
+    # number of each target's category and stereotype, shape (k,); -1 where it weighs 0
     cells: IntArray
 
     @classmethod
     def of(cls, targets: Sequence[McasTarget]) -> Design:
-        """The comparison of some targets.
-
-        Examples:
-            >>> sides = ["A", "A", "B", None]
-            >>> targets = [
-            ...     McasTarget(name=f"t{n}", prompt=f"t{n}", stereotype=side)
-            ...     for n, side in enumerate(sides)
-            ... ]
-            >>> Design.of(targets).weights.tolist()
-            [0.5, 0.5, -1.0, 0.0]
-        """
+        """The comparison of some targets."""
         weights, cells = np.zeros(len(targets)), np.full(len(targets), -1)
         places = [(target.category, target.stereotype) for target in targets]
         for number, category in enumerate(dict.fromkeys(category for category, _ in places)):
@@ -258,19 +239,12 @@ def contrast(design: Design, targets: Sequence[Target], axis: Axis) -> tuple[flo
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """How a comparison varies where targets are a sample of those that there could be.
+    """How a comparison varies where targets are a sample of those that there could be."""
 
-    Attributes:
-        variance: Of half the difference of the means; nan where it is unknown.
-        df: Its degrees of freedom.
-        between: The part of it that targets make, on each target, shape (k,).
-        shared: The part of it that the attributes' units make.
-    """
-
-    variance: float
-    df: float
-    between: Float64Array
-    shared: float
+    variance: float  # of half the difference of the means; nan where it is unknown
+    df: float  # its degrees of freedom
+    between: Float64Array  # the part of it that targets make, on each target, shape (k,)
+    shared: float  # the part of it that the attributes' units make
 
     @classmethod
     def of(cls, design: Design, values: Float64Array, units: Float64Array) -> Sampled:
@@ -281,26 +255,8 @@ class Sampled:
         targets, so they add their own variance less that of the interaction, which the values
         show already.
 
-        Args:
-            design: How targets are compared.
-            values: A value of each target, shape (k,).
-            units: Influence of each unit of the attributes on each value, shape (k, u).
-
-        Returns:
-            The variance, with Satterthwaite's degrees of freedom.
-
-        Examples:
-            Two targets a side with variance 2 within: 2 / 2 + 2 / 2, by 4 for half a difference.
-
-            >>> sides = ["A", "A", "B", "B"]
-            >>> targets = [
-            ...     McasTarget(name=f"t{n}", prompt=f"t{n}", stereotype=side)
-            ...     for n, side in enumerate(sides)
-            ... ]
-            >>> values = np.array([1.0, 3.0, 0.0, 2.0])
-            >>> found = Sampled.of(Design.of(targets), values, np.zeros((4, 1)))
-            >>> found.variance, found.df
-            (0.5, 2.0)
+        `values` has a value of each target, `units` the influence of each unit of the
+        attributes on each value, shape (k, u).
         """
         weights, cells = design.weights / 2.0, design.cells
         members = [np.flatnonzero(cells == cell) for cell in np.unique(cells[cells >= 0])]
@@ -324,16 +280,7 @@ class Sampled:
 
 
 def tested(design: Design, points: Float64Array, axis: Axis) -> tuple[float, Sampled]:
-    """The comparison along an axis whose length need not be known: enough for a test.
-
-    Args:
-        design: How targets are compared.
-        points: The targets' points, shape (k, d).
-        axis: The axis.
-
-    Returns:
-        Half the difference of mean associations, and how it varies over targets.
-    """
+    """Half the difference of mean associations; their axis' length need not be known for a test."""
     values = 2.0 * points @ axis.direction
     units = [axis.influence(without).value for without in 2.0 * points @ axis.directions.T]
     return float(design.weights @ values / 2.0), Sampled.of(design, values, np.stack(units))
@@ -353,15 +300,7 @@ def lean_headline(
     images of a fair generator are more like one attribute's than the other's, too. Over a sample of
     targets this is chance; about these targets alone it is a difference like any other.
 
-    Args:
-        task: The task, whose order numbers the targets.
-        targets: Those of this run, of both stereotypes.
-        leans: Their leans.
-        level: Confidence level, in (0, 1).
-        fixed_prompts: The inference about these targets; by default Student's t.
-
-    Returns:
-        The headline.
+    `fixed_prompts` is the inference about these targets; by default Student's t.
     """
     design = Design.of(targets)
     values = np.array([lean.value for lean in leans], dtype=np.float64)
@@ -443,36 +382,22 @@ def needs(task: McasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The two attributes as images and as words.
+    """The two attributes as images and as words."""
 
-    Attributes:
-        images: Images of A and of B.
-        words: Words of A and of B, each of shape (k, d).
-        seen: The axis of their images.
-        said: The axis of their words.
-    """
-
-    images: tuple[PromptImages, PromptImages]
-    words: tuple[Float64Array, Float64Array]
-    seen: Axis
-    said: Axis
+    images: tuple[PromptImages, PromptImages]  # images of A and of B
+    words: tuple[Float64Array, Float64Array]  # words of A and of B, each of shape (k, d)
+    seen: Axis  # the axis of their images
+    said: Axis  # the axis of their words
 
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """Attributes and targets with images of equal spread, for leans (`core.spread`).
+    """Attributes and targets with images of equal spread, for leans (`core.spread`)."""
 
-    Attributes:
-        images: Images of A and of B.
-        poles: The attributes by them.
-        axis: Their axis.
-        targets: The targets with such images.
-    """
-
-    images: tuple[PromptImages, PromptImages]
-    poles: Poles
+    images: tuple[PromptImages, PromptImages]  # images of A and of B
+    poles: Poles  # the attributes by them
     axis: Axis
-    targets: list[Target]
+    targets: list[Target]  # the targets with such images
 
     @classmethod
     def of(cls, attributes: Attributes, targets: Sequence[Target]) -> Equal:
@@ -528,17 +453,7 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composite` holds MCAS,
     delta and alpha, with a worked example.
 
-    Args:
-        task: The task.
-        evidence: Images of attributes and targets, texts of target prompts and attribute words.
-        settings: How it is measured.
-
-    Returns:
-        By target: 'lean', 'lean_breakdown' and the four terms. For the
-        task: 'obedience:ATTRIBUTE'.
-
-    Raises:
-        MissingEvidence: an image or a text was never observed.
+    By target: 'lean', 'lean_breakdown' and the four terms. For the task: 'obedience:ATTRIBUTE'.
     """
     collector = ImageCollector(evidence)
     attributes = _collect_attributes(task, evidence, settings, collector)

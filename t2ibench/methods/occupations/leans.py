@@ -79,26 +79,19 @@ _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
 
 @dataclass(frozen=True, slots=True)
 class PairLeans:
-    """The leans of every stimulus with one pair of groups.
-
-    Attributes:
-        pair: The groups.
-        leans: The leans; a positive one is towards the first group.
-        in_text: The leans of the prompts' texts, shape (stimuli,); nan where the texts do not
-            differ by group.
-        reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
-            is not known. None without a reference for this pair.
-        gates: Name to control: whether the encoder tells the groups apart, and whether enough
-            images are left to allow for unequal spread.
-        known_group: The group that the reference has the shares of; '' without one.
-    """
+    """The leans of every stimulus with one pair of groups."""
 
     pair: GroupPair
-    leans: Leans
+    leans: Leans  # the leans; a positive one is towards the first group
+    # the leans of the prompts' texts, shape (stimuli,); nan where the texts do not differ by group
     in_text: Float64Array
+    # 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it is not known.
+    # None without a reference for this pair
     reference: Float64Array | None
+    # name to control: whether the encoder tells the groups apart, and whether enough images are
+    # left to allow for unequal spread
     gates: dict[str, Control]
-    known_group: str = ""
+    known_group: str = ""  # the group that the reference has the shares of; '' without one
 
     @property
     def unclear(self) -> str | None:
@@ -245,15 +238,11 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class _Scaled:
-    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
+    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs."""
 
-    Attributes:
-        columns: N, its variance, the degrees of freedom of that, D and its variance, shape (5, n).
-        scales: What each pair's N and D were divided by.
-    """
-
+    # N, its variance, the degrees of freedom of that, D and its variance, shape (5, n)
     columns: Float64Array
-    scales: list[float]
+    scales: list[float]  # what each pair's N and D were divided by
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> _Scaled:
@@ -363,10 +352,9 @@ def unequal_obedience(
     each pair of groups are some common value of at most that size: at 1 %, or at 5 % where the
     headline's own p is above .01.
 
-    Returns:
-        For each pair a control with the least such f, or none, and the bounds of the mean lean with
-        f up to .15 in either group. The first contradicts where f is below that and the headline is
-        beyond chance without it.
+    A pair's control has the least such f, or none, and the bounds of the mean lean with f up to
+    .15 in either group. The first contradicts where f is below that and the headline is beyond
+    chance without it.
     """
     if headline.value is None:
         return {}

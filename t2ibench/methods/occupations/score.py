@@ -257,17 +257,12 @@ _FEWEST_SHARES = 3  # stimuli with a known share, for a correlation
 
 @dataclass(frozen=True, slots=True)
 class Associated:
-    """The associations of one stimulus.
-
-    Attributes:
-        images: Its images.
-        asc: Suffix of a pair to the association of each neutral image, shape (n,).
-        scores: The scores of its row, as published.
-    """
+    """The associations of one stimulus."""
 
     images: StimulusImages
+    # suffix of a pair to the association of each neutral image, shape (n,)
     asc: dict[str, Float64Array]
-    scores: dict[str, Estimate]
+    scores: dict[str, Estimate]  # the scores of its row, as published
 
 
 def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence) -> Associated:
@@ -306,12 +301,6 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
 
 def nearer_share_difference(asc: Float64Array) -> float:
     """The share of images nearer the first group less the share nearer the second.
-
-    Args:
-        asc: Associations, shape (n,), n at least 1.
-
-    Returns:
-        2 P(Asc > 0) - 1 where none is 0: from -1 (all nearer the second) to 1.
 
     Examples:
         Three of four images are nearer the first group, so 0.75 - 0.25:
@@ -427,22 +416,13 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
 
     headline = mean over stimuli j (and pairs of groups) of lean_j², without bias by its noise
 
-    `core.leans.Leans` measures leans, `published` holds the paper's scores.
+    `core.leans.Leans` measures leans, `associate` holds the paper's scores.
 
-    Args:
-        task: The task.
-        evidence: Images and texts of the neutral and the guided prompts.
-        settings: How it is measured.
-
-    Returns:
-        By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
-        'amplification' (how much further the images lean than the texts, in their direction) and,
-        with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
-        means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
-        stimuli, how their mean leans differ (`compare_sets`).
-
-    Raises:
-        MissingEvidence: an image or a text was never observed.
+    By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
+    'amplification' (how much further the images lean than the texts, in their direction) and,
+    with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
+    means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
+    stimuli, how their mean leans differ (`compare_sets`).
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)

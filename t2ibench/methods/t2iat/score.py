@@ -55,37 +55,24 @@ _SIGNS = {"X": 1.0, "Y": -1.0}
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The leans of a T2IAT.
+    """The leans of a T2IAT."""
 
-    Attributes:
-        places: Where the images of each stimulus lie, those of X first.
-        headline: (mean lean of X - mean lean of Y) / 2.
-        scores: The scores that are ours.
-        rows: The lean of each stimulus.
-        controls: Name to control.
-        details: What the wordings do.
-    """
-
-    places: list[Float64Array]
-    headline: Headline
-    scores: dict[str, Estimate]
-    rows: list[Estimate]
-    controls: dict[str, Control]
-    details: dict[str, Any] = field(default_factory=dict)
+    places: list[Float64Array]  # where the images of each stimulus lie, those of X first
+    headline: Headline  # (mean lean of X - mean lean of Y) / 2
+    scores: dict[str, Estimate]  # the scores that are ours
+    rows: list[Estimate]  # the lean of each stimulus
+    controls: dict[str, Control]  # name to control
+    details: dict[str, Any] = field(default_factory=dict)  # what the wordings do
 
 
 @dataclass(frozen=True, slots=True)
 class _Design:
-    """Which stimuli are X's and which are Y's.
+    """Which stimuli are X's and which are Y's."""
 
-    Attributes:
-        groups: Name, positions and numbers of each concept's stimuli.
-        signs: 1 for X, -1 for Y, shape (stimuli,).
-        means: The mean over the concept of each stimulus, as weights, shape (stimuli, stimuli).
-    """
-
+    # name, positions and numbers of each concept's stimuli
     groups: list[tuple[str, IntArray, IntArray]]
-    signs: Float64Array
+    signs: Float64Array  # 1 for X, -1 for Y, shape (stimuli,)
+    # the mean over the concept of each stimulus, as weights, shape (stimuli, stimuli)
     means: Float64Array
 
     @classmethod
@@ -279,17 +266,12 @@ _MEASURES = ("mean_difference", "cohens_d", "union_d", "mean_x", "mean_y")
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The associations of one concept's neutral images.
+    """The associations of one concept's neutral images."""
 
-    Attributes:
-        images: The stimuli behind them.
-        by_stimulus: Each stimulus's associations, shape (its images,).
-        draws: Where stimuli share attribute images, the associations under resampling of those,
-            shape (draws, n).
-    """
-
-    images: list[ConceptImages]
-    by_stimulus: list[Float64Array]
+    images: list[ConceptImages]  # the stimuli behind them
+    by_stimulus: list[Float64Array]  # each stimulus's associations, shape (its images,)
+    # where stimuli share attribute images, the associations under resampling of those, shape
+    # (draws, n)
     draws: Float64Array | None
 
     @property
@@ -426,19 +408,10 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     p-value are about other stimuli of the same concepts ('prompt_population'), or about other
     images of the same ('fixed_prompts'). `published_scores` holds the paper's S and d.
 
-    Args:
-        task: The task.
-        evidence: Images and texts of the neutral and the guided prompts.
-        settings: How it is measured.
-
-    Returns:
-        The headline; each concept's own lean 'lean_of_x' and 'lean_of_y'; 'lean_text', L of the
-        prompts' texts, and 'amplification', how much further L goes in that direction; the paper's
-        scores; and 'obedience:ATTRIBUTE'. By stimulus: 'lean', 'lean_breakdown' (how unequal
-        obedience would have to be for it to be none) and, as published, 'association'.
-
-    Raises:
-        MissingEvidence: an image or a text was never observed.
+    By concept: 'lean_of_x' and 'lean_of_y'; 'lean_text' is L of the prompts' texts, and
+    'amplification' how much further L goes in that direction. By stimulus: 'lean',
+    'lean_breakdown' (how unequal obedience would have to be for it to be none) and, as
+    published, 'association'.
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
