@@ -438,11 +438,10 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     words = {(one.stimulus.side, one.stimulus.number) for one in shown}
     complete = [one for one in complete if (one.stimulus.side, one.stimulus.number) in words]
     concepts: dict[str, Associations] = {}
-    for side, group in (("X", task.concepts.X), ("Y", task.concepts.Y)):
+    for side in ("X", "Y"):
         own = [images for images in complete if images.stimulus.side == side]
         if not own:
-            reason = f"no stimulus of {side} ({group.name}) has all of its images"
-            return MethodResult.undefined(reason, collector, warnings)
+            return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, own, settings)
     found = tested(task, shown, evidence, settings)
     seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
@@ -482,3 +481,11 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         controls=controls,
         inconclusive=contradiction(controls),
     )
+
+
+def _nothing_left(collected: Sequence[ConceptImages]) -> str:
+    for side in ("X", "Y"):
+        mine = [one for one in collected if one.stimulus.side == side]
+        if not any(one.complete for one in mine):
+            return f"no stimulus of {side} ({mine[0].stimulus.concept}) has all of its images"
+    return "no two stimuli of the same attribute words have all of their images"
