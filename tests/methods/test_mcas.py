@@ -14,7 +14,7 @@ from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask, check
-from t2ibench.methods.mcas.score import bias_amplification_slope, composite, summarise
+from t2ibench.methods.mcas.score import bias_amplification_slope, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
@@ -73,12 +73,6 @@ def test_hand_case() -> None:
     found = {name: result.by[0].scores[name].value for name in expected}
     assert found == pytest.approx(expected)
     assert (result.n_images, result.n_prompts) == (6, 3)
-
-
-def test_composite_takes_arrays_and_leaves_alpha_open_at_zero() -> None:
-    found = composite(0.36, -0.12, 0.60, np.array([-0.20, 0.0]))
-    assert found["composite_association_score"] == pytest.approx([0.64, 0.84])
-    assert found["bias_amplification"] == pytest.approx([1.2, np.nan], nan_ok=True)
 
 
 def test_table_4_from_table_3() -> None:

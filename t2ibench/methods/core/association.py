@@ -120,7 +120,6 @@ def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> li
 
 _FEWEST = 2  # images of each set: one has no distance within
 _MOST_DRAWS = 9999
-_LIKENESS_BLOCK = 1_000_000  # numbers of the shuffled labels at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +193,19 @@ def _shuffled(
     rows = np.concatenate([a, b])
     n, m = len(a), len(b)
     gram = rows @ rows.T
-    own, everything = np.diag(gram), float(gram.sum())
-    found = []
-    step = max(1, _LIKENESS_BLOCK // (n + m))
-    for start in range(0, draws, step):
-        count = min(step, draws - start)
-        picked = np.zeros((count, n + m))
-        picked[:, :n] = 1.0
-        picked = rng.permuted(picked, axis=1)
-        towards = picked @ gram
-        first = (towards * picked).sum(axis=1)
-        cross = towards.sum(axis=1) - first
-        second = everything - first - 2 * cross
-        alone = picked @ own
-        within_a = 1.0 - (first - alone) / (n * (n - 1))
-        within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
-        found.append(1.0 - cross / (n * m) - (within_a + within_b) / 2)
-    return np.concatenate(found)
+    own = np.diag(gram)
+    picked = np.zeros((draws, n + m))
+    picked[:, :n] = 1.0
+    picked = rng.permuted(picked, axis=1)
+    towards = picked @ gram
+    first = (towards * picked).sum(axis=1)
+    cross = towards.sum(axis=1) - first
+    second = float(gram.sum()) - first - 2 * cross
+    alone = picked @ own
+    within_a = 1.0 - (first - alone) / (n * (n - 1))
+    within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
+    beyond: Float64Array = 1.0 - cross / (n * m) - (within_a + within_b) / 2
+    return beyond
 
 
 def apart_mean(

@@ -92,6 +92,10 @@ def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
     left = "; the others are left out" if judged and any(o.shown < o.asked for o in both) else ""
     how = "" if judged else "by the encoder's reading, "
     says = sentence(f"{how}{' and '.join(counts)} (p = {p:.2g} that both obey alike){left}")
+    if all(one.shown == one.asked for one in both):
+        total = sum(one.asked for one in both)
+        says = f"All {total} guided images show what they were asked for"
+        says += "." if judged else ": each is nearer its own text than the other's."
     value = both[0].shown / both[0].asked - both[1].shown / both[1].asked
     reason = None
     thin, prompts = sum(one.thin for one in both), sum(one.prompts for one in both)

@@ -5,6 +5,7 @@ Mandal, Leavy & Little 2023 (MCAS) and 2024 (delta, alpha); the composites are i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -632,32 +633,26 @@ def bias_amplification_slope(by: Sequence[Item], level: float) -> Estimate:
 _MCAS, _DIFFUSION, _AMPLIFICATION = (
     "composite_association_score", "diffusion_bias", "bias_amplification"
 )  # fmt: skip
-_PUBLISHED = (_DIFFUSION, _AMPLIFICATION)  # absolute values, a ratio
-_SUMMARISED = (*TERMS, _MCAS, *_PUBLISHED)
+_SUMMARISED = (*TERMS, _MCAS, _DIFFUSION, _AMPLIFICATION)
 
 
-def composite(ii: Any, itp: Any, it: Any, tt: Any) -> dict[str, Any]:
+def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
     """MCAS, delta and alpha (Mandal et al. 2024, eqs. 3, 4 and 5).
 
     composite_association_score = II + ITP + IT + TT
     diffusion_bias = | |II| - |TT| |
-    bias_amplification = | (ITP + IT) / (2 TT) |
+    bias_amplification = | (ITP + IT) / (2 TT) |, nan where TT is 0
 
     Examples:
         Alpha is |(-0.25 + 0.75) / (2 * -0.25)| = 1:
 
-        >>> for name, value in composite(0.5, -0.25, 0.75, -0.25).items():
-        ...     print(name, float(value))
-        composite_association_score 0.75
-        diffusion_bias 0.25
-        bias_amplification 1.0
+        >>> composite(0.5, -0.25, 0.75, -0.25)
+        {'composite_association_score': 0.75, 'diffusion_bias': 0.25, 'bias_amplification': 1.0}
     """
-    tt = np.asarray(tt, dtype=np.float64)
-    safe = np.where(tt == 0.0, np.nan, tt)
     return {
         _MCAS: ii + itp + it + tt,
-        _DIFFUSION: np.abs(np.abs(ii) - np.abs(tt)),
-        _AMPLIFICATION: np.abs((itp + it) / (2.0 * safe)),
+        _DIFFUSION: abs(abs(ii) - abs(tt)),
+        _AMPLIFICATION: abs((itp + it) / (2.0 * tt)) if tt else math.nan,
     }
 
 
@@ -720,18 +715,15 @@ def _mean(estimates: Sequence[Estimate], level: float) -> Estimate:
 
 
 def _composites(terms: Mapping[str, Estimate], level: float) -> dict[str, Estimate]:
-    values = composite(*(terms[name].value for name in TERMS))
+    values = composite(*(terms[name].value or 0.0 for name in TERMS))
     parts = [part for name in TERMS if (part := terms[name].influence) is not None]
     influence = Influence.combined((1.0, part) for part in parts)
     none = Estimate.undefined("TT is 0, so the ratio is not defined")
+    alpha = values[_AMPLIFICATION]
     return {
-        _MCAS: Estimate.from_influence(float(values[_MCAS]), influence, level),
-        **{
-            name: Estimate(float(values[name]), as_published=True)
-            if np.isfinite(values[name])
-            else none
-            for name in _PUBLISHED
-        },
+        _MCAS: Estimate.from_influence(values[_MCAS], influence, level),
+        _DIFFUSION: Estimate(values[_DIFFUSION], as_published=True),
+        _AMPLIFICATION: none if math.isnan(alpha) else Estimate(alpha, as_published=True),
     }
 
 
