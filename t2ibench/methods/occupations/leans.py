@@ -36,6 +36,7 @@ from t2ibench.methods.core.leans import (
     row_scores,
 )
 from t2ibench.methods.core.obedience import bounds, breakdown
+from t2ibench.methods.core.schema import Concept
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
 from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -486,30 +487,25 @@ _FEWEST = 2  # stimuli of a set: one does not show how others would differ
 def compare_sets(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> tuple[dict[str, Estimate], dict[str, Any]]:
-    """Compare the mean leans of the task's sets of stimuli.
+    """Compare the mean leans of every two of the task's sets of stimuli.
 
     With N and D of a stimulus as in `leans`, the mean lean of a set s is m_s = Σ N / Σ D over its
-    stimuli, with the variance v_s of N - m_s D between them. For each pair of groups
-
-    between_sets = mean over pairs of sets of ((m_s - m_t)² - v_s - v_t) / 4,
-
-    the mean square of half the difference of two sets without bias by its noise; its p-value is
-    Welch's F test that all mean leans are equal. What all sets share cancels: words of a group that
-    act on any image are no difference. For each two sets, (m_s - m_t) / 2 as in a T2IAT, with
-    Student's t. All of it is about other stimuli like these.
+    stimuli, with the variance of N - m_s D between them. For each two sets it is (m_s - m_t) / 2 as
+    in a T2IAT, with Student's t. What all sets share cancels: words of a group that act on any
+    image are no difference. All of it is about other stimuli like these.
     """
     scores: dict[str, Estimate] = {}
-    for found in pairs if task.sets else ():
-        suffix = found.pair.suffix
-        sets = _sets(task, found)
-        whole = f"between_sets{suffix}"
-        if isinstance(sets, str):
-            scores[whole] = Estimate.undefined(sets)
-            continue
-        scores[whole] = _between(sets, noise(found.leans))
-        for one, other in combinations(sets, 2):
-            scores[f"sets:{one.name}-{other.name}{suffix}"] = Estimate.from_influence(
-                (one.value - other.value) / (2 * noise(found.leans)),
+    for found in pairs:
+        leans = found.leans
+        for first, second in combinations(task.sets, 2):
+            name = f"sets:{first.name}-{second.name}{found.pair.suffix}"
+            one, other = _mean_lean(leans, first), _mean_lean(leans, second)
+            if found.unclear is not None or one is None or other is None:
+                reason = "a set has fewer than two stimuli with images that vary"
+                scores[name] = Estimate.undefined(found.unclear or reason)
+                continue
+            scores[name] = Estimate.from_influence(
+                (one.value - other.value) / (2 * noise(leans)),
                 Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
                 level,
             )
@@ -527,42 +523,19 @@ def combine(
 
 
 def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """p-values after Holm: of the tests of all sets, and of every two."""
-    return {
-        key: dict(zip(names, holm([scores[name].p for name in names]), strict=True))
-        for key, prefix in (("between_sets_holm", "between_sets"), ("sets_holm", "sets:"))
-        if (names := [name for name in scores if name.startswith(prefix)])
-    }
+    """p-values of every two sets after Holm."""
+    names = [name for name in scores if name.startswith("sets:")]
+    adjusted = holm([scores[name].p for name in names])
+    return {"sets_holm": dict(zip(names, adjusted, strict=True))} if names else {}
 
 
-def _sets(task: OccupationsTask, found: PairLeans) -> list[Part] | str:
-    """Each set's mean lean, or as a clause why they cannot be compared."""
-    if found.unclear is not None:
-        return found.unclear
-    number = {name: k for k, name in enumerate(found.leans.names)}
-    sets = []
-    for concept in task.sets:
-        at = np.array([number[word] for word in concept.stimuli if word in number], np.int64)
-        if len(at) < _FEWEST:
-            return f"the set '{concept.name}' has fewer than two stimuli with images"
-        top, bottom = found.leans.top[at], found.leans.bottom[at]
-        lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
-        moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
-        sets.append(Part(concept.name, lean, Influence.combined([(scale, moved)])))
-    if any(not one.influence.variance > 0 for one in sets):
-        return "the stimuli of a set do not vary"
-    return sets
-
-
-def _between(sets: Sequence[Part], enlarged: float) -> Estimate:
-    from statsmodels.stats.oneway import anova_generic
-
-    squares = [
-        ((one.value - other.value) ** 2 - one.influence.variance - other.influence.variance) / 4
-        for one, other in combinations(sets, 2)
-    ]
-    counts = np.array([len(one.influence.value) for one in sets], dtype=np.float64)
-    variances = counts * np.array([one.influence.variance for one in sets])
-    leans = np.array([one.value for one in sets])
-    tested = anova_generic(leans, variances, counts, use_var="unequal")
-    return Estimate(float(np.mean(squares)) / enlarged**2, p=float(tested.pvalue), test="f")
+def _mean_lean(leans: Leans, concept: Concept) -> Part | None:
+    """The mean lean of a set; None where fewer than two stimuli, or none that vary, show it."""
+    at = np.flatnonzero([name in concept.stimuli for name in leans.names])
+    if len(at) < _FEWEST:
+        return None
+    top, bottom = leans.top[at], leans.bottom[at]
+    lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
+    moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
+    influence = Influence.combined([(scale, moved)])
+    return Part(concept.name, lean, influence) if influence.variance > 0 else None
