@@ -164,7 +164,6 @@ class Panels:
     absent: str  # what a dash means
     caption: str
     source: str = ""
-    most: int = 3  # panels that are drawn at most; the table has more, the CSV all
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +187,6 @@ class Apart:
     title: str
     score: str  # name of the score, of the rows and of the task
     halves: str  # name of the task's score of two halves of the same images, which is 0 by chance
-    noun: str  # what a row is, such as 'object'
-    nouns: str  # the same of several
     caption: str
     source: str = ""  # the publication that the measure goes back to
 

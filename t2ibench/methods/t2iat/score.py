@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -54,18 +53,6 @@ _SIGNS = {"X": 1.0, "Y": -1.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """The leans of a T2IAT."""
-
-    places: list[Float64Array]  # where the images of each stimulus lie, those of X first
-    headline: Headline  # (mean lean of X - mean lean of Y) / 2
-    scores: dict[str, Estimate]  # the scores that are ours
-    rows: list[Estimate]  # the lean of each stimulus
-    controls: dict[str, Control]  # name to control
-    details: dict[str, Any] = field(default_factory=dict)  # what the wordings do
-
-
-@dataclass(frozen=True, slots=True)
 class _Design:
     """Which stimuli are X's and which are Y's."""
 
@@ -99,8 +86,8 @@ class _Design:
 @np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def tested(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence, settings: Settings
-) -> Tested:
-    """Measure the leans and compare the two concepts."""
+) -> tuple[MethodResult, list[Estimate], list[Float64Array]]:
+    """Compare the two concepts; with each stimulus's lean, and where its images lie."""
     leans = Leans.of([one.name for one in images], [one.marked("A", "B") for one in images])
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
@@ -129,7 +116,7 @@ def tested(
         )
         scores = {name: Estimate.undefined(unclear) for name in scores}
         rows = [row.undecided(unclear) for row in rows]
-        return Tested(positions(leans), headline, scores, rows, controls)
+        return MethodResult(headline, scores, controls=controls), rows, positions(leans)
     wording = wording_report(
         leans,
         task.prompts.wordings,
@@ -138,7 +125,8 @@ def tested(
         lambda one: _headline(one, design, settings.level),
     )
     details = {} if wording is None else {"wording": [asdict(wording)]}
-    return Tested(positions(leans), headline, scores, rows, controls, details)
+    result = MethodResult(headline, scores, details=details, controls=controls)
+    return result, rows, positions(leans)
 
 
 def _signed(leans: Leans, design: _Design) -> tuple[Float64Array, Float64Array]:
@@ -443,13 +431,13 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         if not own:
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, own, settings)
-    found = tested(task, shown, evidence, settings)
+    found, leans, places = tested(task, shown, evidence, settings)
     seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
     controls = found.controls | {"obedience": obedience_control(seen, judged=bool(judged))}
     rows, samples = [], []
     images = [one for concept in concepts.values() for one in concept.images]
     associations = [asc for concept in concepts.values() for asc in concept.by_stimulus]
-    for one, asc, lean, place in zip(images, associations, found.rows, found.places, strict=True):
+    for one, asc, lean, place in zip(images, associations, leans, places, strict=True):
         word, concept = one.stimulus.word, one.stimulus.concept
         scores = {
             "lean": lean,
@@ -460,13 +448,13 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         samples += one.all_neutral.samples(
             {"concept": concept, "stimulus": word}, {"association": asc, "lean": place}
         )
-    return MethodResult(
-        found.headline,
-        found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
-        rows,
-        collector.n_images,
-        collector.n_prompts,
-        collector.excluded,
+    return replace(
+        found,
+        scores=found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
+        by=rows,
+        n_images=collector.n_images,
+        n_prompts=collector.n_prompts,
+        excluded=collector.excluded,
         conventions={
             "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
             "effect_size": _CONVENTION[task.effect_size],
@@ -476,7 +464,6 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "similarity": "cosine",
         },
         warnings=warnings + obedience_warnings(seen, judged=bool(judged)),
-        details=found.details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),
