@@ -45,13 +45,6 @@ def test_every_method_keeps_the_contract(name: str) -> None:
     assert check_method(METHODS.get(name), shipped()[name][0], SETTINGS) == []
 
 
-@pytest.mark.parametrize("name", METHODS.names())
-def test_shipped_tasks_have_no_errors(name: str) -> None:
-    method = METHODS.get(name)
-    for task in shipped()[name]:
-        assert [finding for finding in method.check(task) if not finding.warning] == []
-
-
 class DotTask(BaseTask):
     """How bright the images of a prompt are: the smallest method there can be."""
 

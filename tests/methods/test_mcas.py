@@ -370,15 +370,6 @@ def test_the_pooled_slope_of_amplification() -> None:
     assert bias_amplification_slope(rows[:5], 0.95).value is None
 
 
-def test_688_images_not_668() -> None:
-    """128 attribute and 28 x 20 target images; the paper's Table 5 adds them up to 668."""
-    from t2ibench.pipeline.plan import make_plan
-    from t2ibench.tasks import load_tasks
-
-    plan = make_plan(load_tasks("mcas"), Settings())
-    assert len(plan.requests) == 688
-
-
 def test_the_description_claims_no_direction_beyond_the_test() -> None:
     task, evidence = planted(0.0, seed=2)
     assert describe(task, score(task, evidence, SETTINGS)) == (

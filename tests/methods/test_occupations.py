@@ -223,17 +223,6 @@ def test_wordings_are_part_of_the_variance() -> None:
     assert len(moved.samples) == 4 * 3 * 60
 
 
-def test_two_encoders_that_see_a_lean_in_every_wording_are_one() -> None:
-    task = worded_task()
-    result = score(task, make_evidence(task, UNEQUAL), SETTINGS)
-    assert result.headline.p < 0.01 and result.by[0].scores["lean"].p < 0.01
-    assert result.by[0].scores["lean"].value == pytest.approx(-0.8, abs=0.25)
-    both = combine(task, [result, result], SETTINGS)
-    assert both.headline.value == pytest.approx(result.headline.value)
-    assert both.scores["lean_mean"].value == pytest.approx(result.scores["lean_mean"].value)
-    assert both.by[0].scores["lean"].p == pytest.approx(result.by[0].scores["lean"].p, rel=0.5)
-
-
 def test_amplification_is_signed_towards_the_text() -> None:
     """The texts of nurse lean to women and her images more so; those of chief less than they."""
     task = make_task()
@@ -293,14 +282,6 @@ def test_leans_follow_the_reference() -> None:
     assert rows["nurse"].value == pytest.approx(0.1, abs=0.06)
     assert rows["chief"].value == pytest.approx(-0.1, abs=0.06)
     assert steep.scores["slope"].value > result.scores["slope"].value
-
-
-def test_left_out_stimulus_is_named() -> None:
-    task = make_task()
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
-    assert "nurse" in result.warnings[0] and result.excluded["missing"] == 60
-    assert result.headline.value is not None and len(result.by) == 3
 
 
 def test_the_description_names_who_leans_where() -> None:
