@@ -35,9 +35,8 @@ def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -
 def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Float64Array:
     """Mean cosine to A less mean cosine to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
 
-    asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b)
-
-    Rows are unit vectors; the result, of shape (n,), is in [-2, 2], and positive nearer A.
+    asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b), from -2 to 2, of unit
+    rows; positive is nearer A.
 
     Examples:
         The first target is A itself, the second is as near to A as to B:
@@ -152,8 +151,6 @@ class Apart:
         """Measure how far apart two sets are.
 
         Examples:
-            Two sets of one image each time, at right angles, and the same set twice:
-
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
             >>> Apart.of([(a, b)]).value, Apart.of([(np.eye(2), np.eye(2))]).value
             (1.0, -1.0)

@@ -48,10 +48,9 @@ class Synonyms:
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
         """Each word's concept.
 
-        The most frequent word of a concept names it (of equals, the first in the alphabet), and
-        a word joins the most frequent concept that it is a synonym of. The result therefore
-        does not depend on the order in which words are met, and no chain of synonyms can pull
-        distant words together.
+        The most frequent word of a concept names it (of equals, the first in the alphabet), and a
+        word joins the most frequent concept that it is a synonym of: the order of words does not
+        matter, and no chain of synonyms pulls distant words together.
 
         Examples:
             >>> same = {"cook": frozenset({"chef"})}

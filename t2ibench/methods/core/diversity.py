@@ -29,21 +29,14 @@ class PromptDiversity:
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
-    """1 less the mean cosine of different images, and its variance by the jackknife.
+    """1 less the mean cosine of n unit rows, and its variance by the jackknife (Quenouille 1956).
 
     With S the sum of all x_i: U = (|S|^2 - n) / (n (n - 1)), and without image i
     U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2)).
 
-    The embeddings are n unit rows, n at least 2.
-
-    Source: Quenouille 1956, "Notes on bias in estimation"; Tukey's variance.
-
     Examples:
-        >>> value, variance = diversity_of(np.eye(4)[[0, 1, 2]])
-        >>> value, variance
-        (1.0, 0.0)
-        >>> diversity_of(np.ones((2, 1)))
-        (0.0, nan)
+        >>> diversity_of(np.eye(4)[[0, 1, 2]]), diversity_of(np.ones((2, 1)))
+        ((1.0, 0.0), (0.0, nan))
     """
     rows = np.asarray(embeddings, dtype=np.float64)
     n = len(rows)

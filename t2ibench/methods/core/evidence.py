@@ -67,9 +67,6 @@ class Evidence(Protocol):
 
         Returns:
             Embeddings of shape (m, d) with m <= n, and how many are excluded, by reason.
-
-        Raises:
-            MissingEvidence: the prompt was never observed.
         """
         ...
 
@@ -82,9 +79,6 @@ class Evidence(Protocol):
         Returns:
             Shape (len(texts), d), rows of unit length; a row of NaN for a text that the encoder
             has no vector for (a word outside a vocabulary).
-
-        Raises:
-            MissingEvidence: a text was never embedded.
         """
         ...
 
@@ -99,9 +93,6 @@ class Evidence(Protocol):
 
         Returns:
             The answers, and how many are excluded, by reason.
-
-        Raises:
-            MissingEvidence: the question was never asked about this prompt.
         """
         ...
 

@@ -129,14 +129,13 @@ class Half:
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """N along directions that mean nothing, in which images vary.
+    """N along directions that mean nothing, of stimuli with even and with odd positions.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
     as they do along the real one. Each half of the stimuli gives the directions and weights of the
-    other, so the mean of N² less its variance is unbiased whatever they are.
-
-    Returns the stimuli with even and with odd positions; none where images do not vary.
+    other, so the mean of N² less its variance is unbiased whatever they are. None where images do
+    not vary.
     """
     count = len(leans.names)
     real = differences(leans.images).mean(axis=0)
@@ -163,13 +162,11 @@ def other_directions(leans: Leans) -> list[Half]:
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
-    """Whether the headline is beyond chance where more than the attribute may have changed.
+    """Whether the headline is beyond chance with N² along directions that mean nothing as noise.
 
     Images with an attribute may differ from the others in more than it, which moves N by chance.
-    Along directions that mean nothing, N² is its variance on average without that; what it is
-    beyond it counts as noise of the real N.
-
-    `allowed` is the p-value with that as noise.
+    Without that, N² along such directions is its variance on average. `allowed` is the p-value with
+    what it is beyond it as noise of the real N.
     """
     root = float(np.sqrt(square))
     says = "Along directions that mean nothing, leans are within chance."

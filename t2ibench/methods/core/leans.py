@@ -577,10 +577,7 @@ def contrast_score(
     level: float,
     less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """`Leans.contrast` as a score, with the influence of every image.
-
-    Σ w N / Σ u D is corrected for the noise of D.
-    """
+    """`Leans.contrast` as a score; Σ w N / Σ u D is corrected for the noise of D."""
     w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
     subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
     found = leans.contrast(w, u, level, subtracted)

@@ -39,10 +39,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """The guided images that show the group that was asked for, by a judge or by people.
-
-    Without prompts that have a single one left; and how many there are of how many.
-    """
+    """The guided images that show the group that was asked for, and how many those are of each."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):
@@ -129,12 +126,10 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
 
 
 def breakdown(lean: Estimate) -> Estimate:
-    """How unequal obedience would have to be for a lean to be none.
+    """How unequal obedience would have to be for a lean to be none; 0 where its interval holds 0.
 
     Where a share f of A's guided images looks like B's, and none of B's like A's, a lean L reads
     (L + f) / (1 - f). A lean whose interval begins at l is none from f = l / (1 + l).
-
-    It is 0 where the interval holds 0.
 
     Examples:
         >>> breakdown(Estimate(0.5, interval=(0.25, 0.75))).value

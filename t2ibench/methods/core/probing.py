@@ -13,9 +13,7 @@ from t2ibench.arrays import Float64Array, IntArray
 
 
 def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Array:
-    """s(I, T) = (cos(I, T) + 1) / 2 (equation 1).
-
-    Shapes: images (n, d), texts (m, d), unit rows; result (m, n), from 0 to 1.
+    """s(I, T) = (cos(I, T) + 1) / 2 (equation 1) of n images and m texts, shape (m, n).
 
     Examples:
         >>> similarity(np.eye(2), np.array([[1.0, 0.0]])).tolist()

@@ -117,13 +117,10 @@ def effects(found: Nearness) -> Float64Array:
 
 
 def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """The place of effects among those of the reference, whatever their side.
+    """Percentile and p of effects among those of the R reference texts, whatever their side.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
-    reference, whatever the images are.
-
-    Returns the percentile (the share of the reference with a smaller effect, from 0 to 100) and
-    p.
+    reference, whatever the images are. The percentile is the share of it with a smaller effect.
 
     Examples:
         >>> percentile, p = place([-3.0, 0.5], np.array([1.0, -2.0, 0.1]))

@@ -21,7 +21,8 @@ def common_squares(
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
     of all images that the prompt could have, without bias. A prompt without two images, or whose U
     is not 4 standard errors above 0, has the mean U of its kind. The standard error is that of
-    products of unrelated images, whose variance is pooled over prompts.
+    products of unrelated images, whose variance is pooled over prompts. All are 0 where not even
+    their mean is 4 standard errors above 0, and 1 where no prompt has two images.
 
     A mixture of images like A and like B has less in common than images of A alone, though each of
     them shows as much of its scene. What it lacks is the variance along the direction from B to A,
@@ -30,13 +31,8 @@ def common_squares(
     Each U is shrunk to the mean of its kind as far as noise tells them apart: by the share
     T / (T + s²/n), with T their true variance and s² what one of n images adds to U's noise.
 
-    All entries have the same kind of prompt. The result is 0 for all prompts where not even
-    their mean is 4 standard errors above 0, and 1 where no prompt has two images.
-
     Examples:
-        Two images at 60 degrees:
-
-        >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])
+        >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])  # two images at 60 degrees
         >>> two = PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))
         >>> [square.round(3).tolist() for square in common_squares([two])]
         [[0.5]]
@@ -103,13 +99,11 @@ def _shrunk(squares: Float64Array, n: Float64Array, moved: Float64Array) -> Floa
 def equal_spread(
     images: Sequence[PromptImages], squares: Sequence[Float64Array]
 ) -> list[PromptImages]:
-    """Embeddings divided by the root of what their prompt's images have in common.
+    """Embeddings divided by the root of what their prompt's images have in common, where not 0.
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After
     the division, all means hold it alike.
-
-    Where what they have in common (see `common_squares`) is 0, nothing is divided.
     """
     return [
         replace(

@@ -44,7 +44,7 @@ def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
 def over_stimuli_and_wordings(
     top: Float64Array, bottom: Float64Array, groups: Groups, level: float
 ) -> OverStimuli:
-    """`over_stimuli` where other wordings are possible, too.
+    """`over_stimuli` where other wordings are possible, too; itself with fewer than three.
 
     Stimuli j of a group and wordings t are crossed random factors. With W = N - v D at the value v
     and its mean over a group's stimuli, summed over groups, c_t, the variance of the value is
@@ -54,13 +54,9 @@ def over_stimuli_and_wordings(
 
     The first part holds the interaction once, so it is taken from the second. The degrees of
     freedom of that are those of c_t times the square of the share that is left of it, at least 1;
-    both are put together after Satterthwaite.
+    both are put together after Satterthwaite (1946).
 
-    N and D have the shape (stimuli, wordings). With fewer than three wordings it is
-    `over_stimuli` itself.
-
-    Source: Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering";
-    Satterthwaite 1946.
+    Source: Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering".
     """
     over = over_stimuli(top.mean(axis=1), bottom.mean(axis=1), groups, level)
     count = top.shape[1]

@@ -56,15 +56,11 @@ class Axis:
     def between(cls, poles: Poles) -> Axis:
         """The axis between two attributes.
 
-        With sums over different units only, no unit is multiplied with itself, and (of pairs)
-        with its own partner:
-
-        length = mean over p ≠ q of a_p·a_q + of b_p·b_q - 2 of a_p·b_q,
-        middle = mean over p ≠ q of a_p·a_q - of b_p·b_q
+        With sums over different units only, no unit is multiplied with itself, and (of pairs) with
+        its own partner: length = mean over p ≠ q of a_p·a_q + of b_p·b_q - 2 of a_p·b_q, and
+        middle = mean over p ≠ q of a_p·a_q - of b_p·b_q.
 
         Examples:
-            Two equal pairs: A and B are √2 apart, so the squared distance is 2.
-
             >>> numbers = np.arange(2)
             >>> a, b = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
             >>> axis = Axis.between(Poles(a, b, numbers, numbers, True, "prompts"))
@@ -158,9 +154,7 @@ def _axis(
 def ratio_set(
     top: float, bottom: float, of_top: Influence, of_bottom: Influence, level: float
 ) -> Ratio:
-    """Fieller's set of a ratio N / D whose units may be the same.
-
-    Its ends are nan where a variance is unknown.
+    """Fieller's set of a ratio N / D whose units may be the same; nan where a variance is unknown.
 
     Example:
         With a denominator that is known, the interval of the numerator is divided by it.

@@ -637,15 +637,13 @@ _SUMMARISED = (*TERMS, _MCAS, _DIFFUSION, _AMPLIFICATION)
 
 
 def composite(ii: float, itp: float, it: float, tt: float) -> dict[str, float]:
-    """MCAS, delta and alpha (Mandal et al. 2024, eqs. 3, 4 and 5).
+    """MCAS, delta and alpha (Mandal et al. 2024, eqs. 3, 4 and 5); alpha is nan where TT is 0.
 
     composite_association_score = II + ITP + IT + TT
     diffusion_bias = | |II| - |TT| |
-    bias_amplification = | (ITP + IT) / (2 TT) |, nan where TT is 0
+    bias_amplification = | (ITP + IT) / (2 TT) |
 
     Examples:
-        Alpha is |(-0.25 + 0.75) / (2 * -0.25)| = 1:
-
         >>> composite(0.5, -0.25, 0.75, -0.25)
         {'composite_association_score': 0.75, 'diffusion_bias': 0.25, 'bias_amplification': 1.0}
     """
@@ -660,8 +658,6 @@ def summarise(values: Sequence[float], stereotypes: Sequence[str | None]) -> dic
     """Minimum, maximum, mean and standard error by stereotype (Table 4 of the 2024 paper).
 
     Examples:
-        The SD of 1 and 3 is the root of 2; over the root of 2 targets that is 1:
-
         >>> summary = summarise([1.0, 3.0, 8.0], ["A", "A", "B"])
         >>> summary["A"]["mean"], round(summary["A"]["standard_error"], 6), summary["all"]["mean"]
         (2.0, 1.0, 4.0)

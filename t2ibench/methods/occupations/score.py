@@ -282,12 +282,10 @@ def associate(
 
 
 def nearer_share_difference(asc: Float64Array) -> float:
-    """The share of images nearer the first group less the share nearer the second.
+    """The share of images nearer the first group less that nearer the second; from 1 to -1.
 
     Examples:
-        Three of four images are nearer the first group, so 0.75 - 0.25:
-
-        >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))
+        >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))  # 0.75 - 0.25
         0.5
     """
     return float((asc > 0).mean() - (asc < 0).mean())

@@ -58,12 +58,10 @@ def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) ->
 
 
 def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Control:
-    """Whether the encoder tells the attribute words A and B apart at all.
+    """Whether the encoder tells the attribute words A and B apart at all (p below .05).
 
-    The squared distance of their means, against that of shuffled labels.
-
-    Its value is the mean cosine within the sets less that between them. It contradicts where p
-    is .05 or more.
+    The squared distance of their means, against that of shuffled labels. The value is the mean
+    cosine within the sets less that between them.
     """
     a, b = sets["A"], sets["B"]
     rows = np.concatenate([a.vectors, b.vectors])
