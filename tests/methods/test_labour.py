@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import logit
 
 from t2ibench.methods import score
 from t2ibench.methods.occupations.design import needs
@@ -64,14 +63,10 @@ def test_each_group_is_compared_for_itself() -> None:
     cook = rows["cook"]
     assert cook["share_minus_reference:a"].value == pytest.approx(0.4 - 0.3)
     assert cook["share_minus_reference:b"].value == pytest.approx(0.5 - 0.4)
-    assert cook["log_odds_minus_reference:a"].value == pytest.approx(logit(0.4) - logit(0.3))
     low, high = cook["share_minus_reference:a"].interval
-    odds = cook["log_odds_minus_reference:a"].interval
-    assert odds == pytest.approx((logit(low + 0.3) - logit(0.3), logit(high + 0.3) - logit(0.3)))
     assert low < 0 < high and cook["share_minus_reference:a"].p > 0.05
-    # Nobody of a among the nurses: far from .2, and without odds.
+    # Nobody of a among the nurses: far from .2.
     assert rows["nurse"]["share_minus_reference:a"].p < 0.05
-    assert "no odds" in rows["nurse"]["log_odds_minus_reference:a"].reason
     assert {"share_slope:a", "share_slope:b", "amplification_slope:b"} <= set(result.scores)
     plain = np.polyfit(list(KNOWN_A.values()), [0.4, 0.2, 0.0, 0.6], 1)[0]
     assert result.scores["share_slope:a"].value == pytest.approx(plain)
@@ -136,18 +131,11 @@ def test_an_encoder_gives_shares_beside_the_statistics() -> None:
     result = score(task, Space(strength=0.2).evidence(rng, scenes, texts), SETTINGS)
     slope = result.scores["slope"]
     assert slope.interval[0] < 0.96 < slope.interval[1]
-    covered, defined = [], 0
+    covered = []
     for row in result.by:
         beyond = row.scores["share_minus_reference:female"]
-        odds = row.scores["log_odds_minus_reference:female"]
         true = (1 - leans[row.name]) / 2 - known[row.name]
         share = (1 - row.scores["lean"].value) / 2
         assert beyond.value == pytest.approx(share - known[row.name])
         covered.append(beyond.interval[0] <= true <= beyond.interval[1])
-        defined += odds.value is not None
-        if odds.value is None:
-            assert "no odds" in odds.reason
-        else:
-            assert odds.value == pytest.approx(logit(share) - logit(known[row.name]))
-            assert odds.interval[0] < odds.value < odds.interval[1]
-    assert np.mean(covered) >= 0.85 and 5 < defined < 24
+    assert np.mean(covered) >= 0.85

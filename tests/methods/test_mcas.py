@@ -14,7 +14,7 @@ from t2ibench.methods.core.evidence import Evidence
 from t2ibench.methods.core.presentation import short_name
 from t2ibench.methods.mcas.describe import describe
 from t2ibench.methods.mcas.schema import McasTask, check
-from t2ibench.methods.mcas.score import bias_amplification_slope, composite, summarise
+from t2ibench.methods.mcas.score import bias_amplification_slope, summarise
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence, unit
 from tests.methods.tasks import task_by_hand
@@ -68,18 +68,11 @@ def test_hand_case() -> None:
         "text_to_text_association": -0.20,
         "composite_association_score": 0.64,
         "diffusion_bias": 0.16,
-        "signed_diffusion_bias": 0.16,
         "bias_amplification": 1.2,
     }
     found = {name: result.by[0].scores[name].value for name in expected}
     assert found == pytest.approx(expected)
     assert (result.n_images, result.n_prompts) == (6, 3)
-
-
-def test_composite_takes_arrays_and_leaves_alpha_open_at_zero() -> None:
-    found = composite(0.36, -0.12, 0.60, np.array([-0.20, 0.0]))
-    assert found["composite_association_score"] == pytest.approx([0.64, 0.84])
-    assert found["bias_amplification"] == pytest.approx([1.2, np.nan], nan_ok=True)
 
 
 def test_table_4_from_table_3() -> None:
@@ -96,28 +89,6 @@ def test_table_4_from_table_3() -> None:
     means = [diffusion[side]["mean"] for side in ("A", "B", "all")]
     assert means == pytest.approx([1.70, 11.04, 6.37], abs=0.005)
     assert [dalle[side]["n"] for side in ("A", "B", "all")] == [14, 14, 28]
-
-
-def test_alpha_is_given_as_published_and_with_its_set_only_where_that_is_bounded() -> None:
-    task, evidence = planted(0.5)
-    row = combined(task, evidence).by[0].scores
-    published, signed = row["bias_amplification"], row["signed_bias_amplification"]
-    assert published.as_published and published.interval is None
-    assert abs(signed.value) == pytest.approx(published.value)
-    assert signed.interval[0] < signed.value < signed.interval[1]
-
-    # A text equally near to the mean of both sets of words: TT is about 0.
-    words = evidence.texts([f"{side} word {k}" for side in "AB" for k in range(8)])
-    step = words[:8].mean(axis=0) - words[8:].mean(axis=0)
-    (text,) = evidence.texts(["A0"])
-    neutral = text - step * (text @ step) / (step @ step) + 1e-6 * step
-    images, texts = evidence._images, {**evidence._texts, "A0": unit(neutral)}
-    result = combined(task, HandEvidence(images, texts))
-    row = result.by[0].scores
-    assert row["bias_amplification"].value > 100
-    assert row["signed_bias_amplification"].value is None
-    assert "unbounded" in row["signed_bias_amplification"].reason
-    assert result.scores["bias_amplification_mean"].value  # of every target, as published
 
 
 def test_encoders_are_averaged_before_the_composites() -> None:
@@ -229,7 +200,6 @@ def test_a_planted_bias_is_found_and_described_with_its_sign(lean: float, who: s
     assert f"stereotyped as male look clearly like {who} (" in describe(task, result)
     summary = result.details["by_stereotype"]["diffusion_bias"]
     assert {name: row["n"] for name, row in summary.items()} == {"male": 8, "female": 8, "all": 16}
-    assert result.scores["diffusion_bias_mean_of_a"].value == pytest.approx(summary["male"]["mean"])
 
 
 def test_the_sign_is_that_of_the_attributes_and_the_order_of_targets_is_none() -> None:
@@ -260,7 +230,6 @@ def test_what_all_targets_of_a_category_share_does_not_count() -> None:
     # What is added makes images longer, and a little of it is in what their prompt has in common.
     assert score(grouped, shifted, SETTINGS).headline.value == pytest.approx(before, abs=0.002)
     assert score(task, shifted, SETTINGS).headline.value > before + 0.1
-    assert set(combined(grouped, shifted).details["by_category"]) == {"brawny", "other"}
 
 
 def test_scenes_along_the_axis_are_a_difference_of_these_targets_only() -> None:
@@ -323,7 +292,7 @@ def test_halves_that_disagree_are_inconclusive() -> None:
     half = np.stack([a[:4], b[:4]], axis=1).reshape(8, -1)
     moved = {f"A{k}": half for k in range(4)}
     result = score(task, evidence.with_images(moved), SETTINGS)
-    assert "halves" in (result.inconclusive or "")
+    assert "even and with odd numbers disagree" in (result.inconclusive or "")
 
 
 def test_paraphrases_are_averaged_and_their_differences_count() -> None:
@@ -368,15 +337,6 @@ def test_an_attribute_prompt_without_images_takes_its_partner_with_it() -> None:
     assert result.headline.value == pytest.approx(fewer.headline.value, rel=1e-3)
 
 
-def test_a_single_image_borrows_the_spread_of_the_others() -> None:
-    task, evidence = planted(0.5)
-    single = evidence.with_images({"A0": evidence.images("A0", 1).embeddings})
-    result = score(task, single, SETTINGS)
-    alone, other = (np.ptp(item.scores["lean"].interval) for item in result.by[:2])
-    assert alone > 2 * other
-    assert result.headline.inference["fixed_prompts"].p is not None
-
-
 def test_limit_keeps_both_stereotypes_of_each_category() -> None:
     task, evidence = planted(0.5)
     limited = SETTINGS.model_copy(update={"limit": 2})
@@ -408,15 +368,6 @@ def test_the_pooled_slope_of_amplification() -> None:
     assert slope.value == pytest.approx(1.7, abs=0.1)
     assert slope.interval[0] < 1.7 < slope.interval[1] and slope.p < 1e-10
     assert bias_amplification_slope(rows[:5], 0.95).value is None
-
-
-def test_688_images_not_668() -> None:
-    """128 attribute and 28 x 20 target images; the paper's Table 5 adds them up to 668."""
-    from t2ibench.pipeline.plan import make_plan
-    from t2ibench.tasks import load_tasks
-
-    plan = make_plan(load_tasks("mcas"), Settings())
-    assert len(plan.requests) == 688
 
 
 def test_the_description_claims_no_direction_beyond_the_test() -> None:

@@ -216,22 +216,11 @@ def test_wordings_are_part_of_the_variance() -> None:
     plain, moved = (score(task, each, SETTINGS) for each in (evidence, skewed))
     nurse = {"plain": plain.by[0].scores, "moved": moved.by[0].scores}
     assert nurse["moved"]["lean"].value > nurse["plain"]["lean"].value + 0.15
-    assert nurse["moved"]["lean_fixed_wordings"].p < 0.05 < nurse["moved"]["lean"].p
+    assert nurse["moved"]["lean"].p > 0.05
     assert moved.headline.p > 0.05
     strata = set(nurse["moved"]["lean"].influence.strata)
     assert {"wordings of nurse", "A portrait of a nurse", "A image of a male nurse"} <= strata
     assert len(moved.samples) == 4 * 3 * 60
-
-
-def test_two_encoders_that_see_a_lean_in_every_wording_are_one() -> None:
-    task = worded_task()
-    result = score(task, make_evidence(task, UNEQUAL), SETTINGS)
-    assert result.headline.p < 0.01 and result.by[0].scores["lean"].p < 0.01
-    assert result.by[0].scores["lean"].value == pytest.approx(-0.8, abs=0.25)
-    both = combine(task, [result, result], SETTINGS)
-    assert both.headline.value == pytest.approx(result.headline.value)
-    assert both.scores["lean_mean"].value == pytest.approx(result.scores["lean_mean"].value)
-    assert both.by[0].scores["lean"].p == pytest.approx(result.by[0].scores["lean"].p, rel=0.5)
 
 
 def test_amplification_is_signed_towards_the_text() -> None:
@@ -288,21 +277,11 @@ def test_leans_follow_the_reference() -> None:
     for slope in (result.scores["slope"], result.scores["slope_prompt_population"]):
         assert slope.value == pytest.approx(1.0, abs=0.2)
         assert slope.interval[0] < 1 < slope.interval[1]
-    assert result.scores["beyond_reference_mean"].value == pytest.approx(0.0, abs=0.2)
-
     steep = score(task, make_evidence(task, {**shares, "nurse": 0.0, "chief": 1.0}), SETTINGS)
-    rows = {item.name: item.scores for item in steep.by}
-    assert rows["nurse"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
-    assert rows["chief"]["beyond_reference"].value == pytest.approx(0.2, abs=0.12)
+    rows = {item.name: item.scores["share_minus_reference:female"] for item in steep.by}
+    assert rows["nurse"].value == pytest.approx(0.1, abs=0.06)
+    assert rows["chief"].value == pytest.approx(-0.1, abs=0.06)
     assert steep.scores["slope"].value > result.scores["slope"].value
-
-
-def test_left_out_stimulus_is_named() -> None:
-    task = make_task()
-    evidence = make_evidence(task, dict.fromkeys(JOBS, 0.5))
-    result = score(task, evidence.without("A photo of a male nurse"), SETTINGS)
-    assert "nurse" in result.warnings[0] and result.excluded["missing"] == 60
-    assert result.headline.value is not None and len(result.by) == 3
 
 
 def test_the_description_names_who_leans_where() -> None:

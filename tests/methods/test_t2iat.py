@@ -89,10 +89,7 @@ def test_equals_the_direct_computation() -> None:
     values = {name: found.value for name, found in result.scores.items()}
     apart = x.mean() - y.mean()
     assert values["differential_association"] == pytest.approx(apart)
-    assert values["cliffs_delta"] == pytest.approx(np.sign(x[:, None] - y[None, :]).mean())
     assert values["association_of_x"] == pytest.approx(x.mean())
-    assert values["cosine_of_x_and_a"] - values["cosine_of_x_and_b"] == pytest.approx(x.mean())
-    assert values["cosine_of_y_and_a"] - values["cosine_of_y_and_b"] == pytest.approx(y.mean())
     assert (result.n_images, result.n_prompts) == (8 * 5 + 8 * 4 * 3, 8 + 8 * 4)
     prompts = [side.reshape(4, 5).mean(axis=1) for side in (x, y)]
     expected = {
@@ -149,9 +146,7 @@ def test_nothing_of_a_concept_is_no_score_and_never_a_zero() -> None:
     assert "insects" in (result.reason or "")
 
 
-def test_cycle_is_balanced_and_cross_is_all() -> None:
-    used = [w for i in range(6) for w in cycle_words(list("abcd"), i, 2)]
-    assert sorted(used) == sorted("abcd" * 3)
+def test_cross_is_all_words() -> None:
     assert needs(make_task(pairing="cross"), SETTINGS).n_prompts == 8 + 8 * 6
 
 
@@ -291,22 +286,6 @@ def test_single_images_have_leans_but_no_intervals_of_their_own() -> None:
     assert result.headline.inference["fixed_prompts"].p is None
     assert result.by[0].scores["lean"].p is None
     assert result.by[0].scores["association"].value is not None
-
-
-def test_paraphrases_are_averaged_within_a_stimulus() -> None:
-    paraphrase = {"neutral": "one {stimulus}", "guided": "one {stimulus}, {attribute}"}
-    task = make_task(
-        prompts={
-            "neutral": "a photo of {stimulus}",
-            "guided": "a photo of {stimulus}, {attribute}",
-            "paraphrases": [paraphrase],
-        }
-    )
-    assert needs(task, SETTINGS).n_prompts == 2 * (8 + 8 * 4)
-    result = score(task, make_evidence(task, 1.5), SETTINGS)
-    assert result.headline.value == pytest.approx(0.5, abs=0.15)
-    assert result.headline.chosen.df == 6
-    assert len(result.samples) == 8 * 2 * 5
 
 
 @pytest.mark.parametrize("pairing", ["cycle", "cross"])

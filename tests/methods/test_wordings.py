@@ -114,8 +114,6 @@ def test_wordings_that_differ_are_found_and_widen_the_interval() -> None:
     values = [one["value"] for one in report["by_wording"]]
     assert np.mean(values) == pytest.approx(result.headline.value, abs=0.05)
     assert all(one["ci_low"] < one["value"] < one["ci_high"] for one in report["by_wording"])
-    assert sum(report["shares"].values()) == pytest.approx(1.0)
-    assert report["shares"]["wording"] > max(0.05, report["shares"]["stimulus"])
     influence = result.headline.parts[0].influence
     assert "wordings" in influence.strata
     width = (like.ci_high - like.ci_low) / 2 / 2.6

@@ -214,7 +214,7 @@ def test_what_has_no_direction_is_drawn_from_0() -> None:
 
 
 CROSS = Combinations("t", "gender x age", "c")
-APART = Apart("t", "apart", "group_distance_of_halves", "object", "objects", "c", "Hudson")
+APART = Apart("t", "apart", "group_distance_of_halves", "c", "Hudson")
 HOSTILE = '<script>alert(1)</script> "x" & a rather long name of something'
 
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from t2ibench.methods.core.wording_report import PartScore, Shares, WordingReport
+from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.methods.openbias.agreement import Agreement
 from t2ibench.reports.html import sections
 from t2ibench.reports.html.sections import agreement_section, questions_of
@@ -86,7 +86,7 @@ PARTS = [
 ]
 REPORT = WordingReport(
     None, "lean", "other wordings", PARTS, [PartScore("en", "en", 1, 0.25, 0.1, 0.4)],
-    Shares(0.1, 0.2, 0.3, 0.4), 0.12, 0.004, "30% of it <script>alert(1)</script>.",
+    0.12, 0.004, "30% of it <script>alert(1)</script>.",
 )  # fmt: skip
 
 

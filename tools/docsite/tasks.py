@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from docsite.text import code, escaped, folded, listed, table
-from t2ibench.methods import METHODS, method_of, needs
+from t2ibench.methods import METHODS, needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.schema import ImageTask
 from t2ibench.methods.registry import presentation
@@ -188,9 +188,6 @@ def _size(task: LoadedTask, asked: Needs) -> str:
         ["Answers of a judge", f"{answers:,}"],
         ["Who reads the images", _reader(asked)],
     ]
-    for name, design in method_of(task.spec).variants(task.spec).items():
-        if design != task.spec:
-            rows.append([f"Images with {escaped(name)}", f"{needs(design, Settings()).n_images:,}"])
     return table(["What", "How much"], rows) + (
         f"\n`t2ibench --model sdxl --tasks {task.id} --dry-run` says how long that takes and what "
         "is stored already; an image that another task needs too is generated once.\n"

@@ -35,73 +35,47 @@ _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class CountedPrompt:
-    """The answers about the images of one prompt, or of all prompts with one stimulus.
+    """The answers about the images of one prompt, or of all prompts with one stimulus."""
 
-    Attributes:
-        name: The prompt, or the stimulus.
-        counts: Class to number of images; of several judges, the mean of their numbers.
-        unanswered: Images whose class is not known, although what they show may be why.
-        known: Class to a share that is known, such as that of labour statistics.
-        labels: Class to number of images that people labelled so.
-    """
-
-    name: str
+    name: str  # the prompt, or the stimulus
+    # class to number of images; of several judges, the mean of their numbers
     counts: dict[str, _Count]
-    unanswered: _Count = 0
+    unanswered: _Count = 0  # images whose class is not known, although what they show may be why
+    # class to a share that is known, such as that of labour statistics
     known: dict[str, float] = field(default_factory=dict)
+    # class to number of images that people labelled so
     labels: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SquaredDistance:
-    """How far a class's shares are from a reference, over all prompts that it has a share for.
+    """How far a class's shares are from a reference, over all prompts that it has a share for."""
 
-    Attributes:
-        reference: What it is, such as 'even shares' or labour statistics.
-        group: The class.
-        prompts: How many prompts.
-        squares: The unbiased mean over prompts of (2 (share - reference))²; where images have no
-            answer, also the least and the most that it may be.
-        noises: What each of them owes to noise.
-    """
-
-    reference: str
+    reference: str  # what it is, such as 'even shares' or labour statistics
     group: str
-    prompts: int
+    prompts: int  # how many prompts
+    # the unbiased mean over prompts of (2 (share - reference))²; where images have no answer, also
+    # the least and the most that it may be
     squares: tuple[float, ...]
-    noises: tuple[SquareNoise, ...]
+    noises: tuple[SquareNoise, ...]  # what each of them owes to noise
 
 
 @dataclass(frozen=True, slots=True)
 class CountedAttribute:
-    """The answers to one question, as an entry of `details['answers_by_prompt']`.
+    """The answers to one question, as an entry of `details['answers_by_prompt']`."""
 
-    Attributes:
-        attribute: The group of its rows.
-        classes: What could be answered.
-        rows: One a prompt.
-        references: Class to what its known shares are.
-        noun: What a row is, such as 'prompt'.
-        estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
-        distances: How far all prompts are from references.
-    """
-
-    attribute: str
-    classes: tuple[str, ...]
+    attribute: str  # the group of its rows
+    classes: tuple[str, ...]  # what could be answered
     rows: tuple[CountedPrompt, ...]
-    references: dict[str, str] = field(default_factory=dict)
-    noun: str = "prompt"
+    references: dict[str, str] = field(default_factory=dict)  # class to what its known shares are
+    noun: str = "prompt"  # what a row is, such as 'prompt'
+    # whether counts are estimated shares of a prompt's images, and no numbers
     estimated: bool = False
-    distances: tuple[SquaredDistance, ...] = ()
+    distances: tuple[SquaredDistance, ...] = ()  # how far all prompts are from references
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
-    """Class to the number of its colour, in that order: the same in every task and run.
-
-    Examples:
-        >>> class_colours(("female", "other", "male"))
-        {'male': 0, 'female': 1, 'other': 2}
-    """
+    """Class to the number of its colour, in that order: the same in every task and run."""
     places = {name: _COLOURS.get(name.casefold(), -1) for name in classes}
     free = (k for k in range(len(places)) if k not in places.values())
     found = {name: next(free) if k < 0 else k for name, k in sorted(places.items())}
@@ -138,40 +112,25 @@ _READ = TypeAdapter(tuple[CountedAttribute, ...])
 
 @dataclass(frozen=True, slots=True)
 class RowShare:
-    """What a result's row says of one score.
+    """What a result's row says of one score."""
 
-    Attributes:
-        low: Lower end of its interval; None without one.
-        high: Upper end.
-        p: p-value after correction over the rows.
-    """
-
-    low: float | None
+    low: float | None  # lower end of its interval; None without one
     high: float | None
-    p: float | None
+    p: float | None  # p-value after correction over the rows
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """Who is shown in the images of one prompt.
-
-    Attributes:
-        counted: The answers.
-        short: Its name without what all names have in common.
-        most: The class of most images; None without an answer.
-        interval: Of that class's share, with room for images without an answer; None if unknown.
-        clear: Whether that class is more frequent than expected beyond chance, over all rows.
-        estimated: See `CountedAttribute`.
-        about: The question, such as 'person race'.
-    """
+    """Who is shown in the images of one prompt."""
 
     counted: CountedPrompt
-    short: str
-    most: str | None
+    short: str  # its name without what all names have in common
+    most: str | None  # the class of most images; None without an answer
+    # of that class's share, with room for images without an answer; None if unknown
     interval: tuple[float, float] | None
-    clear: bool
-    estimated: bool = False
-    about: str = ""
+    clear: bool  # whether that class is more frequent than expected beyond chance, over all rows
+    estimated: bool = False  # see `CountedAttribute`
+    about: str = ""  # the question, such as 'person race'
 
     @property
     def images(self) -> float:
@@ -186,12 +145,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class ShownAttribute:
-    """The rows of one question, in the order of the task.
-
-    Attributes:
-        counted: The answers.
-        rows: One a prompt.
-    """
+    """The rows of one question, in the order of the task."""
 
     counted: CountedAttribute
     rows: tuple[ShownRow, ...]

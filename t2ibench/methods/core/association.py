@@ -35,15 +35,8 @@ def cycle_words(words: Sequence[str], stimulus_number: int, count: int | None) -
 def association(targets: Float64Array, a: Float64Array, b: Float64Array) -> Float64Array:
     """Mean cosine to A less mean cosine to B (Wang et al. 2023, eq. 2; Caliskan et al. 2017).
 
-    asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b)
-
-    Args:
-        targets: Shape (n, d), unit rows.
-        a: Shape (k, d), unit rows.
-        b: Shape (l, d), unit rows.
-
-    Returns:
-        Shape (n,), in [-2, 2]; positive is nearer A.
+    asc(w) = mean over a in A of cos(w, a) - mean over b in B of cos(w, b), from -2 to 2, of unit
+    rows; positive is nearer A.
 
     Examples:
         The first target is A itself, the second is as near to A as to B:
@@ -63,18 +56,7 @@ def association_draws(
     n_draws: int,
     rng: np.random.Generator,
 ) -> Float64Array:
-    """Associations under resampling of the attribute images: prompts, then images within.
-
-    Args:
-        targets: Shape (n, d), unit rows.
-        a: Images of attribute A.
-        b: Images of attribute B.
-        n_draws: How many resamples.
-        rng: Where they come from.
-
-    Returns:
-        Shape (n_draws, n).
-    """
+    """Associations under resampling of the attribute images: prompts, then images within."""
     draws = np.empty((n_draws, len(targets)))
     cosines_a, cosines_b = a.embeddings @ targets.T, b.embeddings @ targets.T
     for start in range(0, n_draws, _BLOCK):
@@ -89,14 +71,7 @@ def standardised(cosines_a: Float64Array, cosines_b: Float64Array) -> Float64Arr
     """Associations over the SD of each row's cosines to A and B together (SC-WEAT).
 
     d(w) = (mean over A of cos(w, a) - mean over B of cos(w, b)) / SD over A and B of cos(w, x),
-    with ddof 1 (Caliskan et al. 2017, the effect size of the WEFAT).
-
-    Args:
-        cosines_a: Shape (n, k).
-        cosines_b: Shape (n, l).
-
-    Returns:
-        Shape (n,); nan where a row's cosines do not vary.
+    with ddof 1 (Caliskan et al. 2017, the effect size of the WEFAT); nan where they do not vary.
 
     Examples:
         The difference of means is 1 - 0; the SD of 1, 1, 0 and 0 with ddof 1 is the root of 1/3:
@@ -116,17 +91,7 @@ def standardised_draws(
     weights_a: Float64Array,
     weights_b: Float64Array,
 ) -> Float64Array:
-    """`standardised` under resampling of A and B.
-
-    Args:
-        cosines_a: Shape (n, k).
-        cosines_b: Shape (n, l).
-        weights_a: Shape (draws, k), rows of sum 1.
-        weights_b: Shape (draws, l), rows of sum 1.
-
-    Returns:
-        Shape (draws, n); nan where a resample's cosines do not vary.
-    """
+    """`standardised` under resampling of A and B by weights, shape (draws, k) and (draws, l)."""
     k, count = cosines_a.shape[1], cosines_a.shape[1] + cosines_b.shape[1]
     mean_a, mean_b = weights_a @ cosines_a.T, weights_b @ cosines_b.T
     share = k / count
@@ -139,26 +104,7 @@ def standardised_draws(
 def adherence(
     a_images: Float64Array, b_images: Float64Array, a_texts: Float64Array, b_texts: Float64Array
 ) -> tuple[Seen, Seen]:
-    """How many attribute images are nearer their own attribute's text than the other's.
-
-    Args:
-        a_images: Images of attribute A, shape (n, d), unit rows.
-        b_images: Images of attribute B, shape (m, d), unit rows.
-        a_texts: Texts of A, shape (k, d), unit rows.
-        b_texts: Texts of B, shape (l, d), unit rows.
-
-    Returns:
-        Those of A, and those of B.
-
-    Examples:
-        Both images of A are nearer A's text; the one image of B is too:
-
-        >>> text_a, text_b = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-        >>> images_a = np.array([[1.0, 0.0], [0.8, 0.6]])
-        >>> a, b = adherence(images_a, np.array([[0.8, 0.6]]), text_a, text_b)
-        >>> (a.shown, a.asked), (b.shown, b.asked)
-        ((2, 2), (0, 1))
-    """
+    """How many images of A, and of B, are nearer their own attribute's text than the other's."""
     nearer = association(a_images, a_texts, b_texts) > 0
     farther = association(b_images, a_texts, b_texts) < 0
     return Seen(int(nearer.sum()), len(nearer)), Seen(int(farther.sum()), len(farther))
@@ -173,7 +119,6 @@ def left_out_warnings(stimuli: Sequence[str], lacks: str = "has no image") -> li
 
 _FEWEST = 2  # images of each set: one has no distance within
 _MOST_DRAWS = 9999
-_LIKENESS_BLOCK = 1_000_000  # numbers of the shuffled labels at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +135,11 @@ class Apart:
     of the squared distance of an image of either set: 1 where the images of each are all the same.
     It is the fixation index F_ST with a distance for the differences of genes.
 
-    Attributes:
-        beyond: Mean over wordings of `beyond`.
-        between: Mean over wordings of H_ab.
-
     Source: Hudson, Slatkin and Maddison 1992, equation 3.
     """
 
-    beyond: float
-    between: float
+    beyond: float  # mean over wordings of `beyond`
+    between: float  # mean over wordings of H_ab
 
     @property
     def value(self) -> float:
@@ -210,8 +151,6 @@ class Apart:
         """Measure how far apart two sets are.
 
         Examples:
-            Two sets of one image each time, at right angles, and the same set twice:
-
             >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
             >>> Apart.of([(a, b)]).value, Apart.of([(np.eye(2), np.eye(2))]).value
             (1.0, -1.0)
@@ -251,23 +190,19 @@ def _shuffled(
     rows = np.concatenate([a, b])
     n, m = len(a), len(b)
     gram = rows @ rows.T
-    own, everything = np.diag(gram), float(gram.sum())
-    found = []
-    step = max(1, _LIKENESS_BLOCK // (n + m))
-    for start in range(0, draws, step):
-        count = min(step, draws - start)
-        picked = np.zeros((count, n + m))
-        picked[:, :n] = 1.0
-        picked = rng.permuted(picked, axis=1)
-        towards = picked @ gram
-        first = (towards * picked).sum(axis=1)
-        cross = towards.sum(axis=1) - first
-        second = everything - first - 2 * cross
-        alone = picked @ own
-        within_a = 1.0 - (first - alone) / (n * (n - 1))
-        within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
-        found.append(1.0 - cross / (n * m) - (within_a + within_b) / 2)
-    return np.concatenate(found)
+    own = np.diag(gram)
+    picked = np.zeros((draws, n + m))
+    picked[:, :n] = 1.0
+    picked = rng.permuted(picked, axis=1)
+    towards = picked @ gram
+    first = (towards * picked).sum(axis=1)
+    cross = towards.sum(axis=1) - first
+    second = float(gram.sum()) - first - 2 * cross
+    alone = picked @ own
+    within_a = 1.0 - (first - alone) / (n * (n - 1))
+    within_b = 1.0 - (second - (own.sum() - alone)) / (m * (m - 1))
+    beyond: Float64Array = 1.0 - cross / (n * m) - (within_a + within_b) / 2
+    return beyond
 
 
 def apart_mean(

@@ -21,12 +21,6 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 
     The draws of all encoders come from the same resamples, so the interval and the p-value of
     the mean account for what the encoders share.
-
-    Examples:
-        >>> average([Estimate(0.25), Estimate(0.75)]).value
-        0.5
-        >>> average([Estimate(0.25), Estimate.undefined("no image")]).reason
-        'no image'
     """
     if len(estimates) == 1:
         return estimates[0]
@@ -50,14 +44,7 @@ def average(estimates: Sequence[Estimate], level: float = 0.95) -> Estimate:
 
 
 def mean_draws(draws: Sequence[Float64Array | None]) -> Float64Array | None:
-    """The mean of several scores' draws, draw by draw.
-
-    Args:
-        draws: Each score's, shape (draws,); None for a score without any.
-
-    Returns:
-        Shape (draws,); None where one has none, or their numbers differ.
-    """
+    """The mean of several scores' draws, draw by draw; None where one has none or others."""
     arrays = [draw for draw in draws if draw is not None]
     if len(arrays) < len(draws) or len({len(array) for array in arrays}) != 1:
         return None
@@ -99,14 +86,6 @@ def bounded_mean(mean: MethodResult, results: Sequence[MethodResult], level: flo
 
     The influences of images do not tell that. Instead of intervals and tests from them it has the
     mean of the judges' intervals, and the largest of their p-values.
-
-    Args:
-        mean: The mean, from `average_results`.
-        results: The judges' own.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The mean, with other intervals and p-values for its headline and rows.
     """
     headline = mean.headline
     own = [result.headline.inference.get(headline.question, Inference()) for result in results]

@@ -20,28 +20,16 @@ Location = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of a task.
+    """One problem of a task."""
 
-    Attributes:
-        at: Where in the file: keys and list positions from the top.
-        message: What is wrong, what was expected, the nearest spelling.
-        warning: Whether a run may go on all the same.
-        kind: Its name in `expected_warnings`, if it can be intended.
-    """
-
-    at: Location
-    message: str
-    warning: bool = False
-    kind: Warned | None = None
+    at: Location  # where in the file: keys and list positions from the top
+    message: str  # what is wrong, what was expected, the nearest spelling
+    warning: bool = False  # whether a run may go on all the same
+    kind: Warned | None = None  # its name in `expected_warnings`, if it can be intended
 
 
 def duplicates(words: Iterable[str], at: Location) -> Iterator[Finding]:
-    """Words that are given more than once.
-
-    Examples:
-        >>> [finding.message for finding in duplicates(["cook", "nurse", "cook"], ("words",))]
-        ["words given more than once: 'cook'"]
-    """
+    """Words that are given more than once."""
     repeated = [word for word, count in Counter(words).items() if count > 1]
     if repeated:
         yield Finding(at, f"words given more than once: {', '.join(map(repr, repeated))}")

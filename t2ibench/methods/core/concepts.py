@@ -40,23 +40,17 @@ def words_of(answer: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Which words mean one concept.
+    """Which words mean one concept."""
 
-    Attributes:
-        name: Source of the knowledge; it is part of the result.
-        related: Word to all of its synonyms.
-    """
-
-    name: str
-    related: Callable[[str], frozenset[str]]
+    name: str  # source of the knowledge; it is part of the result
+    related: Callable[[str], frozenset[str]]  # word to all of its synonyms
 
     def merged(self, counts: Mapping[str, float]) -> dict[str, str]:
         """Each word's concept.
 
-        The most frequent word of a concept names it (of equals, the first in the alphabet), and
-        a word joins the most frequent concept that it is a synonym of. The result therefore
-        does not depend on the order in which words are met, and no chain of synonyms can pull
-        distant words together.
+        The most frequent word of a concept names it (of equals, the first in the alphabet), and a
+        word joins the most frequent concept that it is a synonym of: the order of words does not
+        matter, and no chain of synonyms pulls distant words together.
 
         Examples:
             >>> same = {"cook": frozenset({"chef"})}
@@ -172,10 +166,5 @@ def _wordnet() -> Any:
 
 
 def concept_counts(answers: Iterable[str]) -> Counter[str]:
-    """How often each word occurs in the answers.
-
-    Examples:
-        >>> concept_counts(["a cook", "the cook and a dog"])
-        Counter({'cook': 2, 'dog': 1})
-    """
+    """How often each word occurs in the answers."""
     return Counter(word for answer in answers for word in words_of(answer))

@@ -32,13 +32,8 @@ class SyntheticEvidence:
 
     An image or a text is a random unit vector around a vector of its prompt, and an answer is one
     of the classes, 'unknown' or a few words. Each depends on its own prompt, index, text and
-    question only.
-
-    Args:
-        needs: What can be asked for; anything else raises MissingEvidence.
-        seed: Another seed is another encoder, or another judge.
-        without: Prompts whose images were all refused, and texts that the encoder has no vector
-            for.
+    question only. Another seed is another encoder, or another judge; without images, or without a
+    vector, are the prompts and texts of `without`.
     """
 
     def __init__(self, needs: Needs, seed: int = 0, without: Collection[str] = ()) -> None:
@@ -64,18 +59,7 @@ class SyntheticEvidence:
         return unit
 
     def images(self, prompt: str, n: int) -> ImageEvidence:
-        """The first n images of a prompt; see `Evidence`.
-
-        Args:
-            prompt: The prompt.
-            n: Images with an index of n or more are excluded.
-
-        Returns:
-            Embeddings of shape (n, d); none for a prompt in `without`.
-
-        Raises:
-            MissingEvidence: the task's needs do not include them.
-        """
+        """The first n images of a prompt; none for a prompt in `without`."""
         if not self._needs.embeds:
             raise MissingEvidence("an embedding, although `needs.embeds` is False,")
         if n > self._counts.get(prompt, 0):
@@ -85,17 +69,7 @@ class SyntheticEvidence:
         return ImageEvidence(self._images[prompt][:n], np.arange(n), Counter())
 
     def texts(self, texts: Sequence[str]) -> Float64Array:
-        """Embeddings of texts; see `Evidence`.
-
-        Args:
-            texts: The texts.
-
-        Returns:
-            Shape (len(texts), d), rows of unit length; a row of NaN for a text in `without`.
-
-        Raises:
-            MissingEvidence: the task's needs do not include one of them.
-        """
+        """Embeddings of texts; a row of NaN for a text in `without`."""
         for text in texts:
             if text not in self._texts:
                 raise MissingEvidence(f"the text '{text}'")
@@ -103,7 +77,7 @@ class SyntheticEvidence:
         return np.array([nothing if text in self._without else self._texts[text] for text in texts])
 
     def answers(self, prompt: str, n: int, question: str, classes: Sequence[str]) -> AnswerEvidence:
-        """A judge's answers about the first n images of a prompt; see `Evidence`."""
+        """A judge's answers about the first n images of a prompt."""
         if n > self._asked.get((prompt, question, tuple(classes)), 0):
             raise MissingEvidence(f"the answer to '{question}' about the prompt '{prompt}'")
         if prompt in self._without:
@@ -113,10 +87,9 @@ class SyntheticEvidence:
         answers = tuple(options[pick] for pick in rng.integers(len(options), size=n))
         return AnswerEvidence(answers, np.arange(n), Counter())
 
-    def fingerprint(self) -> str:
-        """A hash of all embeddings, which no method may change."""
-        rows = [*self._images.values(), *self._texts.values()]
-        return hashlib.sha256(b"".join(row.tobytes() for row in rows)).hexdigest()
+    def held(self) -> bytes:
+        """All embeddings, which no method may change."""
+        return b"".join(row.tobytes() for row in (*self._images.values(), *self._texts.values()))
 
 
 def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETTINGS) -> list[str]:
@@ -126,7 +99,7 @@ def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETT
     for nothing beyond `needs`; that missing images neither crash it nor go unmentioned, and that
     without any evidence there is a reason and no number; that counts agree with `needs`; that every
     score is finite or has a reason; that the names the method declares exist; and that `combine`,
-    `describe`, `variants` and `check` keep their promises.
+    `describe` and `check` keep their promises.
 
     Args:
         method: The method.
@@ -150,10 +123,8 @@ def check_method(method: Method[Any], task: BaseTask, settings: Settings = _SETT
     """
     checks: tuple[Callable[[Method[Any], BaseTask, Settings], Iterator[str]], ...] = (
         _check_declaration,
-        _check_headline,
         _check_purity,
         _check_scores,
-        _check_counts,
         _check_missing,
         _check_combine,
         _check_describe,
@@ -175,10 +146,6 @@ def _score(method: Method[Any], task: BaseTask, settings: Settings, seed: int = 
     return method.score(task, evidence, settings)
 
 
-def _combined(method: Method[Any], task: BaseTask, settings: Settings) -> MethodResult:
-    return method.combine(task, [_score(method, task, settings)], settings)
-
-
 def _check_declaration(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
     if task.method != method.name:
         yield f"Its name is '{method.name}', but its task says '{task.method}'."
@@ -187,9 +154,6 @@ def _check_declaration(method: Method[Any], task: BaseTask, settings: Settings) 
     for finding in method.check(task):
         if not finding.warning:
             yield f"Its check finds an error in the task: {finding.message}."
-    for name, variant in method.variants(task).items():
-        if not isinstance(variant, method.Task):
-            yield f"Its variant '{name}' is not a {method.Task.__name__}."
 
 
 def _check_purity(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
@@ -197,34 +161,32 @@ def _check_purity(method: Method[Any], task: BaseTask, settings: Settings) -> It
     if method.needs(task, settings) != needs:
         yield "Asked twice, it needs different evidence."
     evidence = SyntheticEvidence(needs)
-    before = evidence.fingerprint()
+    before = evidence.held()
     first = _plain(method.score(task, evidence, settings))
-    if evidence.fingerprint() != before:
+    if evidence.held() != before:
         yield "Its `score` changes the evidence."
     if _plain(method.score(task, evidence, settings)) != first:
         yield "Scored twice, the same evidence gives different results."
-    backwards = Needs(needs.prompts[::-1], needs.texts[::-1], needs.questions[::-1], needs.embeds)
-    if _plain(method.score(task, SyntheticEvidence(backwards), settings)) != first:
-        yield "Its result depends on the order in which the prompts were observed."
-
-
-def _check_headline(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
-    headline: Any = _score(method, task, settings).headline
-    if not isinstance(headline, Headline):
-        yield f"Its headline is a {type(headline).__name__}, not a Headline."
-        return
-    for name, found in headline.inference.items():
-        if headline.value is None or found.ci_low is None or found.ci_high is None:
-            continue
-        if not found.ci_low <= headline.value <= found.ci_high:
-            yield f"Its headline is outside its interval about '{name}'."
-    total = headline.parts[0].influence if len(headline.parts) == 1 else None
-    if total is not None and not np.isfinite(total.variance):
-        yield "The influence on its headline is not finite."
 
 
 def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
-    result = _combined(method, task, settings)
+    needs, scored = method.needs(task, settings), _score(method, task, settings)
+    headline: Any = scored.headline
+    if not isinstance(headline, Headline):
+        yield f"Its headline is a {type(headline).__name__}, not a Headline."
+        return
+    for question, found in headline.inference.items():
+        ends = found.interval
+        if headline.value is not None and ends and not ends[0] <= headline.value <= ends[1]:
+            yield f"Its headline is outside its interval about '{question}'."
+    if scored.n_images != needs.n_images:
+        yield f"It counts {scored.n_images} images, but needs {needs.n_images}."
+    if needs.prompts and scored.n_prompts != needs.n_prompts:
+        yield f"It counts {scored.n_prompts} prompts, but needs {needs.n_prompts}."
+    excluded = {reason: n for reason, n in scored.excluded.items() if n and reason != UNKNOWN}
+    if excluded:
+        yield f"It excludes images although none is missing: {excluded}."
+    result = method.combine(task, [scored], settings)
     yield from _bad_estimates(result)
     if method.main_score is not None and method.main_score.name not in result.scores:
         yield f"Its main score '{method.main_score.name}' is not among its scores."
@@ -234,16 +196,14 @@ def _check_scores(method: Method[Any], task: BaseTask, settings: Settings) -> It
             yield f"Its row score '{name}' is in no row."
 
 
-def _check_counts(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
-    needs = method.needs(task, settings)
-    result = _score(method, task, settings)
-    if result.n_images != needs.n_images:
-        yield f"It counts {result.n_images} images, but needs {needs.n_images}."
-    if needs.prompts and result.n_prompts != needs.n_prompts:
-        yield f"It counts {result.n_prompts} prompts, but needs {needs.n_prompts}."
-    excluded = {reason: n for reason, n in result.excluded.items() if n and reason != UNKNOWN}
-    if excluded:
-        yield f"It excludes images although none is missing: {excluded}."
+def _check_describe(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
+    result = method.combine(task, [_score(method, task, settings)], settings)
+    lacking = method.describe(task, MethodResult.undefined("there are no images"))
+    for text in (method.describe(task, result), lacking):
+        if not text.strip() or "\n" in text or not text.endswith("."):
+            yield f"Its description is not one sentence: {text!r}."
+    if not lacking.startswith("No score: "):
+        yield "Its description of a result without a score does not begin with 'No score: '."
 
 
 def _check_missing(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
@@ -273,21 +233,14 @@ def _check_combine(method: Method[Any], task: BaseTask, settings: Settings) -> I
     for name, estimate in once.items():
         if name not in twice:
             yield f"Combined with itself, a result loses {name}."
-        elif not _agree(estimate.value, twice[name].value):
+        elif not np.isclose(_number(estimate), _number(twice[name]), rtol=1e-9, equal_nan=True):
             yield f"Combined with itself, a result has another {name}."
     other = _score(method, task, settings, seed=1)
     yield from _bad_estimates(method.combine(task, [result, other], settings))
 
 
-def _check_describe(method: Method[Any], task: BaseTask, settings: Settings) -> Iterator[str]:
-    scored = _combined(method, task, settings)
-    lacking = MethodResult.undefined("there are no images")
-    for result in (scored, lacking):
-        text = method.describe(task, result)
-        if not text.strip() or "\n" in text or not text.endswith("."):
-            yield f"Its description is not one sentence: {text!r}."
-    if not method.describe(task, lacking).startswith("No score: "):
-        yield "Its description of a result without a score does not begin with 'No score: '."
+def _number(estimate: Estimate | Headline) -> float:
+    return np.nan if estimate.value is None else estimate.value
 
 
 def _estimates(result: MethodResult) -> Iterator[tuple[str, Estimate | Headline]]:
@@ -307,12 +260,6 @@ def _bad_estimates(result: MethodResult) -> Iterator[str]:
             yield f"The value of {name} is not finite."
         if estimate.p is not None and not 0.0 < estimate.p <= 1.0:
             yield f"The p-value of {name} is {estimate.p}, not in (0, 1]."
-
-
-def _agree(first: float | None, second: float | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return bool(np.isclose(first, second, rtol=1e-9, atol=1e-12))
 
 
 def _plain(value: Any) -> Any:

@@ -16,19 +16,12 @@ _PREFIX = "interaction:"
 
 @dataclass(frozen=True, slots=True)
 class CrossingTest:
-    """A test that two or three attributes are independent.
+    """A test that two or three attributes are independent."""
 
-    Attributes:
-        name: Such as 'interaction:gender x age', or what else is tested.
-        p: p-value; None with a reason.
-        p_holm: Adjusted over the tests of the crossing.
-        reason: Why there is no p-value.
-    """
-
-    name: str
-    p: float | None
-    p_holm: float | None
-    reason: str | None = None
+    name: str  # such as 'interaction:gender x age', or what else is tested
+    p: float | None  # p-value; None with a reason
+    p_holm: float | None  # adjusted over the tests of the crossing
+    reason: str | None = None  # why there is no p-value
 
     @property
     def of(self) -> str:
@@ -38,18 +31,12 @@ class CrossingTest:
 
 @dataclass(frozen=True, slots=True)
 class CrossingReport:
-    """The tests of one crossing.
+    """The tests of one crossing."""
 
-    Attributes:
-        crossing: Its name, such as 'gender x age'.
-        tests: Its tests; none where there is a reason.
-        reason: Why there are none.
-        images: Images that every attribute is known of; None where that is not counted.
-    """
-
-    crossing: str
-    tests: tuple[CrossingTest, ...] = ()
-    reason: str | None = None
+    crossing: str  # its name, such as 'gender x age'
+    tests: tuple[CrossingTest, ...] = ()  # its tests; none where there is a reason
+    reason: str | None = None  # why there are none
+    # images that every attribute is known of; None where that is not counted
     images: int | None = None
 
 
@@ -57,14 +44,7 @@ _REPORTS = TypeAdapter(tuple[CrossingReport, ...])
 
 
 def crossing_reports(details: Mapping[str, Any]) -> tuple[CrossingReport, ...]:
-    """The crossings of a result.
-
-    Examples:
-        >>> test = {"name": "interaction:gender x age", "p": 0.01, "p_holm": 0.03}
-        >>> (report,) = crossing_reports({"crossings": [{"crossing": "a", "tests": [test]}]})
-        >>> report.tests[0].of, report.tests[0].p_holm
-        ('gender x age', 0.03)
-    """
+    """The crossings of a result."""
     try:
         return _REPORTS.validate_python(details.get("crossings", ()))
     except ValidationError:

@@ -34,10 +34,8 @@ _OF_PEOPLE = re.compile(
 def people(name: str, about: str = "") -> str:
     """A group as a noun; the name itself where it is none of people.
 
-    Args:
-        name: As a task has it, such as 'male' or 'white'.
-        about: What it answers, such as 'person race', or `GROUP`: of a train's colour, 'white'
-            is nobody.
+    `about` is what the name answers, such as 'person race', or `GROUP`: of a train's colour,
+    'white' is nobody.
 
     Examples:
         >>> people("male"), people("female", "child gender"), people("white", "train colour")
@@ -134,22 +132,12 @@ def few(names: Sequence[str]) -> str:
 
 
 def beyond_chance(estimate: Estimate | Headline) -> bool:
-    """Whether a score's own p-value is below .05.
-
-    Examples:
-        >>> beyond_chance(Estimate(0.4, p=0.01)), beyond_chance(Estimate(0.4, p=0.2))
-        (True, False)
-    """
+    """Whether a score's own p-value is below .05."""
     return estimate.p is not None and estimate.p < _ALPHA
 
 
 def no_score(result: MethodResult) -> str | None:
-    """The sentence for a result without a headline; None where there is one.
-
-    Examples:
-        >>> no_score(MethodResult.undefined("there are no target images"))
-        'No score: there are no target images.'
-    """
+    """The sentence for a result without a headline; None where there is one."""
     if result.headline.value is not None:
         return None
     reason = result.reason or result.headline.reason or "there is not enough evidence"
@@ -157,16 +145,7 @@ def no_score(result: MethodResult) -> str | None:
 
 
 def unproven(headline: Headline, claim: str) -> str | None:
-    """The sentence for a headline whose p-value shows nothing; None where it shows something.
-
-    Examples:
-        >>> from t2ibench.methods.core.headline import Inference
-        >>> found = {"fixed_prompts": Inference(p=0.3)}
-        >>> unproven(Headline(0.1, inference=found), "cats and dogs differ")
-        'Not clear whether cats and dogs differ.'
-        >>> unproven(Headline(0.1), "cats and dogs differ")
-        'No p-value, so it is open whether cats and dogs differ.'
-    """
+    """The sentence for a headline whose p-value shows nothing; None where it shows something."""
     if beyond_chance(headline):
         return None
     if headline.p is None:
@@ -175,22 +154,12 @@ def unproven(headline: Headline, claim: str) -> str | None:
 
 
 def undecided(result: MethodResult) -> str | None:
-    """The sentence for a result that a control contradicts; None where none does.
-
-    Examples:
-        >>> undecided(MethodResult(Headline(0.1), inconclusive="its two halves disagree"))
-        'Cannot tell: its two halves disagree.'
-    """
+    """The sentence for a result that a control contradicts; None where none does."""
     return f"Cannot tell: {result.inconclusive.rstrip('.')}." if result.inconclusive else None
 
 
 def halves_said(difference: float, p: float, differ: bool) -> str:
-    """Whether two halves of the images agree.
-
-    Examples:
-        >>> halves_said(-0.042, 0.4, differ=False)
-        'Split halves agree (difference 0.04, p = 0.4).'
-    """
+    """Whether two halves of the images agree."""
     told = f"p = {p:.2g}" if isfinite(p) else "no p-value"
     agree = "disagree" if differ else "agree"
     return f"Split halves {agree} (difference {abs(difference):.2f}, {told})."
@@ -208,12 +177,7 @@ def percent(share: float) -> str:
 
 
 def sentence(clause: str) -> str:
-    """A clause as a sentence.
-
-    Examples:
-        >>> sentence("cats are nearer")
-        'Cats are nearer.'
-    """
+    """A clause as a sentence."""
     return f"{clause[:1].upper()}{clause[1:]}."
 
 

@@ -19,40 +19,24 @@ from t2ibench.stats.student import satterthwaite, t_interval
 
 @dataclass(frozen=True, slots=True)
 class PromptDiversity:
-    """How much the images of one prompt differ.
-
-    Attributes:
-        prompt: The prompt.
-        group: What it stands for in its task.
-        n_images: Its images, at least 2.
-        value: 1 less the mean cosine of two of them.
-        variance: Of the value, with n_images - 1 degrees of freedom; nan for two images.
-    """
+    """How much the images of one prompt differ."""
 
     prompt: str
-    group: str
-    n_images: int
-    value: float
-    variance: float
+    group: str  # what it stands for in its task
+    n_images: int  # its images, at least 2
+    value: float  # 1 less the mean cosine of two of them
+    variance: float  # of the value, with n_images - 1 degrees of freedom; nan for two images
 
 
 def diversity_of(embeddings: Float64Array) -> tuple[float, float]:
-    """1 less the mean cosine of different images, and its variance by the jackknife.
+    """1 less the mean cosine of n unit rows, and its variance by the jackknife (Quenouille 1956).
 
     With S the sum of all x_i: U = (|S|^2 - n) / (n (n - 1)), and without image i
     U_i = (|S|^2 - n - 2 (x_i S - 1)) / ((n - 1) (n - 2)).
 
-    Args:
-        embeddings: Shape (n, d), n at least 2, rows of unit length.
-
-    Source: Quenouille 1956, "Notes on bias in estimation"; Tukey's variance.
-
     Examples:
-        >>> value, variance = diversity_of(np.eye(4)[[0, 1, 2]])
-        >>> value, variance
-        (1.0, 0.0)
-        >>> diversity_of(np.ones((2, 1)))
-        (0.0, nan)
+        >>> diversity_of(np.eye(4)[[0, 1, 2]]), diversity_of(np.ones((2, 1)))
+        ((1.0, 0.0), (0.0, nan))
     """
     rows = np.asarray(embeddings, dtype=np.float64)
     n = len(rows)
@@ -82,12 +66,7 @@ def prompt_diversities(needs: Needs, evidence: Evidence) -> list[PromptDiversity
 def mean_diversity(
     prompts: Sequence[PromptDiversity], level: float
 ) -> tuple[float, tuple[float, float] | None]:
-    """The mean over prompts, with its interval about these very prompts with other images.
-
-    Returns:
-        The mean, and its interval, which begins at 0 at the least; None where a prompt has two
-        images, which show no variance.
-    """
+    """The mean over prompts, with its interval about these; None where a prompt has two images."""
     value = float(np.mean([one.value for one in prompts]))
     variance, df = satterthwaite(
         [one.variance / len(prompts) ** 2 for one in prompts],

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import logit
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.evidence import ImageCollector
@@ -19,7 +18,6 @@ from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import t_interval, t_test
 
 TestKind = Literal["exact", "monte_carlo", "binomial", "t", "f", "rank"]
-_NO_ODDS = "the interval of the share reaches 0 or 1, which have no odds"
 _NO_VARIATION = "the values do not vary, so the score is undefined"
 
 
@@ -43,10 +41,6 @@ class Estimate:
         as_published: A convention of the paper whose uncertainty is not calibrated: shown
             beside ours, never as the headline.
         reason: Why the value is None.
-
-    Examples:
-        >>> Estimate(float("nan")).reason
-        'the values do not vary, so the score is undefined'
     """
 
     value: float | None
@@ -79,29 +73,6 @@ class Estimate:
         """The test of the score without its value."""
         return Estimate(None, p=self.p, test=self.test, reason=reason)
 
-    def in_log_odds(self, known: float) -> Estimate:
-        """The distance from a known share between log odds, which moves every end with it.
-
-        Args:
-            known: What the score, in points of share, is the distance from.
-
-        Returns:
-            The same test; undefined where a share has no odds.
-
-        Examples:
-            >>> round(Estimate(0.3, interval=(0.2, 0.4)).in_log_odds(0.5).value, 3)
-            1.386
-        """
-        if self.value is None or self.interval is None:
-            return Estimate.undefined(self.reason or _NO_ODDS)
-        shares = np.array([self.value, *self.interval]) + known
-        if not ((shares > 0) & (shares < 1)).all() or not 0 < known < 1:
-            return Estimate.undefined(_NO_ODDS)
-        value, low, high = (logit(shares) - logit(known)).tolist()
-        slope = 1 / float(shares[0] * (1 - shares[0]))
-        influence = self.influence and self.influence.scaled(slope)
-        return replace(self, value=value, interval=(low, high), influence=influence)
-
     @classmethod
     def from_t(cls, value: float, variance: float, df: float, level: float) -> Estimate:
         """A score with Student's t interval and test."""
@@ -121,16 +92,7 @@ class Estimate:
         boot: Float64Array | None,
         alternative: str = "two-sided",
     ) -> Estimate:
-        """The statistic of a permutation test.
-
-        Args:
-            result: Its value, its null and its p-value.
-            boot: Bootstrap draws of the statistic, shape (draws,).
-            alternative: Which side the p-value looks at.
-
-        Returns:
-            The estimate, with the p-value of the test.
-        """
+        """The statistic of a permutation test, with its p-value; draws are of shape (draws,)."""
         test: TestKind = "exact" if result.exact else "monte_carlo"
         return cls(result.observed, boot, result.null, result.p, test, alternative)
 
@@ -139,14 +101,6 @@ class Estimate:
         """A score that is large where there is bias, beside Monte Carlo draws of its null.
 
         p = (1 + number of draws >= value) / (1 + draws).
-
-        Args:
-            value: The score.
-            boot: Its bootstrap draws, shape (draws,).
-            null: Draws of the score without bias, shape (draws,).
-
-        Returns:
-            The estimate with its one-sided p-value.
 
         Examples:
             >>> Estimate.from_null(0.5, None, np.array([0.1, 0.2, 0.6])).p
@@ -160,17 +114,9 @@ def share_draws(hits: int, total: int, n_draws: int, rng: np.random.Generator) -
     """Draws whose quantiles are the ends of Jeffreys' interval of a share.
 
     Draws of a binomial with the share that was found would all be equal where it is 0 or 1, and
-    their interval one point: none of five images does not show that there never is one.
-
-    Args:
-        hits: Number of hits.
-        total: Out of how many, at least 1.
-        n_draws: How many draws.
-        rng: Where they come from.
-
-    Returns:
-        Draws of Beta(hits + 1/2, total - hits + 1/2), shape (n_draws,). Half of them are 0 where
-        there is no hit, 1 where all are hits, so that the interval holds the share itself.
+    their interval one point: none of five images does not show that there never is one. These are
+    of Beta(hits + 1/2, total - hits + 1/2). Half of them are 0 where there is no hit, 1 where all
+    are hits, so that the interval holds the share itself.
 
     Source: Brown, Cai and DasGupta 2001, "Interval estimation for a binomial proportion".
     """
@@ -185,10 +131,6 @@ def share_estimate(hits: int, total: int) -> Estimate:
     """A share with Jeffreys' interval.
 
     The seed of its draws is fixed because nothing is compared across draws.
-
-    Examples:
-        >>> share_estimate(3, 4).value
-        0.75
     """
     rng = np.random.default_rng(0)
     return Estimate(hits / total, boot=share_draws(hits, total, 10_000, rng))

@@ -67,9 +67,6 @@ class Evidence(Protocol):
 
         Returns:
             Embeddings of shape (m, d) with m <= n, and how many are excluded, by reason.
-
-        Raises:
-            MissingEvidence: the prompt was never observed.
         """
         ...
 
@@ -82,9 +79,6 @@ class Evidence(Protocol):
         Returns:
             Shape (len(texts), d), rows of unit length; a row of NaN for a text that the encoder
             has no vector for (a word outside a vocabulary).
-
-        Raises:
-            MissingEvidence: a text was never embedded.
         """
         ...
 
@@ -99,9 +93,6 @@ class Evidence(Protocol):
 
         Returns:
             The answers, and how many are excluded, by reason.
-
-        Raises:
-            MissingEvidence: the question was never asked about this prompt.
         """
         ...
 
@@ -148,15 +139,7 @@ class PromptImages:
 
     @classmethod
     def merged(cls, parts: Sequence[PromptImages]) -> PromptImages:
-        """Several sets of images as one, clusters renumbered.
-
-        Args:
-            parts: One or more, their embeddings of one dimension.
-
-        Returns:
-            The images in the order of the parts; prompt j of part i becomes cluster j plus the
-            number of prompts in the parts before i.
-        """
+        """Several sets of images as one, in order, the clusters renumbered."""
         offsets = np.cumsum([0, *(len(part.prompts) for part in parts)])
         return cls(
             np.concatenate([part.embeddings for part in parts]),
@@ -169,11 +152,7 @@ class PromptImages:
 
 
 class ImageCollector:
-    """Collects images and counts the excluded ones, each image once.
-
-    Args:
-        evidence: Where the images come from.
-    """
+    """Collects images and counts the excluded ones, each image once."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -196,18 +175,7 @@ class ImageCollector:
         return len(self._seen)
 
     def collect(self, prompts: Iterable[str], n: int) -> PromptImages:
-        """The first n images of each prompt.
-
-        Args:
-            prompts: The prompts.
-            n: Images of each.
-
-        Returns:
-            The images; embeddings of shape (0, 1) if there is none.
-
-        Raises:
-            MissingEvidence: a prompt was never observed.
-        """
+        """The first n images of each prompt; embeddings of shape (0, 1) if there is none."""
         names = list(prompts)
         parts = [self._collect_one(prompt, n) for prompt in names]
         embeddings = [part.embeddings for part in parts if len(part.embeddings)]
@@ -278,11 +246,6 @@ class Needs:
         embeds: Whether the images are embedded.
         checks: Questions about images that an encoder measures, for a judge or for people.
         concepts: Concepts that are looked for in all images: more of them need no images.
-
-    Examples:
-        >>> needs = Needs((PromptNeed("a nurse", 4), PromptNeed("a nurse", 10)))
-        >>> needs.n_prompts, needs.n_images
-        (1, 10)
     """
 
     prompts: tuple[PromptNeed, ...] = ()

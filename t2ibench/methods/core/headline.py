@@ -52,12 +52,7 @@ class Inference:
     def up_to(self, most: Inference, value: float) -> Inference:
         """The inference where this one is of the least that a mean square may be.
 
-        Args:
-            most: The inference of the most.
-            value: The mean square that is shown.
-
-        Returns:
-            This one, with the upper end of the most's, and around the value where it reaches 0.
+        It gets the upper end of the most's, and holds the value shown where it reaches 0.
         """
         if self.ci_low is None or most.ci_high is None:
             return self
@@ -67,63 +62,45 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A lean that the headline is made of, for comparing two runs.
+    """A lean that the headline is made of, for comparing two runs."""
 
-    Attributes:
-        name: The row, or '' for the headline itself.
-        value: The lean.
-        influence: Its influence, for the default question.
-    """
-
-    name: str
+    name: str  # the row, or '' for the headline itself
     value: float
-    influence: Influence
+    influence: Influence  # its influence, for the default question
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """One population quantity, 0 on average without bias at any number of images.
+    """One population quantity, 0 on average without bias at any number of images."""
 
-    Attributes:
-        value: The estimate; None with a reason.
-        scale: 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P.
-            'mean_square': mean of squared leans (for k classes, Cramer's V squared), which may be
-            negative by chance; tables show its root. 'excess': (V - W) / (V + W) of two variances.
-        question: Which inference is the default: about these prompts with other images
-            ('fixed_prompts'), or about prompts like them, too ('prompt_population').
-        inference: Question to inference.
-        fair: The band in which a fair model's headline lies with probability `level`.
-        parts: The leans it is made of: for 'mean_square' the mean of their squares is the
-            headline, otherwise there is one. Empty where runs cannot be compared in pairs.
-        test: Kind of test behind the p-values.
-        items: What a mean square with a single part is made of, for comparing two runs item by
-            item: the mean of value² - variance is the headline.
-        noise: What it owes to noise, where its parts or items do not say so.
-        others: Influences for the questions that `parts` are not about, for the mean over several
-            encoders.
-        reason: Why there is no value.
-    """
-
-    value: float | None
+    value: float | None  # the estimate; None with a reason
+    # 'lean': from -1 to 1, signed, 2 P - 1 for a mixture of shares P and 1 - P. 'mean_square':
+    # mean of squared leans (for k classes, Cramer's V squared), which may be negative by chance;
+    # tables show its root. 'excess': (V - W) / (V + W) of two variances
     scale: Scale = "lean"
+    # which inference is the default: about these prompts with other images ('fixed_prompts'), or
+    # about prompts like them, too ('prompt_population')
     question: Question = "fixed_prompts"
-    inference: Mapping[Question, Inference] = field(default_factory=dict)
+    inference: Mapping[Question, Inference] = field(default_factory=dict)  # question to inference
+    # the band in which a fair model's headline lies with probability `level`
     fair: tuple[float, float] | None = None
+    # the leans it is made of: for 'mean_square' the mean of their squares is the headline,
+    # otherwise there is one. Empty where runs cannot be compared in pairs
     parts: tuple[Part, ...] = ()
+    # kind of test behind the p-values
     test: Literal["exact", "monte_carlo", "t", "f", "rank"] = "t"
+    # what a mean square with a single part is made of, for comparing two runs item by item: the
+    # mean of value² - variance is the headline
     items: tuple[Part, ...] = ()
+    # what it owes to noise, where its parts or items do not say so
     noise: SquareNoise | None = None
+    # influences for the questions that `parts` are not about, for the mean over several encoders
     others: Mapping[Question, Influence] = field(default_factory=dict)
-    reason: str | None = None
+    reason: str | None = None  # why there is no value
 
     @classmethod
     def undefined(cls, reason: str, scale: Scale = "lean") -> Headline:
-        """A headline that could not be computed.
-
-        Examples:
-            >>> Headline.undefined("there are no images").reason
-            'there are no images'
-        """
+        """A headline that could not be computed."""
         return cls(None, scale, reason=reason)
 
     @property
@@ -146,14 +123,7 @@ class Headline:
 
 
 def t_inference(value: float, influence: Influence, level: float) -> Inference:
-    """Student's t interval and test from an influence.
-
-    Examples:
-        >>> influence = Influence.of_mean("a nurse", [0, 1, 2], [1.0, 2.0, 3.0])
-        >>> found = t_inference(2.0, influence, 0.95)
-        >>> round(found.p, 3), found.df
-        (0.074, 2.0)
-    """
+    """Student's t interval and test from an influence."""
     variance, df = influence.variance, influence.df
     if not np.isfinite(variance):
         return Inference(reason="one unit has no variance")
@@ -168,18 +138,7 @@ def lean_headline(
     prompt_population: Influence | None = None,
     question: Question = "fixed_prompts",
 ) -> Headline:
-    """A signed headline with Student's t intervals.
-
-    Args:
-        value: The estimate.
-        fixed_prompts: Its influence where only images vary.
-        level: Confidence level, in (0, 1).
-        prompt_population: Its influence where prompts vary too.
-        question: Which is the default.
-
-    Returns:
-        The headline, with the band ± t √variance of a fair model.
-    """
+    """A signed headline with Student's t intervals; the band of a fair model is ± t √variance."""
     influences: dict[Question, Influence] = {"fixed_prompts": fixed_prompts}
     if prompt_population is not None:
         influences["prompt_population"] = prompt_population
@@ -331,17 +290,6 @@ def of_shuffles(says: str, value: float | None, rejected: int, reason: str) -> C
 
 
 def contradiction(controls: Mapping[str, Control]) -> str | None:
-    """Why a test is inconclusive.
-
-    Args:
-        controls: Name to control.
-
-    Returns:
-        The reasons of all controls that contradict it, joined; None if none does.
-
-    Examples:
-        >>> contradiction({"halves": Control("-", contradicts="its two halves disagree")})
-        'its two halves disagree'
-    """
+    """Why a test is inconclusive."""
     reasons = [control.contradicts for control in controls.values() if control.contradicts]
     return "; ".join(reasons) or None

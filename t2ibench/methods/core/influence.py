@@ -26,18 +26,14 @@ class Influence:
 
     Units of one stratum (the images of a prompt, the templates of a stimulus, the stimuli of a
     concept) are exchangeable; those of different strata are independent.
-
-    Attributes:
-        strata: Names of the strata, the same for two runs of one task.
-        stratum: Which stratum each unit is of, shape (n,).
-        unit: The number of each unit within its stratum, such as the index of an image, shape
-            (n,); `FLOOR` for a part of the variance that no unit shows.
-        value: Scaled so that the variance of the estimate is the sum of the squares, shape (n,).
     """
 
-    strata: tuple[str, ...]
-    stratum: IntArray
+    strata: tuple[str, ...]  # names of the strata, the same for two runs of one task
+    stratum: IntArray  # which stratum each unit is of, shape (n,)
+    # the number of each unit within its stratum, such as the index of an image, shape (n,);
+    # `FLOOR` for a part of the variance that no unit shows
     unit: IntArray
+    # scaled so that the variance of the estimate is the sum of the squares, shape (n,)
     value: Float64Array
 
     @classmethod
@@ -48,16 +44,9 @@ class Influence:
 
     @classmethod
     def of_mean(cls, stratum: str, units: npt.ArrayLike, values: npt.ArrayLike) -> Influence:
-        """The influence of exchangeable values on their mean.
+        """The influence of exchangeable values on their mean; NaN for a single value.
 
-        Args:
-            stratum: What they are the values of, such as a prompt.
-            units: Their numbers, shape (n,).
-            values: Shape (n,).
-
-        Returns:
-            (x - mean) / sqrt(n (n - 1)): squared and summed, s² / n. NaN for a single value,
-            whose variance is unknown.
+        (x - mean) / sqrt(n (n - 1)): squared and summed, s² / n.
 
         Examples:
             >>> influence = Influence.of_mean("a nurse", [0, 1], [1.0, 3.0])
@@ -76,24 +65,8 @@ class Influence:
     ) -> Influence:
         """The influence of units from the estimates without each of them.
 
-        Args:
-            strata: Names of the strata.
-            stratum: Which stratum each unit is of, shape (n,).
-            units: Their numbers, shape (n,).
-            without: The estimate without each unit, shape (n,).
-
-        Returns:
-            sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the
-            stratum: squared and summed, the delete-one jackknife's variance.
-
-        Examples:
-            The mean of 1 and 3 is 3 without the first, 1 without the second:
-
-            >>> influence = Influence.of_jackknife(
-            ...     ["a nurse"], np.array([0, 0]), np.array([0, 1]), np.array([3.0, 1.0])
-            ... )
-            >>> round(influence.variance, 9)
-            1.0
+        sqrt((m - 1) / m) (mean of its stratum - estimate without it), with m units in the stratum:
+        squared and summed, the delete-one jackknife's variance.
         """
         sizes = np.bincount(stratum, minlength=len(strata)).astype(np.float64)
         sums = np.bincount(stratum, weights=without, minlength=len(strata))
@@ -195,15 +168,11 @@ Stratum = tuple[Sequence[int], Float64Array, int]
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The covariance of several leans.
+    """The covariance of several leans."""
 
-    Attributes:
-        matrix: Shape (p, p).
-        dfs: Degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
-            directions, and over the strata.
-    """
-
-    matrix: Float64Array
+    matrix: Float64Array  # shape (p, p)
+    # degrees of freedom of F = (sum of squared leans) / trace: Satterthwaite's over the
+    # directions, and over the strata
     dfs: tuple[float, float]
 
 
@@ -216,15 +185,6 @@ def spread_of(count: int, strata: Sequence[Stratum]) -> Spread:
 
     where tr(S_s²) is estimated without bias (Bai and Saranadasa 1996) within tr(S²). Leans that are
     one have the degrees of freedom of Student's t, 1 and (tr S)² / sum over s of tr(S_s²) / f.
-
-    Args:
-        count: p, the number of leans.
-        strata: The strata.
-
-    Example:
-        >>> units = np.array([[0.5], [-0.5], [0.5], [-0.5]])
-        >>> spread_of(1, [([0], units, 3)]).dfs
-        (1.0, 3.0)
     """
     matrix: Float64Array = np.zeros((count, count))
     correction = within = exact = 0.0

@@ -236,19 +236,10 @@ class LabelledAnswer:
 def check_attribute(
     attribute: str, question: str, classes: Sequence[str], answers: Sequence[LabelledAnswer]
 ) -> AttributeCheck:
-    """A judge's errors about one attribute, and the verdict.
+    """A judge's errors about one attribute, to six digits, and the verdict.
 
     Images of one prompt are alike; from four folders on, images of one folder are, and intervals
     are about one more folder, because errors may differ between models.
-
-    Args:
-        attribute: What it is.
-        question: What was asked.
-        classes: What it could be answered with.
-        answers: Image by image, in any order.
-
-    Returns:
-        The errors, with numbers to six digits.
     """
     # Its draws depend on the order of images, so that has to depend on them alone.
     rows = sorted(answers, key=lambda one: (one.prompt, one.truth, one.answer, *one.groups.items()))

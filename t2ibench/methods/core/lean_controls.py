@@ -38,15 +38,8 @@ _DIRECTIONS = 64  # that mean nothing
 def separation(leans: Leans, first: str, second: str, groups: Sequence[IntArray] = ()) -> Control:
     """Whether the encoder tells the images of the two attributes apart.
 
-    Args:
-        leans: The leans.
-        first: Name of attribute A.
-        second: Name of attribute B.
-        groups: Positions of the stimuli of each concept, where concepts are compared: it has to
-            tell them apart in each, as clearly as it would in so many stimuli.
-
-    Returns:
-        The control; it contradicts where z is not above `GATE`.
+    `groups` are positions of the stimuli of each concept, where concepts are compared: it has
+    to tell the attributes apart in each, as clearly as it would in so many stimuli.
     """
     z = leans.separation
     for at in groups:
@@ -64,16 +57,9 @@ def spread(
 ) -> Control:
     """Whether images vary so unequally that it cannot be allowed for.
 
-    Args:
-        kinds: Images without an attribute, with A and with B.
-        first: Name of attribute A.
-        second: Name of attribute B.
-        few: Images of an attribute and stimulus, where they are too few for unequal spread.
-
-    Returns:
-        The control, with the ratio of the variances of A's and of B's images about the means of
-        their prompts. It contradicts where images of one kind of prompt have nothing clearly in
-        common, or where the ratio is above 2 (or below a half) with too few images.
+    The value is the ratio of the variances of A's and of B's images about the means of their
+    prompts. It contradicts where images of one kind of prompt have nothing clearly in common,
+    or where the ratio is above 2 (or below a half) with `few` images, too few to allow for it.
     """
     unclear = any(not square.all() for kind in kinds for square in common_squares(kind))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,15 +94,7 @@ def lean_spread(leans: Leans, first: str, second: str) -> Control:
 
 
 def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | None:
-    """The difference between the neutral images with even and with odd numbers, as N.
-
-    Args:
-        leans: The leans.
-
-    Returns:
-        Difference of N, its variance and its degrees of freedom, shape (stimuli,) each; None where
-        a half has fewer than two images of a prompt.
-    """
+    """The difference, as N, of images of even and of odd numbers; None with fewer than two."""
     found = []
     for wordings, direction in zip(leans.images, leans.directions, strict=True):
         parts = []
@@ -134,15 +112,7 @@ def halves(leans: Leans) -> tuple[Float64Array, Float64Array, Float64Array] | No
 
 
 def halves_control(value: float, p: float) -> Control:
-    """Whether two halves of the images agree.
-
-    Args:
-        value: How far apart they are.
-        p: p-value that they are not.
-
-    Returns:
-        The control; it contradicts where p is below .005.
-    """
+    """Whether two halves of the images agree."""
     says = halves_said(value, p, p < _HALVES)
     reason = f"images with even and with odd numbers disagree (p = {p:.2g})"
     return Control(says, value, p=p, contradicts=reason if p < _HALVES else None)
@@ -150,34 +120,22 @@ def halves_control(value: float, p: float) -> Control:
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """N of half of the stimuli along directions that mean nothing.
+    """N of half of the stimuli along directions that mean nothing."""
 
-    Attributes:
-        at: Positions of the stimuli.
-        top: N, shape (stimuli, s).
-        variance: Of N, shape (stimuli, s).
-        weights: Of the directions, shape (s,); their sum is 1.
-    """
-
-    at: IntArray
-    top: Float64Array
-    variance: Float64Array
-    weights: Float64Array
+    at: IntArray  # positions of the stimuli
+    top: Float64Array  # N, shape (stimuli, s)
+    variance: Float64Array  # of N, shape (stimuli, s)
+    weights: Float64Array  # of the directions, shape (s,); their sum is 1
 
 
 def other_directions(leans: Leans) -> list[Half]:
-    """N along directions that mean nothing, in which images vary.
+    """N along directions that mean nothing, of stimuli with even and with odd positions.
 
     The directions are principal ones of the images with an attribute about the means of their
     prompts, orthogonal to the real direction and as long; those count most along which images vary
     as they do along the real one. Each half of the stimuli gives the directions and weights of the
-    other, so the mean of N² less its variance is unbiased whatever they are.
-
-    Args:
-        leans: The leans.
-
-    Returns:
-        Both halves, of stimuli with even and with odd positions; none where images do not vary.
+    other, so the mean of N² less its variance is unbiased whatever they are. None where images do
+    not vary.
     """
     count = len(leans.names)
     real = differences(leans.images).mean(axis=0)
@@ -204,19 +162,11 @@ def other_directions(leans: Leans) -> list[Half]:
 
 
 def beyond_control(square: float, p: float | None, allowed: float) -> Control:
-    """Whether the headline is beyond chance where more than the attribute may have changed.
+    """Whether the headline is beyond chance with N² along directions that mean nothing as noise.
 
     Images with an attribute may differ from the others in more than it, which moves N by chance.
-    Along directions that mean nothing, N² is its variance on average without that; what it is
-    beyond it counts as noise of the real N.
-
-    Args:
-        square: Mean square of the leans along directions that mean nothing, beyond chance.
-        p: p-value of the headline.
-        allowed: p-value with that as noise.
-
-    Returns:
-        The control; it contradicts where p is below .05 and the other p-value is not.
+    Without that, N² along such directions is its variance on average. `allowed` is the p-value with
+    what it is beyond it as noise of the real N.
     """
     root = float(np.sqrt(square))
     says = "Along directions that mean nothing, leans are within chance."
@@ -252,15 +202,7 @@ def _principal(
 
 
 def text_control(value: float | None, scale: str) -> Control:
-    """The same score from the words alone.
-
-    Args:
-        value: The score of the texts; None where they do not differ.
-        scale: What it is called.
-
-    Returns:
-        The control, which never contradicts.
-    """
+    """The same score from the words alone."""
     if value is None:
         return Control("The texts with either attribute do not differ.")
     return Control(f"From the words alone, without any image, the {scale} is {value:+.2f}.", value)

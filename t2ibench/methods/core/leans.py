@@ -27,17 +27,11 @@ SIDES = ("neutral", "a", "b")
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """The images of a stimulus in one wording.
+    """The images of a stimulus in one wording."""
 
-    Attributes:
-        neutral: Without an attribute.
-        a: With attribute A.
-        b: With attribute B.
-    """
-
-    neutral: PromptImages
-    a: PromptImages
-    b: PromptImages
+    neutral: PromptImages  # without an attribute
+    a: PromptImages  # with attribute A
+    b: PromptImages  # with attribute B
 
     @property
     def complete(self) -> bool:
@@ -47,19 +41,12 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Images by prompt; a prompt's single image is taken as one of its side.
+    """Images by prompt; a prompt's single image is taken as one of its side."""
 
-    Attributes:
-        names: Of the prompts.
-        number: Which prompt each image is of, shape (n,).
-        unit: Its number within the prompt, shape (n,).
-        sizes: Images of each prompt.
-    """
-
-    names: list[str]
-    number: IntArray
-    unit: IntArray
-    sizes: IntArray
+    names: list[str]  # of the prompts
+    number: IntArray  # which prompt each image is of, shape (n,)
+    unit: IntArray  # its number within the prompt, shape (n,)
+    sizes: IntArray  # images of each prompt
 
     @classmethod
     def of(cls, images: PromptImages) -> Strata:
@@ -74,14 +61,7 @@ class Strata:
         return cls(names, number.astype(np.int64), images.indices, sizes)
 
     def deviations(self, values: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Mean of each prompt, and each value less the mean of its prompt.
-
-        Args:
-            values: Of each image, shape (n, ...).
-
-        Returns:
-            Shapes (prompts, ...) and (n, ...).
-        """
+        """Mean of each prompt, and each value less the mean of its prompt, by the first axis."""
         sums = sums_by(self.number, values, len(self.sizes))
         means = sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1))
         return means, values - means[self.number]
@@ -90,14 +70,9 @@ class Strata:
 def moments(
     images: PromptImages, directions: Float64Array
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Mean over prompts of their images' mean along each direction, with its variance.
+    """Mean over prompts of their images' mean along each of s directions.
 
-    Args:
-        images: One or more, of several prompts.
-        directions: Shape (s, d).
-
-    Returns:
-        Mean, its variance (nan for a single image) and its degrees of freedom, shape (s,) each.
+    With its variance (nan for a single image) and its degrees of freedom.
     """
     strata = Strata.of(images)
     means, deviations = strata.deviations(images.embeddings @ directions.T)
@@ -119,14 +94,7 @@ def summed(
 
 
 def differences(images: Sequence[Sequence[Marked]]) -> Float64Array:
-    """d_j: the mean of A's images less that of B's, over wordings.
-
-    Args:
-        images: The wordings of each stimulus, all complete.
-
-    Returns:
-        Shape (stimuli, d).
-    """
+    """d_j: the mean of A's images less that of B's, over wordings; shape (stimuli, d)."""
 
     def mean(side: PromptImages) -> Float64Array:
         means: Float64Array = Strata.of(side).deviations(side.embeddings)[0].mean(axis=0)
@@ -138,31 +106,15 @@ def differences(images: Sequence[Sequence[Marked]]) -> Float64Array:
 
 
 def held_out(rows: Float64Array) -> Float64Array:
-    """The mean of the other rows.
-
-    Args:
-        rows: Shape (k, ...), k at least 2.
-
-    Returns:
-        The same shape.
-
-    Examples:
-        >>> held_out(np.array([[1.0], [2.0], [6.0]])).tolist()
-        [[4.0], [3.5], [1.5]]
-    """
+    """The mean of the other rows."""
     others: Float64Array = (rows.sum(axis=0) - rows) / (len(rows) - 1)
     return others
 
 
 def project(images: Sequence[Sequence[Marked]], directions: Float64Array) -> Float64Array:
-    """Means along directions, each stimulus's its own, with their variances.
+    """Means along each stimulus's own directions, with variances and degrees of freedom.
 
-    Args:
-        images: The wordings of each stimulus, all complete, as many of each.
-        directions: Shape (stimuli, s, d).
-
-    Returns:
-        Mean, variance and degrees of freedom, shape (3, stimuli, wordings, sides, s).
+    Shapes: directions (stimuli, s, d); result (3, stimuli, wordings, sides, s).
     """
     found = [
         [[moments(getattr(one, side), along) for side in SIDES] for one in wordings]
@@ -177,38 +129,27 @@ class Wordings:
 
     A wording moves the images of every stimulus in its own way, and perhaps all of them in a
     common one.
-
-    Attributes:
-        own: Covariance of N and D that the wordings add to that of the images, for one stimulus,
-            shape (2, 2).
-        common: The part of it that all stimuli have in common, shape (2, 2).
-        df: Degrees of freedom of `own`.
-        totals: Variance of N and of D of each stimulus, images and wordings together, shape
-            (2, stimuli); their mean is the analysis of variance's.
-        f_test: Degrees of freedom of the F test of all N; fewer than there are stimuli where the
-            wordings move them together.
-        residuals: N and D of each wording less their mean, shape (2, stimuli, wordings).
     """
 
+    # covariance of N and D that the wordings add to that of the images, for one stimulus, shape
+    # (2, 2)
     own: Float64Array
-    common: Float64Array
-    df: float
+    common: Float64Array  # the part of it that all stimuli have in common, shape (2, 2)
+    df: float  # degrees of freedom of `own`
+    # variance of N and of D of each stimulus, images and wordings together, shape (2, stimuli);
+    # their mean is the analysis of variance's
     totals: Float64Array
+    # degrees of freedom of the F test of all N; fewer than there are stimuli where the wordings
+    # move them together
     f_test: tuple[float, float]
-    residuals: Float64Array
+    residuals: Float64Array  # N and D of each wording less their mean, shape (2, stimuli, wordings)
 
     @classmethod
     def of(cls, top: Float64Array, bottom: Float64Array, images: Float64Array) -> Wordings:
         """Analyse the variance between wordings.
 
-        Args:
-            top: N of each stimulus and wording, shape (stimuli, wordings).
-            bottom: D, of the same shape.
-            images: Covariance of each stimulus's mean N and D with the wordings fixed, shape
-                (stimuli, 2, 2).
-
-        Returns:
-            The variances, each no less than 0.
+        `images` is the covariance of each stimulus's mean N and D with the wordings fixed,
+        shape (stimuli, 2, 2); N and D are of shape (stimuli, wordings).
         """
         values = np.stack([top, bottom])
         residuals = values - values.mean(axis=2, keepdims=True)
@@ -242,12 +183,8 @@ class Wordings:
     def components(self, top: Float64Array, bottom: Float64Array) -> Float64Array:
         """Two independent parts of what the wordings add to two sums over stimuli.
 
-        Args:
-            top: Weights of each stimulus's N and D in the first sum, shape (stimuli, 2).
-            bottom: In the second.
-
-        Returns:
-            Coefficients of the parts, of unit variance, in both sums, shape (2, 2).
+        Sums are given by weights of each stimulus's N and D, shape (stimuli, 2). Returns the parts'
+        coefficients, of unit variance, in both sums, shape (2, 2).
         """
         both = np.stack([top, bottom])
         sums = both.sum(axis=1)
@@ -325,24 +262,16 @@ class Leans:
 
     lean_j = N_j / D_j, with N_j = 2 y - a - b and D_j = a - b of the means y, a and b of stimulus
     j's images along v_j, the mean of d_i over the other stimuli i; averaged over wordings.
-
-    Attributes:
-        names: Of the stimuli.
-        images: The wordings of each; the embeddings have equal spread (`spread.equal_spread`).
-        directions: v_j, shape (stimuli, d).
-        means: y, a and b, shape (stimuli, 3).
-        variances: Of the means where the wordings are fixed; nan for a single image.
-        dfs: Degrees of freedom of the variances.
-        wordings: What the wordings add; None for a single wording.
     """
 
-    names: list[str]
+    names: list[str]  # of the stimuli
+    # the wordings of each; the embeddings have equal spread (`spread.equal_spread`)
     images: list[list[Marked]]
-    directions: Float64Array
-    means: Float64Array
-    variances: Float64Array
-    dfs: Float64Array
-    wordings: Wordings | None
+    directions: Float64Array  # v_j, shape (stimuli, d)
+    means: Float64Array  # y, a and b, shape (stimuli, 3)
+    variances: Float64Array  # of the means where the wordings are fixed; nan for a single image
+    dfs: Float64Array  # degrees of freedom of the variances
+    wordings: Wordings | None  # what the wordings add; None for a single wording
 
     @classmethod
     def of(cls, names: Sequence[str], images: Sequence[Sequence[Marked]]) -> Leans:
@@ -354,16 +283,7 @@ class Leans:
     def along(
         cls, names: Sequence[str], images: Sequence[Sequence[Marked]], directions: Float64Array
     ) -> Leans:
-        """Measure the leans along directions that are known.
-
-        Args:
-            names: Of the stimuli.
-            images: The wordings of each, all complete.
-            directions: Shape (stimuli, d).
-
-        Returns:
-            The leans.
-        """
+        """Measure the leans along directions that are known."""
         mean, variance, df = project(images, directions[:, None])[..., 0]
         count = mean.shape[1]
         variances, dfs = summed(variance / count**2, df, axis=1)
@@ -449,20 +369,14 @@ class Leans:
             noise = np.sqrt(2 * self.bottom_variance[at].sum())
             return float(self.bottom[at].sum() / noise)
 
-    def rows(self, level: float, at: npt.ArrayLike = 0.0, *, wordings: bool = True) -> Ratio:
+    def rows(self, level: float, at: npt.ArrayLike = 0.0) -> Ratio:
         """The lean of each stimulus, over its shrunk D, with its interval.
 
         What the other stimuli add to the denominator adds to its variance, and so does how far the
         true D may lie from the mean. The variance of y is no less than with half an image more at A
         and half a one at B: a few images that are all alike do not show that others would be.
 
-        Args:
-            level: Confidence level, in (0, 1).
-            at: What is subtracted from the leans, shape () or (stimuli,).
-            wordings: Whether other wordings are possible, not only other images.
-
-        Returns:
-            One ratio for each stimulus.
+        `at` is subtracted from the leans, shape () or (stimuli,).
         """
         k = len(self.names)
         own, true = self._shrinkage
@@ -475,7 +389,7 @@ class Leans:
         dfs = np.column_stack([self.dfs, np.full(k, k - 1.0)])
         top = np.tile(np.append(TOP, 0.0), (k, 1))
         bottom = np.tile(np.append(self.own_share * BOTTOM, 1.0), (k, 1))
-        if wordings and self.wordings is not None:
+        if self.wordings is not None:
             first = np.zeros((2, k, 2))
             first[0, 0, 0] = 1.0
             first[1, :, 1] = other
@@ -508,18 +422,7 @@ class Leans:
         *,
         wordings: bool = True,
     ) -> Ratio:
-        """(Σ w N - Σ l D) / Σ u D, where the stimuli are fixed.
-
-        Args:
-            top: Weights w of N, shape (stimuli,).
-            bottom: Weights u of D, shape (stimuli,).
-            level: Confidence level, in (0, 1).
-            less: Weights l of what is subtracted, shape () or (stimuli,).
-            wordings: Whether other wordings are possible, not only other images.
-
-        Returns:
-            The ratio, of shape ().
-        """
+        """(Σ w N - Σ l D) / Σ u D over fixed stimuli; w, u and l are `top`, `bottom`, `less`."""
         w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
         weights = np.stack([w, -np.broadcast_to(np.asarray(less, np.float64), w.shape)], axis=1)
         below = np.stack([np.zeros_like(u), u], axis=1)
@@ -560,12 +463,7 @@ UNBOUNDED = "the images with either attribute are too alike for an interval"
 
 
 def bounded(low: float, high: float, p: float, df: float | None = None) -> Inference:
-    """An inference from Fieller's set.
-
-    Examples:
-        >>> bounded(-np.inf, np.inf, 0.5).reason
-        'the images with either attribute are too alike for an interval'
-    """
+    """An inference from Fieller's set."""
     known = float(p) if np.isfinite(p) else None
     if known is None:
         return Inference(reason="a single unit has no variance")
@@ -576,19 +474,12 @@ def bounded(low: float, high: float, p: float, df: float | None = None) -> Infer
 
 @dataclass(frozen=True, slots=True)
 class OverStimuli:
-    """A ratio of means over stimuli, where other stimuli are possible.
+    """A ratio of means over stimuli, where other stimuli are possible."""
 
-    Attributes:
-        value: The ratio.
-        inference: Its interval and p-value.
-        influence: How each stimulus moves it.
-        half_width: Of the interval that a ratio of 0 would have.
-    """
-
-    value: float
-    inference: Inference
-    influence: Influence
-    half_width: float
+    value: float  # the ratio
+    inference: Inference  # its interval and p-value
+    influence: Influence  # how each stimulus moves it
+    half_width: float  # of the interval that a ratio of 0 would have
 
     @classmethod
     def of(
@@ -627,20 +518,10 @@ def over_stimuli(
 
     With W_i(t) = N_i - t D_i, Fieller's set holds every t where the sum of W's means is within
     Student's t times its standard error, from W's variance in each group; the degrees of freedom
-    are the number of stimuli less that of groups.
-
-    Args:
-        top: N, with its sign, shape (stimuli,).
-        bottom: D, shape (stimuli,).
-        groups: Name, positions in `top`, and numbers of the stimuli of each group.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio.
+    are the number of stimuli less that of groups. A group is its name, and the positions and the
+    numbers of its stimuli.
 
     Examples:
-        Two groups of two, all of the same D:
-
         >>> n, d = np.array([3.0, 5.0, 1.0, 3.0]), np.full(4, 4.0)
         >>> two = [("X", np.arange(2), np.arange(2)), ("Y", np.arange(2, 4), np.arange(2))]
         >>> found = over_stimuli(n, d, two, 0.95)
@@ -675,15 +556,15 @@ def of_ratio(
     return Estimate(value, p=p, test="t", interval=interval, influence=influence)
 
 
-def row_scores(leans: Leans, level: float, *, wordings: bool = True) -> list[Estimate]:
+def row_scores(leans: Leans, level: float) -> list[Estimate]:
     """The lean of each stimulus as a score."""
-    found = leans.rows(level, wordings=wordings)
+    found = leans.rows(level)
     t = found.value
     whole = found.variance - 2 * t * found.covariance + t**2 * found.bottom_variance
     scores = []
     for number, (lean, d) in enumerate(zip(t, found.bottom, strict=True)):
         own = lean / d * leans.own_share
-        influence = leans.influence(number, 1 / d, own, wordings=wordings)
+        influence = leans.influence(number, 1 / d, own)
         floor = whole[number] / d**2 if np.isfinite(influence.variance) else 0.0
         scores.append(of_ratio(found, (number,), influence.with_floor(float(floor))))
     return scores
@@ -696,18 +577,7 @@ def contrast_score(
     level: float,
     less: npt.ArrayLike = 0.0,
 ) -> Estimate:
-    """(Σ w N - Σ l D) / Σ u D over fixed stimuli as a score; see `Leans.contrast`.
-
-    Args:
-        leans: The leans.
-        top: Weights w of N, shape (stimuli,).
-        bottom: Weights u of D, shape (stimuli,).
-        level: Confidence level, in (0, 1).
-        less: Weights l of what is subtracted, shape () or (stimuli,).
-
-    Returns:
-        The score, with the influence of every image; Σ w N / Σ u D is corrected for the noise of D.
-    """
+    """`Leans.contrast` as a score; Σ w N / Σ u D is corrected for the noise of D."""
     w, u = np.asarray(top, np.float64), np.asarray(bottom, np.float64)
     subtracted = np.broadcast_to(np.asarray(less, np.float64), w.shape)
     found = leans.contrast(w, u, level, subtracted)
@@ -731,8 +601,7 @@ def noise(leans: Leans) -> float:
 def positions(leans: Leans) -> list[Float64Array]:
     """Where each image without an attribute lies: 1 at the mean of A's images, -1 at B's.
 
-    Returns:
-        For each stimulus an array of shape (its images of all wordings,), (2 x - a - b) / D.
+    For each stimulus (2 x - a - b) / D of its images of all wordings.
     """
     middle = leans.means @ (TOP * np.array([0.0, 1.0, 1.0]))
     along = zip(leans.images, leans.directions, middle, leans.denominators, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, get_args
 
@@ -62,7 +62,6 @@ class Method(Generic[TaskT]):
             file.
         combine: The result of a task over all encoders or judges, from one result of each; by
             default their mean.
-        variants: Other designs of the same task, by name, whose cost a dry run shows.
         proposes: Target of its `Proposal`; None if a language model cannot propose its tasks.
         explores: Where its tasks are concept queries that the explorer shows; None where not.
         present: How pages show a task's result (see `core.presentation`); None for its title alone.
@@ -79,7 +78,6 @@ class Method(Generic[TaskT]):
     row_scores: tuple[str, ...] = ()
     check: Callable[[TaskT], Iterable[Finding]] = lambda _: ()
     combine: Callable[[TaskT, Sequence[MethodResult], Settings], MethodResult] = _AVERAGE
-    variants: Callable[[TaskT], Mapping[str, TaskT]] = lambda _: {}
     proposes: str | None = None
     explores: str | None = None
     present: Callable[[TaskT], Presentation] | None = None

@@ -24,25 +24,17 @@ _PSEUDO = 4.0  # images added for a variance (Agresti and Coull 1998)
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Shares of images on each anchor's side.
+    """Shares of images on each anchor's side."""
 
-    Attributes:
-        values: Shape (k,), of sum 1; the correction may push one below 0 or above 1.
-        low: Lower ends of their intervals, shape (k,), at least 0 unless the share itself is not.
-        high: Upper ends, shape (k,), at most 1 likewise.
-        lean: Of two anchors: first share less second, from -1 to 1 but for the correction.
-        influence: On the lean.
-        p: Two-sided p-value that the lean is 0.
-        reason: Why there are no shares.
-    """
-
-    values: Float64Array
+    values: Float64Array  # shape (k,), of sum 1; the correction may push one below 0 or above 1
+    # lower ends of their intervals, shape (k,), at least 0 unless the share itself is not
     low: Float64Array
-    high: Float64Array
+    high: Float64Array  # upper ends, shape (k,), at most 1 likewise
+    # of two anchors: first share less second, from -1 to 1 but for the correction
     lean: float | None = None
-    influence: Influence | None = None
-    p: float | None = None
-    reason: str | None = None
+    influence: Influence | None = None  # on the lean
+    p: float | None = None  # two-sided p-value that the lean is 0
+    reason: str | None = None  # why there are no shares
 
     def side(self) -> int | None:
         """The anchor that more images lie nearest than by chance."""
@@ -54,19 +46,13 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Anchors' images that other images are sorted by.
+    """Anchors' images that other images are sorted by."""
 
-    Attributes:
-        images: Shape (n, d).
-        labels: The number of each image's anchor, shape (n,).
-        strata: What the anchors' images are the images of, such as their prompts, shape (k,).
-        units: The number of each image within its anchor, shape (n,).
-    """
-
-    images: Float64Array
-    labels: IntArray
+    images: Float64Array  # shape (n, d)
+    labels: IntArray  # the number of each image's anchor, shape (n,)
+    # what the anchors' images are the images of, such as their prompts, shape (k,)
     strata: Sequence[str]
-    units: IntArray
+    units: IntArray  # the number of each image within its anchor, shape (n,)
 
     @property
     def k(self) -> int:
@@ -80,20 +66,7 @@ class Sides:
 
 
 def nearest_anchor(sides: Sides, images: Float64Array) -> IntArray:
-    """The anchor whose mean image each image is nearest.
-
-    Args:
-        sides: The anchors' images.
-        images: Shape (m, d).
-
-    Returns:
-        Numbers of anchors, shape (m,).
-
-    Examples:
-        >>> sides = Sides(np.array([[0.0], [1.0]]), np.array([0, 1]), "ab", np.array([0, 0]))
-        >>> nearest_anchor(sides, np.array([[0.2], [0.9]])).tolist()
-        [0, 1]
-    """
+    """The anchor whose mean image each image is nearest."""
     nearest: IntArray = _distances(images, sides.centres).argmin(axis=1)
     return nearest
 
@@ -105,14 +78,7 @@ def _distances(images: Float64Array, centres: Float64Array) -> Float64Array:
 
 
 def left_out(sides: Sides) -> IntArray:
-    """The anchor whose mean image each anchor image is nearest, itself left out of the mean.
-
-    Args:
-        sides: The anchors' images.
-
-    Returns:
-        Numbers of anchors, shape (n,).
-    """
+    """The anchor whose mean image each anchor image is nearest, itself left out of the mean."""
     centres = sides.centres
     distances = _distances(sides.images, centres)
     for j in range(sides.k):
@@ -127,19 +93,8 @@ def left_out(sides: Sides) -> IntArray:
 def positions(sides: Sides, images: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Where images lie on the line between two anchors' mean images.
 
-    Args:
-        sides: The images of two anchors, of each at least two.
-        images: Shape (m, d).
-
-    Returns:
-        Positions of the anchors' images, each left out of its mean, shape (n,), and of the others,
-        shape (m,): 1 at the first mean, -1 at the second.
-
-    Examples:
-        >>> labels = np.array([0, 0, 1, 1])
-        >>> sides = Sides(np.array([[1.0], [1.0], [0.0], [0.0]]), labels, "ab", labels)
-        >>> positions(sides, np.array([[0.75]]))[1].tolist()
-        [0.5]
+    1 at the first mean, -1 at the second; of the anchors' images, each left out of its mean,
+    and of the others.
     """
     centres = sides.centres
 
@@ -190,16 +145,8 @@ def corrected_shares(
     (of two anchors, (q + specificity − 1) / (sensitivity + specificity − 1)). Variances are those
     of (x + 4/k) / (n + 4), by the delta method, with Student's t.
 
-    Args:
-        sides: The anchors' images.
-        images: Shape (m, d), one or more.
-        stratum: Their prompt.
-        units: The number of each image, shape (m,).
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The shares; with a reason where the anchors' own images cannot be told apart, or these
-        images lie elsewhere.
+    There are none, with a reason, where the anchors' own images cannot be told apart, or these
+    images lie elsewhere.
 
     Source: Rogan and Gladen 1978, "Estimating prevalence from the results of a screening test".
     """

@@ -21,19 +21,12 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Guided images of one group, or their sum over prompts.
+    """Guided images of one group, or their sum over prompts."""
 
-    Attributes:
-        shown: Images that show what was asked for.
-        asked: Images that somebody answered for.
-        thin: Prompts with fewer than two images that show it.
-        prompts: All prompts.
-    """
-
-    shown: int = 0
-    asked: int = 0
-    thin: int = 0
-    prompts: int = 0
+    shown: int = 0  # images that show what was asked for
+    asked: int = 0  # images that somebody answered for
+    thin: int = 0  # prompts with fewer than two images that show it
+    prompts: int = 0  # all prompts
 
     def __add__(self, other: Seen) -> Seen:
         return Seen(*map(add, astuple(self), astuple(other)))
@@ -46,22 +39,7 @@ def obedient(
     question: tuple[str, Sequence[str]],
     group: str,
 ) -> tuple[PromptImages, Seen]:
-    """The guided images that show the group that was asked for, by a judge or by people.
-
-    Args:
-        evidence: Whose answers.
-        images: Of prompts that ask for the group.
-        count: Images of each prompt.
-        question: What was asked about them, and the possible answers.
-        group: The answer that was asked for.
-
-    Returns:
-        The images that were answered with the group, without prompts that have a single one left;
-        and how many there are of how many.
-
-    Raises:
-        MissingEvidence: the question was never asked.
-    """
+    """The guided images that show the group that was asked for, and how many those are of each."""
     keep = np.zeros(len(images), bool)
     total = Seen()
     for number, prompt in enumerate(images.prompts):
@@ -78,12 +56,7 @@ def obedient(
 
 
 def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Estimate]:
-    """Share of each group's images that show it.
-
-    Examples:
-        >>> obedience_scores({"men": Seen(3, 4)})["obedience:men"].value
-        0.75
-    """
+    """Share of each group's images that show it."""
     return {
         f"obedience:{name}{suffix}": share_estimate(one.shown, one.asked)
         if one.asked
@@ -95,15 +68,9 @@ def obedience_scores(seen: Mapping[str, Seen], suffix: str = "") -> dict[str, Es
 def obedience_control(seen: Mapping[str, Seen], *, judged: bool) -> Control:
     """How many guided images of either group show it, with Fisher's exact test that both do alike.
 
-    Args:
-        seen: The two groups.
-        judged: Whether a judge or people looked, and the other images are left out; otherwise the
-            encoder's own reading, which errs as the leans do.
-
-    Returns:
-        The control, with the difference of the shares. It contradicts where images were left out
-        and few are left: less than half of a group's, or fewer than two of more than a fifth of
-        the prompts.
+    Where no judge and no people looked it is the encoder's own reading, which errs as the leans
+    do. It contradicts where images were left out and few are left: less than half of a group's,
+    or fewer than two of more than a fifth of the prompts.
 
     Examples:
         >>> control = obedience_control({"men": Seen(28, 40), "women": Seen(39, 40)}, judged=True)
@@ -159,16 +126,10 @@ def obedience_warnings(seen: Mapping[str, Seen], *, judged: bool) -> list[str]:
 
 
 def breakdown(lean: Estimate) -> Estimate:
-    """How unequal obedience would have to be for a lean to be none.
+    """How unequal obedience would have to be for a lean to be none; 0 where its interval holds 0.
 
     Where a share f of A's guided images looks like B's, and none of B's like A's, a lean L reads
     (L + f) / (1 - f). A lean whose interval begins at l is none from f = l / (1 + l).
-
-    Args:
-        lean: The lean, with its interval.
-
-    Returns:
-        That share; 0 where the interval holds 0.
 
     Examples:
         >>> breakdown(Estimate(0.5, interval=(0.25, 0.75))).value

@@ -25,142 +25,90 @@ def short_name(title: str, paper: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What the two ends of an axis from -1 to 1 mean.
+    """What the two ends of an axis from -1 to 1 mean."""
 
-    Attributes:
-        low: What -1 is, such as 'female'.
-        high: What 1 is, such as 'male'.
-    """
-
-    low: str
-    high: str
+    low: str  # what -1 is, such as 'female'
+    high: str  # what 1 is, such as 'male'
 
 
 @dataclass(frozen=True, slots=True)
 class RowSeries:
-    """Rows of a result that are shown as marks on one axis.
+    """Rows of a result that are shown as marks on one axis."""
 
-    Attributes:
-        score: Name of the rows' score.
-        noun: What a row is, such as 'occupation'.
-        axis: Its poles; None where it has a size but no direction.
-        square: Whether the score is a squared lean, shown as its root.
-        groups: Groups whose rows are meant; None for all.
-        flipped: Groups whose rows count with the other sign in the headline.
-    """
-
-    score: str
-    noun: str
-    axis: Axis | None = None
-    square: bool = False
-    groups: frozenset[str] | None = None
+    score: str  # name of the rows' score
+    noun: str  # what a row is, such as 'occupation'
+    axis: Axis | None = None  # its poles; None where it has a size but no direction
+    square: bool = False  # whether the score is a squared lean, shown as its root
+    groups: frozenset[str] | None = None  # groups whose rows are meant; None for all
+    # groups whose rows count with the other sign in the headline
     flipped: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ImageSeries:
-    """A number that the samples give for each image.
+    """A number that the samples give for each image."""
 
-    Attributes:
-        value: Its key in a row of samples.
-        axis: Its poles.
-        caption: The key that says which stimulus the image is of.
-        noun: What the number is called.
-    """
-
-    value: str
+    value: str  # its key in a row of samples
     axis: Axis
-    caption: str
-    noun: str = "lean"
+    caption: str  # the key that says which stimulus the image is of
+    noun: str = "lean"  # what the number is called
 
 
 @dataclass(frozen=True, slots=True)
 class ImageGroups:
-    """A group that each image of the samples belongs to, for one row of the result.
+    """A group that each image of the samples belongs to, for one row of the result."""
 
-    Attributes:
-        of: From the name of a result's row and a row of samples: the image's group, such as the
-            answer that it was given; None where the image has no part in the row.
-        value: From the same: a number by which images are sorted within a group; None where
-            there is none, and images are picked at random.
-        said: What a group is, with '{group}', such as 'answered “{group}”'.
-        row: Rows of the result that are meant: those with this score, the largest first.
-        stimuli: Prompt to the stimulus that it was made from, where it is not a row of its own.
-    """
-
+    # from the name of a result's row and a row of samples: the image's group, such as the answer
+    # that it was given; None where the image has no part in the row
     of: Callable[[str, Mapping[str, Any]], str | None]
-    said: str
-    row: str
+    said: str  # what a group is, with '{group}', such as 'answered “{group}”'
+    row: str  # rows of the result that are meant: those with this score, the largest first
+    # from the same: a number by which images are sorted within a group; None where there is none,
+    # and images are picked at random
     value: Callable[[str, Mapping[str, Any]], float | None] | None = None
+    # prompt to the stimulus that it was made from, where it is not a row of its own
     stimuli: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number of each row, along one side of a figure.
+    """A number of each row, along one side of a figure."""
 
-    Attributes:
-        label: What the axis is called.
-        score: Name of the rows' score; None where `given` has the numbers.
-        given: Row's name to number, such as labour statistics.
-        share: Whether a lean is shown as the share of the high pole, (1 + lean) / 2, or, with
-            'low', of the low one.
-        low: Where the axis begins at the latest.
-        high: Where it ends at the earliest.
-    """
-
-    label: str
-    score: str | None = None
-    given: Mapping[str, float] | None = None
+    label: str  # what the axis is called
+    score: str | None = None  # name of the rows' score; None where `given` has the numbers
+    given: Mapping[str, float] | None = None  # row's name to number, such as labour statistics
+    # whether a lean is shown as the share of the high pole, (1 + lean) / 2, or, with 'low', of the
+    # low one
     share: Literal["high", "low"] | None = None
-    low: float = 0.0
-    high: float = 1.0
+    low: float = 0.0  # where the axis begins at the latest
+    high: float = 1.0  # where it ends at the earliest
 
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Rows as points of a plane.
-
-    Attributes:
-        title: What it shows.
-        x: To the right.
-        y: Up.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
-        groups: Groups whose rows are meant; None for all.
-        diagonal: Whether equal numbers lie on a line that is shown.
-        intervals: Whether the intervals of the upward score are shown, as far as it has some.
-        difference: Name of the rows' score that tests whether a point lies off the diagonal, above
-            it where the score is positive; None where nothing does.
-    """
+    """Rows as points of a plane."""
 
     title: str
-    x: Quantity
-    y: Quantity
+    x: Quantity  # to the right
+    y: Quantity  # up
     caption: str
     source: str = ""
-    groups: frozenset[str] | None = None
-    diagonal: bool = False
+    groups: frozenset[str] | None = None  # groups whose rows are meant; None for all
+    diagonal: bool = False  # whether equal numbers lie on a line that is shown
+    # whether the intervals of the upward score are shown, as far as it has some
     intervals: bool = False
+    # name of the rows' score that tests whether a point lies off the diagonal, above it where the
+    # score is positive; None where nothing does
     difference: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arrows:
-    """Rows as arrows from one lean to another on one axis.
-
-    Attributes:
-        title: What it shows.
-        start: Name of the score at the tail.
-        end: Name of the score at the head.
-        axis: The poles.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
-    """
+    """Rows as arrows from one lean to another on one axis."""
 
     title: str
-    start: str
-    end: str
+    start: str  # name of the score at the tail
+    end: str  # name of the score at the head
     axis: Axis
     caption: str
     source: str = ""
@@ -168,88 +116,54 @@ class Arrows:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The number of every image, one dot each, group by group.
-
-    Attributes:
-        title: What it shows.
-        value: Its key in a row of samples.
-        group: The key of the group.
-        axis: The poles.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
-        means: Group to the task's score that is its mean, with its interval.
-    """
+    """The number of every image, one dot each, group by group."""
 
     title: str
-    value: str
-    group: str
+    value: str  # its key in a row of samples
+    group: str  # the key of the group
     axis: Axis
     caption: str
     source: str = ""
+    # group to the task's score that is its mean, with its interval
     means: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Numbers of the rows that lean most, as bars.
-
-    Attributes:
-        title: What it shows.
-        prefix: Of the names of the scores that are shown, such as 'share:'.
-        row: The score that rows are sorted by.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
-    """
+    """Numbers of the rows that lean most, as bars."""
 
     title: str
-    prefix: str
-    row: str
+    prefix: str  # of the names of the scores that are shown, such as 'share:'
+    row: str  # the score that rows are sorted by
     caption: str
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Numbers of one row of the result: of some items, beside each other in columns.
+    """Numbers of one row of the result: of some items, beside each other in columns."""
 
-    Attributes:
-        title: What they are of.
-        row: Name of the result's row that decides which panels come first.
-        columns: What is beside each other, such as a prompt and its counterfactuals.
-        items: What a line is of, such as a concept, and its number in each column; None where it
-            is not known.
-    """
-
-    title: str
-    row: str
-    columns: tuple[str, ...]
+    title: str  # what they are of
+    row: str  # name of the result's row that decides which panels come first
+    columns: tuple[str, ...]  # what is beside each other, such as a prompt and its counterfactuals
+    # what a line is of, such as a concept, and its number in each column; None where it is not
+    # known
     items: tuple[tuple[str, tuple[float | None, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    """Items by columns, panel by panel: what stands out in one column and not in the others.
-
-    Attributes:
-        title: What it shows.
-        read: From the result's details to its panels.
-        order: The score by which panels are sorted, the largest first; None to begin with those
-            whose first line sets the columns most apart.
-        item: What a line is of, such as 'concept'.
-        absent: What a dash means.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
-        most: Panels that are drawn at most; the table has more, the CSV all.
-    """
+    """Items by columns, panel by panel: what stands out in one column and not in the others."""
 
     title: str
-    read: Callable[[Mapping[str, Any]], Sequence[Panel]]
+    read: Callable[[Mapping[str, Any]], Sequence[Panel]]  # from the result's details to its panels
+    # the score by which panels are sorted, the largest first; None to begin with those whose first
+    # line sets the columns most apart
     order: str | None
-    item: str
-    absent: str
+    item: str  # what a line is of, such as 'concept'
+    absent: str  # what a dash means
     caption: str
     source: str = ""
-    most: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,41 +172,23 @@ class Combinations:
 
     The rows of the group have the scores 'joint_share', 'independent_share' and 'excess', the
     difference, with its interval; the details hold a `CrossingReport` of that name.
-
-    Attributes:
-        title: What it shows.
-        group: Group of the rows, which is the name of the crossing.
-        caption: How to read it.
-        source: The figure of a paper that it follows.
     """
 
     title: str
-    group: str
+    group: str  # group of the rows, which is the name of the crossing
     caption: str
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far apart images of two groups are, row by row and in all.
-
-    Attributes:
-        title: What it shows.
-        score: Name of the score, of the rows and of the task.
-        halves: Name of the task's score of two halves of the same images, which is 0 by chance.
-        noun: What a row is, such as 'object'.
-        nouns: The same of several.
-        caption: How to read it.
-        source: The publication that the measure goes back to.
-    """
+    """How far apart images of two groups are, row by row and in all."""
 
     title: str
-    score: str
-    halves: str
-    noun: str
-    nouns: str
+    score: str  # name of the score, of the rows and of the task
+    halves: str  # name of the task's score of two halves of the same images, which is 0 by chance
     caption: str
-    source: str = ""
+    source: str = ""  # the publication that the measure goes back to
 
 
 Figure = Scatter | Arrows | Distribution | Bars | Panels | Combinations | Apart
@@ -300,24 +196,16 @@ Figure = Scatter | Arrows | Distribution | Bars | Panels | Combinations | Apart
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """How a task's result is shown.
+    """How a task's result is shown."""
 
-    Attributes:
-        name: A short name, such as 'science / arts'.
-        axis: The poles of the headline; None where it has a size but no direction.
-        rows: The rows to show, by series; the first is the one behind the headline.
-        images: The number of each image, or what sorts the images into groups.
-        formula: The headline's formula, in one or two lines of plain text.
-        source: Publication and equation that it goes back to.
-        figures: The method's figures, over rows and images.
-        leans: Further rows with two poles, which pages do not draw but compare with other methods.
-    """
-
-    name: str
-    axis: Axis | None = None
+    name: str  # a short name, such as 'science / arts'
+    axis: Axis | None = None  # the poles of the headline; None where it has a size but no direction
+    # the rows to show, by series; the first is the one behind the headline
     rows: tuple[RowSeries, ...] = ()
+    # the number of each image, or what sorts the images into groups
     images: ImageSeries | ImageGroups | None = None
-    formula: str = ""
-    source: str = ""
-    figures: tuple[Figure, ...] = ()
+    formula: str = ""  # the headline's formula, in one or two lines of plain text
+    source: str = ""  # publication and equation that it goes back to
+    figures: tuple[Figure, ...] = ()  # the method's figures, over rows and images
+    # further rows with two poles, which pages do not draw but compare with other methods
     leans: tuple[RowSeries, ...] = ()

@@ -13,14 +13,7 @@ from t2ibench.arrays import Float64Array, IntArray
 
 
 def similarity(images: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Float64Array:
-    """s(I, T) = (cos(I, T) + 1) / 2 (equation 1).
-
-    Args:
-        images: Shape (n, d), unit rows.
-        texts: Shape (m, d), unit rows.
-
-    Returns:
-        Shape (m, n), from 0 to 1.
+    """s(I, T) = (cos(I, T) + 1) / 2 (equation 1) of n images and m texts, shape (m, n).
 
     Examples:
         >>> similarity(np.eye(2), np.array([[1.0, 0.0]])).tolist()
@@ -36,13 +29,7 @@ def anchor_probabilities(similarities: Float64Array, labels: IntArray, k: int) -
     P(t | c_j) is the mean of s(I, t) over the images I of anchor j, and
     P(c_j | t) = P(t | c_j) / (sum over i of P(t | c_i)).
 
-    Args:
-        similarities: Shape (m, n).
-        labels: Shape (n,), the number of each image's anchor.
-        k: Number of anchors.
-
-    Returns:
-        Shape (m, k), rows of sum 1; nan where an anchor has no image.
+    Shapes: similarities (m, n), labels (n,); result (m, k), nan where an anchor has no image.
 
     Examples:
         >>> anchor_probabilities(np.array([[0.9, 0.3]]), np.array([0, 1]), 2).round(2).tolist()
@@ -64,12 +51,7 @@ def distance_margin(sizes: IntArray, level: float) -> float:
     functions: c √(1/n_1 + 1/n_2), with c the quantile of Kolmogorov's distribution. Of more than
     two anchors, Bonferroni's correction for their pairs and the two smallest.
 
-    Args:
-        sizes: Images of each anchor, shape (k,).
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The half-width; the interval is cautious.
+    `sizes` are the images of each anchor; the interval is cautious.
 
     Examples:
         >>> round(distance_margin(np.array([50, 50]), 0.95), 3)
@@ -87,39 +69,25 @@ _ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was measured about one concept; anchors by number.
+    """What was measured about one concept; anchors by number."""
 
-    Attributes:
-        p: Of its effect beyond the anchors' own words, adjusted for the concepts asked.
-        side: The anchor it is nearest then.
-        p_plain: Of its effect as it is, adjusted for the concepts asked.
-        plain_side: The anchor it is nearest as it is.
-        drawn: The anchor whose side more of its own images are on than by chance; None where
-            there is none, or no images.
-    """
-
-    p: float
-    side: int
-    p_plain: float
-    plain_side: int
+    p: float  # of its effect beyond the anchors' own words, adjusted for the concepts asked
+    side: int  # the anchor it is nearest then
+    p_plain: float  # of its effect as it is, adjusted for the concepts asked
+    plain_side: int  # the anchor it is nearest as it is
+    # the anchor whose side more of its own images are on than by chance; None where there is none,
+    # or no images
     drawn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a reader may take from one concept query.
+    """What a reader may take from one concept query."""
 
-    Attributes:
-        outcome: 'leans'; 'no_lean': no further than everyday words; 'inconclusive'.
-        side: The anchor it leans to; None without a lean.
-        says: Why, as a clause.
-        contradiction: Whether its word and its images lean to different anchors.
-    """
-
-    outcome: Outcome
-    side: int | None
-    says: str
-    contradiction: bool = False
+    outcome: Outcome  # 'leans'; 'no_lean': no further than everyday words; 'inconclusive'
+    side: int | None  # the anchor it leans to; None without a lean
+    says: str  # why, as a clause
+    contradiction: bool = False  # whether its word and its images lean to different anchors
 
 
 def verdict(reading: Reading, anchors: Sequence[str]) -> Verdict:

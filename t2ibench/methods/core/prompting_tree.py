@@ -24,28 +24,19 @@ class _Strict(BaseModel):
 
 
 class Node(_Strict):
-    """A node of the tree.
+    """A node of the tree."""
 
-    Attributes:
-        id: Unique within the tree.
-        label: Noun or adjective; may be empty at the root.
-        parent: Id of its parent; None for the root.
-        relation: The words between parent and label; 'has property' puts the label before it.
-    """
-
-    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
-    label: Label
-    parent: str | None = None
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")]  # unique within the tree
+    label: Label  # noun or adjective; may be empty at the root
+    parent: str | None = None  # id of its parent; None for the root
+    # the words between parent and label; 'has property' puts the label before it
     relation: Label = PROPERTY
 
 
 class Tree(_Strict):
-    """A prompting tree (section 3.4.2).
+    """A prompting tree (section 3.4.2)."""
 
-    Attributes:
-        nodes: The root first, every other node after its parent.
-    """
-
+    # the root first, every other node after its parent
     nodes: Annotated[list[Node], Field(min_length=1, max_length=MOST_NODES)]
 
     @model_validator(mode="after")
@@ -108,30 +99,19 @@ TaskT_contra = TypeVar("TaskT_contra", bound=BaseTask, contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class ExploredConcept:
-    """A test concept that was looked at.
+    """A test concept that was looked at."""
 
-    Attributes:
-        name: What reports call it.
-        prompt: Its text.
-        inverse: Whether images of it were generated too.
-    """
-
-    name: str
-    prompt: str
-    inverse: bool = False
+    name: str  # what reports call it
+    prompt: str  # its text
+    inverse: bool = False  # whether images of it were generated too
 
 
 @dataclass(frozen=True, slots=True)
 class ExploredReference:
-    """Words that the concepts are compared with.
+    """Words that the concepts are compared with."""
 
-    Attributes:
-        template: How a word is put, with '{word}' or '{a word}'.
-        words: The words; None for the list that tasks use by default.
-    """
-
-    template: str
-    words: tuple[str, ...] | None = None
+    template: str  # how a word is put, with '{word}' or '{a word}'
+    words: tuple[str, ...] | None = None  # the words; None for the list that tasks use by default
 
 
 class Exploration(Protocol[TaskT_contra]):

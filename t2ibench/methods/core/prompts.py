@@ -85,12 +85,7 @@ def fill(template: str, **words: str) -> str:
 
 
 def wrong_articles(prompt: str) -> list[str]:
-    """Phrases such as 'a engineer' or 'an nurse'.
-
-    Examples:
-        >>> wrong_articles("a engineer and a nurse")
-        ['a engineer']
-    """
+    """Phrases such as 'a engineer' or 'an nurse'."""
     wrong = []
     for match in _WITH_ARTICLE.finditer(prompt):
         used, word = match.groups()

@@ -32,33 +32,19 @@ class Conversation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What a language model proposed.
+    """What a language model proposed."""
 
-    Attributes:
-        body: The method's part of a task file, without its head.
-        notes: Notes for the task file.
-        problems: What could not be read or was excluded, one line each.
-        dropped: Why proposals were dropped, and how many.
-        failed: Subjects that are missing from the task because of an unreadable reply.
-        error: Why no task can be made; None if there is one.
-    """
-
-    body: Mapping[str, Any]
-    notes: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    body: Mapping[str, Any]  # the method's part of a task file, without its head
+    notes: tuple[str, ...] = ()  # notes for the task file
+    problems: tuple[str, ...] = ()  # what could not be read or was excluded, one line each
+    # why proposals were dropped, and how many
     dropped: Mapping[str, int] = field(default_factory=dict)
-    failed: int = 0
-    error: T2IBenchError | None = None
+    failed: int = 0  # subjects that are missing from the task because of an unreadable reply
+    error: T2IBenchError | None = None  # why no task can be made; None if there is one
 
 
 class Proposal(Protocol[ArgsT]):
-    """The part of a method that proposes tasks. A method names it in `Method.proposes`.
-
-    Attributes:
-        subjects: What the model is asked about, one by one.
-        citation: The publication it comes from.
-        Args: Its own settings; each is a flag of `t2ibench propose`, or part of --method-args.
-    """
+    """The part of a method that proposes tasks. A method names it in `Method.proposes`."""
 
     @property
     def subjects(self) -> Subjects: ...  # noqa: D102
@@ -128,11 +114,6 @@ def _harmless(value: Any) -> Any:
 
 
 def plain_key(name: str) -> str:
-    """A key in lower-case words, however a language model wrote it.
-
-    Examples:
-        >>> plain_key("PresentInPrompt"), plain_key("present_in_prompt")
-        ('present in prompt', 'present in prompt')
-    """
+    """A key in lower-case words, however a language model wrote it."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(_WORD.findall(spaced.lower().replace("_", " ")))

@@ -22,22 +22,15 @@ from t2ibench.stats.rounding import settled
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How near images of anchors are to texts, beside reference texts.
+    """How near images of anchors are to texts, beside reference texts."""
 
-    Attributes:
-        values: Cosine of each image with each text, less its mean cosine with the reference texts,
-            shape (n, w).
-        labels: The number of each image's anchor, shape (n,).
-        k: Number of anchors.
-        means: Mean of each anchor's images, shape (k, w).
-        variances: Variance of each mean, shape (k, w); nan for a single image.
-    """
-
+    # cosine of each image with each text, less its mean cosine with the reference texts, shape (n,
+    # w)
     values: Float64Array
-    labels: IntArray
-    k: int
-    means: Float64Array
-    variances: Float64Array
+    labels: IntArray  # the number of each image's anchor, shape (n,)
+    k: int  # number of anchors
+    means: Float64Array  # mean of each anchor's images, shape (k, w)
+    variances: Float64Array  # variance of each mean, shape (k, w); nan for a single image
 
     @property
     def sizes(self) -> IntArray:
@@ -55,44 +48,16 @@ class Nearness:
         )
 
     def rows(self, chosen: npt.NDArray[np.bool_]) -> Nearness:
-        """Some of the images.
-
-        Args:
-            chosen: Which, shape (n,).
-
-        Returns:
-            Fewer images beside the same texts, of every anchor at least one.
-        """
+        """Some of the images, of every anchor at least one."""
         return grouped(self.values[chosen], self.labels[chosen], self.k)
 
     def relabelled(self, labels: IntArray) -> Nearness:
-        """The same images under other labels.
-
-        Args:
-            labels: Shape (n,), with every anchor.
-
-        Returns:
-            The same values, grouped anew.
-        """
+        """The same images under other labels."""
         return grouped(self.values, labels, self.k)
 
 
 def grouped(values: Float64Array, labels: IntArray, k: int) -> Nearness:
-    """Means of each anchor's images, with their variances.
-
-    Args:
-        values: Shape (n, w).
-        labels: The number of each image's anchor, shape (n,).
-        k: Number of anchors, each with an image.
-
-    Returns:
-        The values with their means.
-
-    Examples:
-        >>> found = grouped(np.array([[1.0], [3.0], [0.0], [0.0]]), np.array([0, 0, 1, 1]), 2)
-        >>> found.means.ravel().tolist(), found.variances.ravel().tolist()
-        ([2.0, 0.0], [1.0, 0.0])
-    """
+    """Means of each anchor's images, with their variances; shapes: values (n, w), labels (n,)."""
     groups = [values[labels == j] for j in range(k)]
     means = np.stack([group.mean(axis=0) for group in groups])
     variances = np.stack(
@@ -115,13 +80,6 @@ def beyond_words(images: npt.NDArray[np.floating], anchors: Float64Array) -> Flo
     difference of their images: as the anchors' own texts do. What is left of the images without u
     leans beyond that.
 
-    Args:
-        images: Shape (n, d).
-        anchors: The anchors' texts, shape (k, d).
-
-    Returns:
-        The images' parts orthogonal to all differences of two anchors' texts, shape (n, d).
-
     Examples:
         >>> beyond_words(np.array([[0.6, 0.8]]), np.array([[1.0, 0.0], [-1.0, 0.0]])).tolist()
         [[0.0, 0.8]]
@@ -143,30 +101,14 @@ def nearness(
 ) -> Nearness:
     """Images beside texts and, after them, the reference texts.
 
-    Args:
-        images: Shape (n, d).
-        labels: The number of each image's anchor, shape (n,).
-        k: Number of anchors, each with an image.
-        texts: Shape (m, d).
-        reference: Shape (r, d).
-
-    Returns:
-        Shape (n, m + r), centred at the mean of the reference.
+    Shape (n, m + r), centred at the mean of the reference.
     """
     both = np.concatenate([texts, reference]).astype(np.float64) - reference.mean(axis=0)
     return grouped(np.asarray(images, dtype=np.float64) @ both.T, labels, k)
 
 
 def effects(found: Nearness) -> Float64Array:
-    """How far the anchors' images differ in each text.
-
-    Args:
-        found: The images beside the texts.
-
-    Returns:
-        Shape (w,): of two anchors the difference of their means, positive where the first is
-        nearer; of more their range.
-    """
+    """Of two anchors the difference of their means, above 0 nearer the first; of more the range."""
     if found.k == 2:
         difference: Float64Array = found.means[0] - found.means[1]
         return difference
@@ -175,18 +117,10 @@ def effects(found: Nearness) -> Float64Array:
 
 
 def place(values: npt.ArrayLike, reference: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """The place of effects among those of the reference, whatever their side.
+    """Percentile and p of effects among those of the R reference texts, whatever their side.
 
     p = (1 + #{|reference| >= |value|}) / (R + 1): exact where a text is exchangeable with the
-    reference, whatever the images are.
-
-    Args:
-        values: Effects, shape (m,).
-        reference: Effects of the R reference texts, shape (R,).
-
-    Returns:
-        Percentile (the share of the reference with a smaller effect, from 0 to 100) and p, both
-        of shape (m,).
+    reference, whatever the images are. The percentile is the share of it with a smaller effect.
 
     Examples:
         >>> percentile, p = place([-3.0, 0.5], np.array([1.0, -2.0, 0.1]))
@@ -211,12 +145,8 @@ def extremes(found: Nearness) -> tuple[IntArray, IntArray]:
 def image_p(found: Nearness) -> Float64Array:
     """Whether the images' own variation explains each effect.
 
-    Args:
-        found: The images beside the texts.
-
-    Returns:
-        Shape (w,): Welch's p of the two anchors that an effect compares, times the number of
-        pairs of anchors; 1 where an anchor has a single image.
+    Welch's p of the two anchors that an effect compares, times the number of pairs of anchors;
+    1 where an anchor has a single image. Shape (w,).
     """
     high, low = extremes(found)
     columns = np.arange(found.means.shape[1])
@@ -234,12 +164,8 @@ def image_p(found: Nearness) -> Float64Array:
 def squares(found: Nearness) -> Float64Array:
     """Squared effects, unbiased.
 
-    Args:
-        found: The images beside the texts.
-
-    Returns:
-        Shape (w,): mean over pairs of anchors of (difference of their means)² less its variance,
-        negative about half of the time where the anchors do not differ.
+    The mean over pairs of anchors of (difference of their means)² less its variance, shape
+    (w,); negative about half of the time where the anchors do not differ.
     """
     k = found.k
     centred = found.means - found.means.mean(axis=0)
@@ -249,15 +175,7 @@ def squares(found: Nearness) -> Float64Array:
 
 
 def squares_without_each(found: Nearness, parts: Sequence[slice]) -> list[Float64Array]:
-    """Mean squared effect of sets of texts without each image.
-
-    Args:
-        found: The images beside the texts.
-        parts: The sets.
-
-    Returns:
-        For each set shape (n,); nan where an anchor has two images or fewer.
-    """
+    """Mean squared effect of sets of texts without each image; nan with two images or fewer."""
     n, k = len(found.labels), found.k
     out = [np.full(n, np.nan) for _ in parts]
     total, of_squares = found.means.sum(axis=0), (found.means**2).sum(axis=0)
@@ -284,14 +202,7 @@ def effect_influence(
 ) -> Influence:
     """How each image moves an effect.
 
-    Args:
-        found: The images beside the texts.
-        column: Which text.
-        strata: What the anchors' images are the images of, such as their prompts, shape (k,).
-        units: The number of each image within its anchor, shape (n,).
-
-    Returns:
-        Its influence; of more than two anchors that of the two that lie farthest apart.
+    Of more than two anchors that of the two that lie farthest apart.
     """
     parts = []
     for sign, anchors in zip((1.0, -1.0), extremes(found), strict=True):

@@ -21,7 +21,8 @@ def common_squares(
     U = mean over different images i, j of one prompt of x_i·x_j, the squared length of the mean
     of all images that the prompt could have, without bias. A prompt without two images, or whose U
     is not 4 standard errors above 0, has the mean U of its kind. The standard error is that of
-    products of unrelated images, whose variance is pooled over prompts.
+    products of unrelated images, whose variance is pooled over prompts. All are 0 where not even
+    their mean is 4 standard errors above 0, and 1 where no prompt has two images.
 
     A mixture of images like A and like B has less in common than images of A alone, though each of
     them shows as much of its scene. What it lacks is the variance along the direction from B to A,
@@ -30,18 +31,8 @@ def common_squares(
     Each U is shrunk to the mean of its kind as far as noise tells them apart: by the share
     T / (T + s²/n), with T their true variance and s² what one of n images adds to U's noise.
 
-    Args:
-        images: Of several prompts each, all with the same kind of prompt.
-        directions: From B to A, of any length, one of shape (d,) for each entry.
-
-    Returns:
-        For each entry an array of shape (prompts,): U; 0 for all prompts where not even its mean is
-        4 standard errors above 0, and 1 where no prompt has two images.
-
     Examples:
-        Two images at 60 degrees:
-
-        >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])
+        >>> rows = np.array([[1.0, 0.0], [0.5, 0.75**0.5]])  # two images at 60 degrees
         >>> two = PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))
         >>> [square.round(3).tolist() for square in common_squares([two])]
         [[0.5]]
@@ -108,19 +99,11 @@ def _shrunk(squares: Float64Array, n: Float64Array, moved: Float64Array) -> Floa
 def equal_spread(
     images: Sequence[PromptImages], squares: Sequence[Float64Array]
 ) -> list[PromptImages]:
-    """Embeddings divided by the root of what their prompt's images have in common.
+    """Embeddings divided by the root of what their prompt's images have in common, where not 0.
 
     Embeddings have unit length, so the mean of images that vary more is shorter, and it holds less
     of what all images of a stimulus show: differences between prompts would hold that scene. After
     the division, all means hold it alike.
-
-    Args:
-        images: Of several prompts each, all with the same kind of prompt.
-        squares: What the images of each prompt have in common, of shape (prompts,) for each entry;
-            see `common_squares`. Where it is 0, nothing is divided.
-
-    Returns:
-        The images, no longer of unit length.
     """
     return [
         replace(
@@ -135,13 +118,7 @@ def equal_spread(
 
 
 def trace(images: Sequence[PromptImages]) -> float:
-    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts.
-
-    Examples:
-        >>> rows = np.array([[1.0, 0.0], [0.0, 1.0]])
-        >>> trace([PromptImages(rows, np.zeros(2, np.int64), ["a cook"], np.arange(2))])
-        1.0
-    """
+    """Variance of an image about the mean of its prompt, summed over dimensions, over prompts."""
     found = [
         one.embeddings[one.clusters == number].var(axis=0, ddof=1).sum()
         for one in images

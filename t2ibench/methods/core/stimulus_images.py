@@ -17,17 +17,11 @@ from t2ibench.methods.core.obedience import Seen, obedient
 
 @dataclass(frozen=True, slots=True)
 class StimulusImages:
-    """The images of one stimulus.
-
-    Attributes:
-        name: The stimulus.
-        neutral: Without a group, for each wording.
-        guided: Of each group, for each wording.
-    """
+    """The images of one stimulus."""
 
     name: str
-    neutral: list[PromptImages]
-    guided: dict[str, list[PromptImages]]
+    neutral: list[PromptImages]  # without a group, for each wording
+    guided: dict[str, list[PromptImages]]  # of each group, for each wording
 
     @property
     def complete(self) -> bool:
@@ -63,16 +57,8 @@ def obeying(
 ) -> tuple[list[ImagesT], dict[str, Seen]]:
     """The images without guided ones that do not show their group, by a judge or by people.
 
-    Args:
-        images: Of each stimulus.
-        evidence: Whose answers.
-        count: Images of each guided prompt.
-        question: What was asked about them; None where nobody was asked.
-        answers: Group to the answer that names it.
-
-    Returns:
-        What is left of each stimulus, and by answer how many images show what was asked for; all
-        images and nothing where nobody answered about some group.
+    With how many images show what was asked for, by answer; all images and nothing where nobody
+    answered about some group. `answers` is group to the answer that names it.
     """
     names = tuple(answers.values())
     totals, left = dict.fromkeys(names, Seen()), []
@@ -107,11 +93,7 @@ def read_groups(
 def text_leans(
     images: Sequence[StimulusImages], first: str, second: str, evidence: Evidence
 ) -> tuple[Float64Array, Float64Array]:
-    """N and D of each stimulus from the embeddings of its prompts instead of images.
-
-    Returns:
-        N and D, shape (stimuli,) each.
-    """
+    """N and D of each stimulus from the embeddings of its prompts instead of images."""
     sides = np.array(
         [
             [evidence.texts(side.prompts).mean(axis=0) for side in (one.all_neutral, a, b)]

@@ -22,23 +22,15 @@ from t2ibench.stats.student import satterthwaite, t_interval, t_test, welch
 
 @dataclass(frozen=True, slots=True)
 class PromptCosines:
-    """The images of one prompt beside their prompt.
-
-    Attributes:
-        prompt: The prompt.
-        group: What it stands for in its task.
-        unit: What it shares with others, such as its stimulus: prompts of one unit vary together.
-        indices: Which sample of the prompt each image is, shape (n,), n at least 1.
-        cosines: Cosine of each image and the prompt, shape (n,).
-        word: What it shares across units, such as the word of an attribute: prompts of one word
-            vary together, too.
-    """
+    """The images of one prompt beside their prompt."""
 
     prompt: str
-    group: str
-    unit: str
-    indices: IntArray
-    cosines: Float64Array
+    group: str  # what it stands for in its task
+    unit: str  # what it shares with others, such as its stimulus: prompts of one unit vary together
+    indices: IntArray  # which sample of the prompt each image is, shape (n,), n at least 1
+    cosines: Float64Array  # cosine of each image and the prompt, shape (n,)
+    # what it shares across units, such as the word of an attribute: prompts of one word vary
+    # together, too
     word: str = ""
 
     @property
@@ -49,23 +41,14 @@ class PromptCosines:
 
 @dataclass(frozen=True, slots=True)
 class MeanCosine:
-    """A mean over prompts of their mean cosines, or a difference of two such means.
+    """A mean over prompts of their mean cosines, or a difference of two such means."""
 
-    Attributes:
-        value: The mean; every prompt counts alike.
-        low: Lower end of its interval; None where the variance is unknown.
-        high: Upper end.
-        p: p-value that it is 0; only a difference is tested.
-        question: What the interval is about: 'prompt_population', prompts like these, or
-            'fixed_prompts', these with other images, where all share one unit; None without one.
-        n_prompts: Prompts.
-        n_images: Images.
-    """
-
-    value: float
-    low: float | None
+    value: float  # the mean; every prompt counts alike
+    low: float | None  # lower end of its interval; None where the variance is unknown
     high: float | None
-    p: float | None
+    p: float | None  # p-value that it is 0; only a difference is tested
+    # what the interval is about: 'prompt_population', prompts like these, or 'fixed_prompts',
+    # these with other images, where all share one unit; None without one
     question: Question | None
     n_prompts: int
     n_images: int
@@ -96,13 +79,6 @@ def mean_cosine(prompts: Sequence[PromptCosines], level: float) -> MeanCosine:
     x̄ = mean over prompts p of x_p, V = C / (C − 1) Σ_c (Σ_{p in c} (x_p − x̄) / P)² over the C
     units, t with C − 1 degrees of freedom (a cluster-robust variance; Liang and Zeger 1986). Words
     that units share add what `shared_variance` says.
-
-    Examples:
-        >>> def one(prompt, *cosines):
-        ...     return PromptCosines(prompt, "", "", np.arange(len(cosines)), np.array(cosines))
-        >>> found = mean_cosine([one("a nurse", 0.2, 0.4), one("a chef", 0.1, 0.1)], 0.95)
-        >>> round(found.value, 9), found.question, found.n_prompts, found.n_images
-        (0.2, 'prompt_population', 2, 4)
     """
     return replace(_mean(prompts, level), p=None)
 

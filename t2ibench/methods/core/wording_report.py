@@ -35,39 +35,16 @@ def in_wordings(leans: Leans, numbers: Sequence[int]) -> Leans:
     return Leans.along(leans.names, images, leans.directions)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """N and D of every stimulus in every wording.
-
-    Attributes:
-        leans: The leans of each wording, along the directions of all wordings together.
-        top: N, shape (stimuli, wordings).
-        bottom: D, shape (stimuli, wordings).
-        noise: Variance of N with the wording fixed, from its images, of the same shape; nan where
-            a prompt has a single image.
-        images: Variance of 2 x of a single image x without an attribute, of the same shape.
-    """
-
-    leans: list[Leans]
-    top: Float64Array
-    bottom: Float64Array
-    noise: Float64Array
-    images: Float64Array
-
-    @classmethod
-    def of(cls, leans: Leans) -> Cells:
-        """Measure each wording by itself."""
-        mean, variance, _ = project(leans.images, leans.directions[:, None])[..., 0]
-        own = [in_wordings(leans, [number]) for number in range(mean.shape[1])]
-        counts = np.array([[len(one.neutral) for one in wordings] for wordings in leans.images])
-        single = TOP[0] ** 2 * variance[..., 0] * counts
-        return cls(own, mean @ TOP, mean @ BOTTOM, variance @ TOP**2, single)
+def by_wording(leans: Leans) -> tuple[Float64Array, Float64Array]:
+    """N and D of every stimulus in every wording, shape (stimuli, wordings) each."""
+    means = project(leans.images, leans.directions[:, None])[0, ..., 0]
+    return means @ TOP, means @ BOTTOM
 
 
 def over_stimuli_and_wordings(
     top: Float64Array, bottom: Float64Array, groups: Groups, level: float
 ) -> OverStimuli:
-    """`over_stimuli` where other wordings are possible, too.
+    """`over_stimuli` where other wordings are possible, too; itself with fewer than three.
 
     Stimuli j of a group and wordings t are crossed random factors. With W = N - v D at the value v
     and its mean over a group's stimuli, summed over groups, c_t, the variance of the value is
@@ -77,30 +54,9 @@ def over_stimuli_and_wordings(
 
     The first part holds the interaction once, so it is taken from the second. The degrees of
     freedom of that are those of c_t times the square of the share that is left of it, at least 1;
-    both are put together after Satterthwaite.
+    both are put together after Satterthwaite (1946).
 
-    Args:
-        top: N, with its sign, shape (stimuli, wordings).
-        bottom: D, shape (stimuli, wordings).
-        groups: Name, positions and numbers of the stimuli of each group.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio of the means; `over_stimuli` itself with fewer than three wordings.
-
-    Source: Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering";
-    Satterthwaite 1946.
-
-    Examples:
-        Wordings that all say the same add nothing:
-
-        >>> n, d = np.array([3.0, 5.0, 1.0, 3.0]), np.full(4, 4.0)
-        >>> two = [("X", np.arange(2), np.arange(2)), ("Y", np.arange(2, 4), np.arange(2))]
-        >>> tiled = over_stimuli_and_wordings(
-        ...     np.tile(n[:, None], 3), np.tile(d[:, None], 3), two, 0.95
-        ... )
-        >>> tiled.inference == over_stimuli(n, d, two, 0.95).inference
-        True
+    Source: Cameron, Gelbach and Miller 2011, "Robust inference with multiway clustering".
     """
     over = over_stimuli(top.mean(axis=1), bottom.mean(axis=1), groups, level)
     count = top.shape[1]
@@ -152,77 +108,35 @@ _MEAN = {"lean": "the headline", "mean_square": "the mean lean"}
 
 @dataclass(frozen=True, slots=True)
 class PartScore:
-    """The headline in one wording, or in the wordings of one language.
+    """The headline in one wording, or in the wordings of one language."""
 
-    Attributes:
-        name: The neutral template, or the language.
-        language: The language; None where none is named.
-        wordings: How many wordings.
-        value: The headline; None with a reason.
-        ci_low: Lower end of its interval, with these wordings fixed.
-        ci_high: Upper end.
-        reason: Why there is no value or no interval.
-    """
-
-    name: str
-    language: str | None
-    wordings: int
-    value: float | None
-    ci_low: float | None
+    name: str  # the neutral template, or the language
+    language: str | None  # the language; None where none is named
+    wordings: int  # how many wordings
+    value: float | None  # the headline; None with a reason
+    ci_low: float | None  # lower end of its interval, with these wordings fixed
     ci_high: float | None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """Variance of where an image lies, on the scale of leans, by where it comes from.
-
-    Each is a share of their sum, from 0 to 1; variances estimated below 0 count as 0.
-
-    Attributes:
-        wording: Between wordings, in all stimuli of a concept alike.
-        stimulus_by_wording: Between wordings, in each stimulus in its own way.
-        stimulus: Between stimuli.
-        images: Between images of one prompt.
-    """
-
-    wording: float
-    stimulus_by_wording: float
-    stimulus: float
-    images: float
+    reason: str | None = None  # why there is no value or no interval
 
 
 @dataclass(frozen=True, slots=True)
 class WordingReport:
-    """What the wordings do to a score.
+    """What the wordings do to a score."""
 
-    Attributes:
-        pair: The pair of groups, where a task compares several.
-        scale: Of the values: that of the headline.
-        interval_about: Whether the headline's interval is about 'other wordings' like these, or
-            about 'these wordings' alone.
-        by_wording: The headline in each wording.
-        by_language: The headline in each language, where there are several.
-        shares: Of the variance; None where prompts have single images.
-        sd: Standard deviation, over wordings, of the signed mean lean; its noise is taken out.
-        p: p-value that the mean lean is the same in all wordings.
-        sentence: The same in words.
-    """
-
-    pair: str | None
-    scale: str
+    pair: str | None  # the pair of groups, where a task compares several
+    scale: str  # of the values: that of the headline
+    # whether the headline's interval is about 'other wordings' like these, or about 'these
+    # wordings' alone
     interval_about: Literal["other wordings", "these wordings"]
-    by_wording: list[PartScore]
-    by_language: list[PartScore]
-    shares: Shares | None
-    sd: float
-    p: float | None
-    sentence: str
+    by_wording: list[PartScore]  # the headline in each wording
+    by_language: list[PartScore]  # the headline in each language, where there are several
+    sd: float  # standard deviation, over wordings, of the signed mean lean; its noise is taken out
+    p: float | None  # p-value that the mean lean is the same in all wordings
+    sentence: str  # the same in words
 
 
 def wording_report(
     leans: Leans,
-    cells: Cells,
     wordings: Sequence[Wording],
     groups: Groups,
     signed: tuple[Float64Array, Float64Array],
@@ -257,7 +171,6 @@ def wording_report(
         "other wordings" if others else "these wordings",
         [part(one.neutral, one.language, [t]) for t, one in enumerate(wordings)],
         [part(name, name, at) for name, at in languages.items() if len(languages) > 1],
-        _shares(cells, groups),
         *_between(*signed, groups),
         "",
     )
@@ -298,37 +211,8 @@ def _interaction(cells: Float64Array) -> float:
     return float((rest**2).sum() / ((k - 1) * (count - 1)))
 
 
-def _shares(cells: Cells, groups: Groups) -> Shares | None:
-    """Components of variance of 2 x over those of D squared, as shares; by moments."""
-    if not np.isfinite(cells.noise).all():
-        return None
-    found = []
-    for _, at, _ in groups:
-        n = cells.top[at]
-        k, count = n.shape
-        if k < 2:
-            return None
-        rest = _interaction(n)
-        stimuli = float(count * n.mean(axis=1).var(ddof=1))
-        wordings = float(k * n.mean(axis=0).var(ddof=1))
-        own = rest - float(cells.noise[at].mean())
-        images = float(cells.images[at].mean())
-        found.append([(wordings - rest) / k, own, (stimuli - rest) / count, images])
-    parts = np.maximum(np.mean(found, axis=0), 0.0)
-    total = float(parts.sum())
-    if not total > 0:
-        return None
-    return Shares(*(float(part / total) for part in parts))
-
-
 def _sentence(report: WordingReport) -> str:
     clauses = []
-    if report.shares is not None:
-        alike, own = report.shares.wording, report.shares.stimulus_by_wording
-        clauses.append(
-            f"{100 * (alike + own):.0f} % of the variance of where an image lies is between "
-            f"wordings ({100 * alike:.0f} % in all stimuli of a set alike)"
-        )
     known = [one for one in report.by_wording if one.value is not None]
     if len(known) > 1:
         low, high = (pick(known, key=lambda one: one.value or 0.0) for pick in (min, max))

@@ -8,7 +8,7 @@ prompt add to it by making its mean uncertain.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,66 +24,43 @@ from t2ibench.stats.student import Ratio, ratio_of_parts
 
 @dataclass(frozen=True, slots=True)
 class Poles:
-    """Two attributes as independent units.
+    """Two attributes as independent units."""
 
-    Attributes:
-        a: A unit of A a row, such as the mean of a prompt's images, shape (p, d).
-        b: A unit of B a row, shape (q, d).
-        numbers_a: Number of each unit of A, shape (p,).
-        numbers_b: Number of each unit of B, shape (q,).
-        paired: Whether row i of `a` and row i of `b` differ in the attribute alone ('a man', 'a
-            woman'), so that pairs are the units.
-        name: What the units are, the name of their stratum.
-    """
-
-    a: Float64Array
-    b: Float64Array
-    numbers_a: IntArray
-    numbers_b: IntArray
+    a: Float64Array  # a unit of A a row, such as the mean of a prompt's images, shape (p, d)
+    b: Float64Array  # a unit of B a row, shape (q, d)
+    numbers_a: IntArray  # number of each unit of A, shape (p,)
+    numbers_b: IntArray  # number of each unit of B, shape (q,)
+    # whether row i of `a` and row i of `b` differ in the attribute alone ('a man', 'a woman'), so
+    # that pairs are the units
     paired: bool
-    name: str
+    name: str  # what the units are, the name of their stratum
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis from B to A, with what it would be without each of its units.
+    """An axis from B to A, with what it would be without each of its units."""
 
-    Attributes:
-        direction: Mean of A less mean of B, shape (d,).
-        length: Unbiased square of the distance between A and B.
-        middle: Unbiased difference of the squared lengths of A and of B: twice the position of
-            the point half way between them along the direction.
-        directions: Direction without each unit, shape (u, d).
-        lengths: Length without each unit, shape (u,).
-        middles: Middle without each unit, shape (u,).
-        strata: Names of the strata of units.
-        stratum: Stratum of each unit, shape (u,).
-        units: Number of each unit in its stratum, shape (u,).
-    """
-
-    direction: Float64Array
-    length: float
+    direction: Float64Array  # mean of A less mean of B, shape (d,)
+    length: float  # unbiased square of the distance between A and B
+    # unbiased difference of the squared lengths of A and of B: twice the position of the point
+    # half way between them along the direction
     middle: float
-    directions: Float64Array
-    lengths: Float64Array
-    middles: Float64Array
-    strata: tuple[str, ...]
-    stratum: IntArray
-    units: IntArray
+    directions: Float64Array  # direction without each unit, shape (u, d)
+    lengths: Float64Array  # length without each unit, shape (u,)
+    middles: Float64Array  # middle without each unit, shape (u,)
+    strata: tuple[str, ...]  # names of the strata of units
+    stratum: IntArray  # stratum of each unit, shape (u,)
+    units: IntArray  # number of each unit in its stratum, shape (u,)
 
     @classmethod
     def between(cls, poles: Poles) -> Axis:
         """The axis between two attributes.
 
-        With sums over different units only, no unit is multiplied with itself, and (of pairs)
-        with its own partner:
-
-        length = mean over p ≠ q of a_p·a_q + of b_p·b_q - 2 of a_p·b_q,
-        middle = mean over p ≠ q of a_p·a_q - of b_p·b_q
+        With sums over different units only, no unit is multiplied with itself, and (of pairs) with
+        its own partner: length = mean over p ≠ q of a_p·a_q + of b_p·b_q - 2 of a_p·b_q, and
+        middle = mean over p ≠ q of a_p·a_q - of b_p·b_q.
 
         Examples:
-            Two equal pairs: A and B are √2 apart, so the squared distance is 2.
-
             >>> numbers = np.arange(2)
             >>> a, b = np.array([[1.0, 0.0]] * 2), np.array([[0.0, 1.0]] * 2)
             >>> axis = Axis.between(Poles(a, b, numbers, numbers, True, "prompts"))
@@ -125,14 +102,7 @@ class Axis:
         )
 
     def influence(self, without: Float64Array) -> Influence:
-        """The influence of the units on an estimate.
-
-        Args:
-            without: The estimate without each unit, shape (u,).
-
-        Returns:
-            By the delete-one jackknife.
-        """
+        """The influence of the units on an estimate, from the estimate without each unit."""
         return Influence.of_jackknife(self.strata, self.stratum, self.units, without)
 
     @property
@@ -153,18 +123,7 @@ class Axis:
         (lean V(length) - C(numerator, length)) / length². It is linear in x, and for a mixture
         of images like A and like B with shares P and 1 - P it is 2 P - 1.
 
-        Args:
-            point: Mean embedding of a target's images, or a text, shape (d,).
-
-        Returns:
-            The lean, and the influence of the units of the axis on it.
-
-        Examples:
-            >>> numbers = np.arange(3)
-            >>> a, b = np.array([[1.0, 0.0]] * 3), np.array([[0.0, 1.0]] * 3)
-            >>> axis = Axis.between(Poles(a, b, numbers, numbers, True, "prompts"))
-            >>> [axis.lean(np.array(point))[0] for point in ([1.0, 0.0], [0.6, 0.6])]
-            [1.0, 0.0]
+        With the influence of the units of the axis on it.
         """
         top, tops = self.numerator(point)
         ratio = top / self.length
@@ -195,17 +154,7 @@ def _axis(
 def ratio_set(
     top: float, bottom: float, of_top: Influence, of_bottom: Influence, level: float
 ) -> Ratio:
-    """Fieller's set of a ratio N / D whose units may be the same.
-
-    Args:
-        top: N.
-        bottom: D.
-        of_top: Influence of the units on N.
-        of_bottom: Influence of the units on D, some of which may be the same.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The ratio, of shape (); its ends are nan where a variance is unknown.
+    """Fieller's set of a ratio N / D whose units may be the same; nan where a variance is unknown.
 
     Example:
         With a denominator that is known, the interval of the numerator is divided by it.
@@ -239,14 +188,7 @@ def chosen_targets(task: McasTask, settings: Settings) -> list[McasTarget]:
 
 
 def prompt_means(images: PromptImages) -> tuple[Float64Array, BoolArray]:
-    """The mean embedding of each prompt's images.
-
-    Args:
-        images: Images of several prompts.
-
-    Returns:
-        Means of shape (prompts, d), 0 for a prompt without images; and which prompts have any.
-    """
+    """The mean embedding of each prompt's images, 0 without any, and which prompts have some."""
     sums = sums_by(images.clusters, images.embeddings, len(images.prompts))
     sizes = np.bincount(images.clusters, minlength=len(images.prompts))
     return sums / np.maximum(sizes, 1)[:, None], sizes > 0
@@ -273,19 +215,12 @@ def image_poles(a: PromptImages, b: PromptImages, by_image: bool) -> Poles:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One target with its images and its texts.
-
-    Attributes:
-        spec: The target.
-        images: Its images, of those of its prompts that have any.
-        texts: Its prompts as texts, shape (prompts, d).
-        by_image: Whether images are the units where it has several prompts.
-    """
+    """One target with its images and its texts."""
 
     spec: McasTarget
-    images: PromptImages
-    texts: Float64Array
-    by_image: bool
+    images: PromptImages  # its images, of those of its prompts that have any
+    texts: Float64Array  # its prompts as texts, shape (prompts, d)
+    by_image: bool  # whether images are the units where it has several prompts
 
     @property
     def point(self) -> Float64Array:
@@ -301,14 +236,7 @@ class Target:
         return mean
 
     def image_influence(self, direction: Float64Array) -> Influence:
-        """The influence of its images, or of its prompts, on its point along a direction.
-
-        Args:
-            direction: Shape (d,).
-
-        Returns:
-            Nan for a single unit.
-        """
+        """The influence of its images, or prompts, on its point along a direction; nan for one."""
         values = self.images.embeddings @ direction
         numbers = np.unique(self.images.clusters)
         if len(numbers) > 1 and not self.by_image:
@@ -322,14 +250,7 @@ class Target:
         return parts[0][1] if len(parts) == 1 else Influence.combined(parts)
 
     def text_influence(self, direction: Float64Array) -> Influence:
-        """The influence of its prompts on its text along a direction.
-
-        Args:
-            direction: Shape (d,).
-
-        Returns:
-            None of a single prompt, whose text is what it is.
-        """
+        """The influence of its prompts on its text along a direction; none of a single prompt."""
         if len(self.texts) == 1 or self.by_image:
             return Influence.none()
         return Influence.of_mean(self._stratum, np.arange(len(self.texts)), self.texts @ direction)
@@ -339,43 +260,8 @@ class Target:
         return f"prompts of {self.spec.name}"
 
 
-def image_influences(targets: Sequence[Target], direction: Float64Array) -> list[Influence]:
-    """The influence of each target's images on its point along a direction.
-
-    Args:
-        targets: The targets.
-        direction: Shape (d,).
-
-    Returns:
-        One a target. A target with a single image gets the mean variance of the others' images;
-        nan where there is none.
-    """
-    found = [target.image_influence(direction) for target in targets]
-    single = [len(target.images) == 1 for target in targets]
-    if not any(single):
-        return found
-    variances = [
-        influence.variance * len(influence.value)
-        for influence, alone in zip(found, single, strict=True)
-        if not alone
-    ]
-    spread = np.sqrt(np.mean(variances)) if variances else np.nan
-    return [
-        replace(influence, value=np.full(1, spread)) if alone else influence
-        for influence, alone in zip(found, single, strict=True)
-    ]
-
-
 def text_axis(a: Float64Array, b: Float64Array) -> Axis:
-    """The axis between two attributes' words, paired where both have as many.
-
-    Args:
-        a: Words of A, shape (k, d).
-        b: Words of B, shape (l, d).
-
-    Returns:
-        The axis.
-    """
+    """The axis between two attributes' words, paired where both have as many."""
     k, m = len(a), len(b)
     units = f"{ATTRIBUTE_UNITS}words"
     return Axis.between(Poles(a, b, np.arange(k), np.arange(m), k == m, units))

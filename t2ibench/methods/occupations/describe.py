@@ -145,8 +145,6 @@ def present(task: OccupationsTask) -> Presentation:
                 f"{people(pair.second.name, GROUP)}",
                 f"group_distance{pair.suffix}",
                 "group_distance_of_halves",
-                "stimulus",
-                "stimuli",
                 "0: both are drawn alike, and below 0 by chance; 1: the images with either are all "
                 "the same. Two halves: of the images without either, which only chance sets apart. "
                 "A filled dot is clear after Holm’s correction; single rows have no interval. It "

@@ -15,17 +15,12 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class GroupPair:
-    """Two groups that are compared.
+    """Two groups that are compared."""
 
-    Attributes:
-        first: A positive lean is towards this one.
-        second: The other.
-        suffix: What the names of the pair's scores end in: ':male-female', or '' where the task
-            has one pair only.
-    """
-
-    first: WordGroup
+    first: WordGroup  # a positive lean is towards this one
     second: WordGroup
+    # what the names of the pair's scores end in: ':male-female', or '' where the task has one pair
+    # only
     suffix: str
 
     @property

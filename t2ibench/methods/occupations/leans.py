@@ -36,6 +36,7 @@ from t2ibench.methods.core.leans import (
     row_scores,
 )
 from t2ibench.methods.core.obedience import bounds, breakdown
+from t2ibench.methods.core.schema import Concept
 from t2ibench.methods.core.stimulus_images import StimulusImages, text_leans
 from t2ibench.methods.occupations.design import GroupPair
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -47,40 +48,22 @@ _UNKNOWN = "its share is not known"
 _NO_DIRECTION = "there is no direction to go further in"
 
 
-def share_columns(
+def _beyond_shares(
     found: PairLeans, reference: Float64Array, leaning: Sequence[Estimate], level: float
-) -> dict[str, list[Estimate]]:
-    """The share of a group that each lean stands for, less the known one.
+) -> list[Estimate]:
+    """The share of a group that each lean stands for, less the known one, in points of share.
 
     A mixture with a share P of the group has the lean 2 P - 1 towards it, so the share is
     (1 + lean) / 2 and its distance from a known share half of that of the leans. Known shares are
     taken as exact.
-
-    Args:
-        found: The leans of every stimulus with a pair of groups, of one of which shares are known.
-        reference: The leans of the known shares, shape (stimuli,); nan where there is none.
-        leaning: The lean of each stimulus as a score.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        'share_minus_reference:GROUP', in points of share, and 'log_odds_minus_reference:GROUP', a
-        list of scores each, with the tests of 0 that the leans give.
     """
-    ratios, sign = found.leans.rows(level, np.nan_to_num(reference)), found.known_sign
-    differences = [
-        _scaled(of_ratio(ratios, (number,), leaning[number].influence), sign / 2)
+    ratios = found.leans.rows(level, np.nan_to_num(reference))
+    return [
+        _scaled(of_ratio(ratios, (number,), leaning[number].influence), found.known_sign / 2)
         if np.isfinite(point)
         else Estimate.undefined(_UNKNOWN)
         for number, point in enumerate(reference)
     ]
-    known = (1 + sign * reference) / 2
-    return {
-        f"share_minus_reference:{found.known_group}": differences,
-        f"log_odds_minus_reference:{found.known_group}": [
-            difference.in_log_odds(share)
-            for difference, share in zip(differences, known.tolist(), strict=True)
-        ],
-    }
 
 
 def _scaled(beyond: Estimate, factor: float) -> Estimate:
@@ -97,26 +80,19 @@ _FEWEST_FIXED, _FEWEST_RANDOM = 3, 4  # stimuli for a slope
 
 @dataclass(frozen=True, slots=True)
 class PairLeans:
-    """The leans of every stimulus with one pair of groups.
-
-    Attributes:
-        pair: The groups.
-        leans: The leans; a positive one is towards the first group.
-        in_text: The leans of the prompts' texts, shape (stimuli,); nan where the texts do not
-            differ by group.
-        reference: 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it
-            is not known. None without a reference for this pair.
-        gates: Name to control: whether the encoder tells the groups apart, and whether enough
-            images are left to allow for unequal spread.
-        known_group: The group that the reference has the shares of; '' without one.
-    """
+    """The leans of every stimulus with one pair of groups."""
 
     pair: GroupPair
-    leans: Leans
+    leans: Leans  # the leans; a positive one is towards the first group
+    # the leans of the prompts' texts, shape (stimuli,); nan where the texts do not differ by group
     in_text: Float64Array
+    # 2 P - 1 of the known share P of the first group, shape (stimuli,); nan where it is not known.
+    # None without a reference for this pair
     reference: Float64Array | None
+    # name to control: whether the encoder tells the groups apart, and whether enough images are
+    # left to allow for unequal spread
     gates: dict[str, Control]
-    known_group: str = ""
+    known_group: str = ""  # the group that the reference has the shares of; '' without one
 
     @property
     def unclear(self) -> str | None:
@@ -160,13 +136,11 @@ def pair_rows(found: PairLeans, level: float) -> list[dict[str, Estimate]]:
     """The scores of every stimulus, with the pair's suffix."""
     leans, suffix = found.leans, found.pair.suffix
     columns = {"lean": row_scores(leans, level)}
-    if leans.wordings is not None:
-        columns["lean_fixed_wordings"] = row_scores(leans, level, wordings=False)
     columns["lean_breakdown"] = [breakdown(lean) for lean in columns["lean"]]
     columns["amplification"] = _beyond(leans, found.in_text, level)
     if found.reference is not None:
-        columns["beyond_reference"] = _beyond(leans, found.reference, level)
-        columns |= share_columns(found, found.reference, columns["lean"], level)
+        beyond = _beyond_shares(found, found.reference, columns["lean"], level)
+        columns[f"share_minus_reference:{found.known_group}"] = beyond
     if found.unclear is not None:
         columns = {
             name: [estimate.undecided(found.unclear) for estimate in column]
@@ -205,7 +179,6 @@ def pair_scores(found: PairLeans, level: float) -> dict[str, Estimate]:
         "amplification_mean": _mean_beyond(leans, found.in_text, level),
     }
     if found.reference is not None:
-        scores["beyond_reference_mean"] = _mean_beyond(leans, found.reference, level)
         scores |= _slopes(leans, found.reference, level)
     if found.unclear is not None:
         scores = {name: estimate.undecided(found.unclear) for name, estimate in scores.items()}
@@ -266,15 +239,11 @@ _SINGLE = "a prompt has a single image, whose variance is unknown"
 
 @dataclass(frozen=True, slots=True)
 class _Scaled:
-    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs.
+    """N and D of every stimulus and pair, each pair's D of mean square 1; flat over pairs."""
 
-    Attributes:
-        columns: N, its variance, the degrees of freedom of that, D and its variance, shape (5, n).
-        scales: What each pair's N and D were divided by.
-    """
-
+    # N, its variance, the degrees of freedom of that, D and its variance, shape (5, n)
     columns: Float64Array
-    scales: list[float]
+    scales: list[float]  # what each pair's N and D were divided by
 
     @classmethod
     def of(cls, pairs: Sequence[PairLeans]) -> _Scaled:
@@ -384,10 +353,9 @@ def unequal_obedience(
     each pair of groups are some common value of at most that size: at 1 %, or at 5 % where the
     headline's own p is above .01.
 
-    Returns:
-        For each pair a control with the least such f, or none, and the bounds of the mean lean with
-        f up to .15 in either group. The first contradicts where f is below that and the headline is
-        beyond chance without it.
+    A pair's control has the least such f, or none, and the bounds of the mean lean with f up to
+    .15 in either group. The first contradicts where f is below that and the headline is beyond
+    chance without it.
     """
     if headline.value is None:
         return {}
@@ -519,30 +487,25 @@ _FEWEST = 2  # stimuli of a set: one does not show how others would differ
 def compare_sets(
     task: OccupationsTask, pairs: Sequence[PairLeans], level: float
 ) -> tuple[dict[str, Estimate], dict[str, Any]]:
-    """Compare the mean leans of the task's sets of stimuli.
+    """Compare the mean leans of every two of the task's sets of stimuli.
 
     With N and D of a stimulus as in `leans`, the mean lean of a set s is m_s = Σ N / Σ D over its
-    stimuli, with the variance v_s of N - m_s D between them. For each pair of groups
-
-    between_sets = mean over pairs of sets of ((m_s - m_t)² - v_s - v_t) / 4,
-
-    the mean square of half the difference of two sets without bias by its noise; its p-value is
-    Welch's F test that all mean leans are equal. What all sets share cancels: words of a group that
-    act on any image are no difference. For each two sets, (m_s - m_t) / 2 as in a T2IAT, with
-    Student's t. All of it is about other stimuli like these.
+    stimuli, with the variance of N - m_s D between them. For each two sets it is (m_s - m_t) / 2 as
+    in a T2IAT, with Student's t. What all sets share cancels: words of a group that act on any
+    image are no difference. All of it is about other stimuli like these.
     """
     scores: dict[str, Estimate] = {}
-    for found in pairs if task.sets else ():
-        suffix = found.pair.suffix
-        sets = _sets(task, found)
-        whole = f"between_sets{suffix}"
-        if isinstance(sets, str):
-            scores[whole] = Estimate.undefined(sets)
-            continue
-        scores[whole] = _between(sets, noise(found.leans))
-        for one, other in combinations(sets, 2):
-            scores[f"sets:{one.name}-{other.name}{suffix}"] = Estimate.from_influence(
-                (one.value - other.value) / (2 * noise(found.leans)),
+    for found in pairs:
+        leans = found.leans
+        for first, second in combinations(task.sets, 2):
+            name = f"sets:{first.name}-{second.name}{found.pair.suffix}"
+            one, other = _mean_lean(leans, first), _mean_lean(leans, second)
+            if found.unclear is not None or one is None or other is None:
+                reason = "a set has fewer than two stimuli with images that vary"
+                scores[name] = Estimate.undefined(found.unclear or reason)
+                continue
+            scores[name] = Estimate.from_influence(
+                (one.value - other.value) / (2 * noise(leans)),
                 Influence.combined([(0.5, one.influence), (-0.5, other.influence)]),
                 level,
             )
@@ -560,42 +523,19 @@ def combine(
 
 
 def _adjusted(scores: Mapping[str, Estimate]) -> dict[str, Any]:
-    """p-values after Holm: of the tests of all sets, and of every two."""
-    return {
-        key: dict(zip(names, holm([scores[name].p for name in names]), strict=True))
-        for key, prefix in (("between_sets_holm", "between_sets"), ("sets_holm", "sets:"))
-        if (names := [name for name in scores if name.startswith(prefix)])
-    }
+    """p-values of every two sets after Holm."""
+    names = [name for name in scores if name.startswith("sets:")]
+    adjusted = holm([scores[name].p for name in names])
+    return {"sets_holm": dict(zip(names, adjusted, strict=True))} if names else {}
 
 
-def _sets(task: OccupationsTask, found: PairLeans) -> list[Part] | str:
-    """Each set's mean lean, or as a clause why they cannot be compared."""
-    if found.unclear is not None:
-        return found.unclear
-    number = {name: k for k, name in enumerate(found.leans.names)}
-    sets = []
-    for concept in task.sets:
-        at = np.array([number[word] for word in concept.stimuli if word in number], np.int64)
-        if len(at) < _FEWEST:
-            return f"the set '{concept.name}' has fewer than two stimuli with images"
-        top, bottom = found.leans.top[at], found.leans.bottom[at]
-        lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
-        moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
-        sets.append(Part(concept.name, lean, Influence.combined([(scale, moved)])))
-    if any(not one.influence.variance > 0 for one in sets):
-        return "the stimuli of a set do not vary"
-    return sets
-
-
-def _between(sets: Sequence[Part], enlarged: float) -> Estimate:
-    from statsmodels.stats.oneway import anova_generic
-
-    squares = [
-        ((one.value - other.value) ** 2 - one.influence.variance - other.influence.variance) / 4
-        for one, other in combinations(sets, 2)
-    ]
-    counts = np.array([len(one.influence.value) for one in sets], dtype=np.float64)
-    variances = counts * np.array([one.influence.variance for one in sets])
-    leans = np.array([one.value for one in sets])
-    tested = anova_generic(leans, variances, counts, use_var="unequal")
-    return Estimate(float(np.mean(squares)) / enlarged**2, p=float(tested.pvalue), test="f")
+def _mean_lean(leans: Leans, concept: Concept) -> Part | None:
+    """The mean lean of a set; None where fewer than two stimuli, or none that vary, show it."""
+    at = np.flatnonzero([name in concept.stimuli for name in leans.names])
+    if len(at) < _FEWEST:
+        return None
+    top, bottom = leans.top[at], leans.bottom[at]
+    lean, scale = float(top.sum() / bottom.sum()), 1.0 / float(bottom.mean())
+    moved = Influence.of_mean(f"stimuli of {concept.name}", at, top - lean * bottom)
+    influence = Influence.combined([(scale, moved)])
+    return Part(concept.name, lean, influence) if influence.variance > 0 else None

@@ -5,7 +5,7 @@ Any number of groups: every pair is compared. After Wang et al. 2023, sections 5
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -32,7 +32,7 @@ from t2ibench.methods.core.obedience import (
 )
 from t2ibench.methods.core.schema import Reference
 from t2ibench.methods.core.stimulus_images import StimulusImages, obeying, read_groups
-from t2ibench.methods.core.wording_report import Cells, wording_report
+from t2ibench.methods.core.wording_report import by_wording, wording_report
 from t2ibench.methods.occupations.design import (
     GroupPair,
     collect,
@@ -54,7 +54,6 @@ from t2ibench.methods.occupations.leans import (
 from t2ibench.methods.occupations.schema import OccupationsTask
 from t2ibench.settings import Settings
 from t2ibench.stats import correlation_permutation, holm
-from t2ibench.stats.student import t_interval
 
 _FEWEST = 4  # stimuli
 _SEPARATION = 4.0  # as of the leans: without the attribute it is passed by chance almost never
@@ -71,7 +70,6 @@ Crossed = tuple[dict[str, Estimate], list[Item], dict[str, Any]]
 class _Mixture:
     """Shares of the combinations in a stimulus's images, with their covariance."""
 
-    name: str
     shares: Float64Array
     covariance: Float64Array
     contrast: float
@@ -98,12 +96,11 @@ def crossing_scores(
     if len(images) < _FEWEST:
         return _nothing(title, _FEW)
     signs = _signs(len(names))
-    means = np.array([[cell.mean(axis=0) for cell in cells] for _, cells in images.values()])
+    means = np.array([[cell.mean(axis=0) for cell in cells] for _, cells in images])
     contrasts: Float64Array = np.einsum("ca,scd->sad", signs, means) / len(signs)
     directions = contrasts.sum(axis=0) - contrasts  # without the stimulus's own images
     mixtures = [
-        _mixture(name, *own, direction)
-        for (name, own), direction in zip(images.items(), directions, strict=True)
+        _mixture(*own, direction) for own, direction in zip(images, directions, strict=True)
     ]
     total = sum(one.contrast for one in mixtures)
     noise = float(np.sqrt(2 * sum(one.contrast_variance for one in mixtures)))
@@ -126,8 +123,7 @@ def crossing_scores(
         for (name, estimate), p in zip(scores.items(), adjusted, strict=True)
     ]
     details = {"crossing": title, "tests": tests, **standing_out(cells)}
-    rows = [_row(one, labels, title, level) for one in mixtures]
-    return scores, [*cells, *rows], {"crossings": [details]}
+    return scores, cells, {"crossings": [details]}
 
 
 def _signs(axes: int) -> Float64Array:
@@ -142,10 +138,10 @@ def _nothing(title: str, reason: str) -> Crossed:
 
 def _collected(
     task: OccupationsTask, collector: ImageCollector, settings: Settings
-) -> dict[str, tuple[Float64Array, list[Float64Array]]]:
+) -> list[tuple[Float64Array, list[Float64Array]]]:
     """Embeddings of each stimulus: without a group, and of each combination."""
     n_neutral, n_guided = task.image_counts(settings)
-    found = {}
+    found = []
     for name in settings.limited(task.concept.stimuli):
         neutral = collector.collect(neutral_prompts(task, name), n_neutral)
         cells = [
@@ -153,12 +149,12 @@ def _collected(
             for words in task.combined_words
         ]
         if neutral.whole and all(cell.whole and len(cell) > 1 for cell in cells):
-            found[name] = neutral.embeddings, [cell.embeddings for cell in cells]
+            found.append((neutral.embeddings, [cell.embeddings for cell in cells]))
     return found
 
 
 def _mixture(
-    name: str, neutral: Float64Array, images: Sequence[Float64Array], directions: Float64Array
+    neutral: Float64Array, images: Sequence[Float64Array], directions: Float64Array
 ) -> _Mixture:
     signs = _signs(len(directions))
     places = [cell @ directions.T for cell in images]
@@ -186,7 +182,7 @@ def _mixture(
     sign = signs.prod(axis=1)
     contrast = float(sign @ system[-1]) / len(sign)
     variance = sum(float(_of_mean(cell)[-1, -1]) for cell in cells) / len(sign) ** 2
-    return _Mixture(name, shares, covariance, contrast, variance, len(neutral))
+    return _Mixture(shares, covariance, contrast, variance, len(neutral))
 
 
 def _of_mean(rows: Float64Array) -> Float64Array:
@@ -241,37 +237,18 @@ def _cells(
     return items
 
 
-def _row(found: _Mixture, labels: Sequence[str], title: str, level: float) -> Item:
-    """A stimulus's shares, with the intervals of its own images."""
-    scores = {}
-    for number, label in enumerate(labels):
-        variance, df = float(found.covariance[number, number]), found.images - 1.0
-        share = float(found.shares[number])
-        scores[f"joint:{label}"] = Estimate(share, interval=t_interval(share, variance, df, level))
-    return Item(found.name, scores, title, found.images)
-
-
 _QUANTILES = (("lower_quartile", 25), ("median", 50), ("upper_quartile", 75))
 _FEWEST_SHARES = 3  # stimuli with a known share, for a correlation
 
 
-@dataclass(frozen=True, slots=True)
-class Associated:
-    """The associations of one stimulus.
-
-    Attributes:
-        images: Its images.
-        asc: Suffix of a pair to the association of each neutral image, shape (n,).
-        scores: The scores of its row, as published.
-    """
-
-    images: StimulusImages
-    asc: dict[str, Float64Array]
-    scores: dict[str, Estimate]
+# Suffix of a pair of groups to the association of each neutral image of a stimulus.
+Associations = dict[str, Float64Array]
 
 
-def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence) -> Associated:
-    """The associations of one stimulus's images with every pair of groups.
+def associate(
+    task: OccupationsTask, images: StimulusImages, evidence: Evidence
+) -> tuple[Associations, dict[str, Estimate]]:
+    """The associations of one stimulus's images with every pair of groups, and its scores.
 
     For a neutral image x of a stimulus, with the images A and B that the prompts of the same
     stimulus with the first and the second group gave (Wang et al. 2023, section 5.3):
@@ -282,7 +259,7 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
     The associations of one stimulus share the error of A and B, and Asc = 0 is not where a fair
     mixture lies: these scores have neither an interval nor a p-value.
     """
-    asc: dict[str, Float64Array] = {}
+    asc: Associations = {}
     scores: dict[str, Estimate] = {}
     neutral = images.all_neutral.embeddings
     for pair in group_pairs(task):
@@ -301,51 +278,34 @@ def associate(task: OccupationsTask, images: StimulusImages, evidence: Evidence)
             f"{name}{pair.suffix}": Estimate(value, as_published=True)
             for name, value in by_name.items()
         }
-    return Associated(images, asc, scores)
+    return asc, scores
 
 
 def nearer_share_difference(asc: Float64Array) -> float:
-    """The share of images nearer the first group less the share nearer the second.
-
-    Args:
-        asc: Associations, shape (n,), n at least 1.
-
-    Returns:
-        2 P(Asc > 0) - 1 where none is 0: from -1 (all nearer the second) to 1.
+    """The share of images nearer the first group less that nearer the second; from 1 to -1.
 
     Examples:
-        Three of four images are nearer the first group, so 0.75 - 0.25:
-
-        >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))
+        >>> nearer_share_difference(np.array([0.1, 0.2, 0.3, -0.5]))  # 0.75 - 0.25
         0.5
     """
     return float((asc > 0).mean() - (asc < 0).mean())
 
 
-def published_scores(
-    task: OccupationsTask, stimuli: Sequence[Associated], settings: Settings
+def correlations(
+    task: OccupationsTask, stimuli: Mapping[str, Associations], settings: Settings
 ) -> dict[str, Estimate]:
-    """The task's mean association and mean magnitude, and the correlation with known shares."""
+    """How the stimuli's mean associations correlate with known shares, as published."""
     scores: dict[str, Estimate] = {}
-    magnitudes = []
-    for pair in group_pairs(task):
-        values = [one.asc[pair.suffix] for one in stimuli]
-        mean = float(np.mean([asc.mean() for asc in values]))
-        scores[f"association_mean{pair.suffix}"] = Estimate(mean, as_published=True)
-        magnitudes += [abs(nearer_share_difference(asc)) for asc in values]
-    scores["mean_absolute_nearer_share_difference"] = Estimate(
-        float(np.mean(magnitudes)), as_published=True
-    )
     for pair, reference in _known_pairs(task):
         name = f"reference_spearman{pair.suffix}"
-        known = [one for one in stimuli if one.images.name in reference.shares]
+        known = [word for word in stimuli if word in reference.shares]
         if len(known) < _FEWEST_SHARES:
             scores[name] = Estimate.undefined("fewer than three stimuli have a reference share")
             continue
         sign = 1.0 if reference.group == pair.first.name else -1.0
         found = correlation_permutation(
-            np.array([sign * float(one.asc[pair.suffix].mean()) for one in known]),
-            np.array([reference.shares[one.images.name] for one in known]),
+            np.array([sign * float(stimuli[word][pair.suffix].mean()) for word in known]),
+            np.array([reference.shares[word] for word in known]),
             n_draws=settings.n_permutations,
             max_exact=settings.max_exact,
             rng=settings.rng(task.id, f"correlation{pair.suffix}"),
@@ -383,13 +343,11 @@ def wording_details(
         if found.unclear is not None:
             continue
         leans, at = found.leans, np.arange(len(found.leans.names))
-        cells = Cells.of(leans)
         report = wording_report(
             leans,
-            cells,
             task.prompts.wordings,
             [("stimuli", at, at)],
-            (cells.top, cells.bottom),
+            by_wording(leans),
             lambda one, found=found: headline_of(  # type: ignore[misc]
                 [replace(found, leans=one)], settings.level
             ),
@@ -438,22 +396,13 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
 
     headline = mean over stimuli j (and pairs of groups) of lean_j², without bias by its noise
 
-    `core.leans.Leans` measures leans, `published` holds the paper's scores.
+    `core.leans.Leans` measures leans, `associate` holds the paper's scores.
 
-    Args:
-        task: The task.
-        evidence: Images and texts of the neutral and the guided prompts.
-        settings: How it is measured.
-
-    Returns:
-        By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
-        'amplification' (how much further the images lean than the texts, in their direction) and,
-        with a reference, 'beyond_reference'; the paper's scores. For the task: their means, the
-        slope of the leans on the reference's, and 'obedience:GROUP'; with sets of stimuli, how
-        their mean leans differ (`sets.compare_sets`).
-
-    Raises:
-        MissingEvidence: an image or a text was never observed.
+    By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
+    'amplification' (how much further the images lean than the texts, in their direction) and,
+    with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
+    means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
+    stimuli, how their mean leans differ (`compare_sets`).
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
@@ -475,7 +424,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     shown = [kept for kept in shown if kept.complete]
     if not complete:
         return MethodResult.undefined("no stimulus has all of its images", collector, warnings)
-    stimuli = [associate(task, images, evidence) for images in complete]
+    stimuli = {images.name: associate(task, images, evidence) for images in complete}
     pairs = []
     headline, controls = Headline.undefined(LONE, "mean_square"), {}
     if len(shown) > 1:
@@ -502,16 +451,18 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
     places = {f"lean{found.pair.suffix}": positions(found.leans) for found in pairs}
     columns = [*(pair_rows(found, settings.level) for found in pairs), further]
     rows, samples = [], []
-    for number, one in enumerate(stimuli):
-        neutral, name = one.images.all_neutral, one.images.name
+    for number, images in enumerate(complete):
+        neutral, name = images.all_neutral, images.name
+        asc, published = stimuli[name]
         own = {key: score for column in columns for key, score in column[number].items()}
-        rows.append(Item(name, own | one.scores, task.concept.name, len(neutral)))
+        rows.append(Item(name, own | published, task.concept.name, len(neutral)))
         numbers = {key: place[number] for key, place in places.items()}
-        numbers |= {f"association{suffix}": asc for suffix, asc in one.asc.items()}
+        numbers |= {f"association{suffix}": values for suffix, values in asc.items()}
         samples += neutral.samples({"stimulus": name}, numbers)
+    associations = {name: asc for name, (asc, _) in stimuli.items()}
     return MethodResult(
         headline,
-        scores | published_scores(task, stimuli, settings),
+        scores | correlations(task, associations, settings),
         rows + combined,
         collector.n_images,
         collector.n_prompts,
@@ -523,7 +474,7 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
             "similarity": "cosine",
         },
         warnings=warnings,
-        details=reference_details(task, [images.name for images in complete])
+        details=reference_details(task, list(stimuli))
         | wording_details(task, pairs, settings)
         | tests
         | set_details,

@@ -102,10 +102,7 @@ def beyond_reference(
             continue
         column = answers.bias.classes.index(reference.group)
         difference = mean_share(rows, column, known, level, less=known)
-        scores |= {
-            f"share_minus_reference:{reference.group}": difference,
-            f"log_odds_minus_reference:{reference.group}": difference.in_log_odds(known),
-        }
+        scores[f"share_minus_reference:{reference.group}"] = difference
     return scores
 
 

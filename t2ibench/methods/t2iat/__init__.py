@@ -18,5 +18,4 @@ METHOD = Method(
         "Half the difference between the mean leans of X's and of Y's images towards A rather "
         "than B: 2 P - 1 of a mixture whose share of A-like images is P in X and 1 - P in Y."
     ),
-    variants=lazy("t2ibench.methods.t2iat.design:variants"),
 )

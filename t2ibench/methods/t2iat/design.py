@@ -15,36 +15,22 @@ from t2ibench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts of one stimulus in one wording.
+    """The prompts of one stimulus in one wording."""
 
-    Attributes:
-        neutral: Without an attribute; several where the template has alternatives.
-        guided: With the words of 'A' and of 'B'.
-        words: Those words, in the same order.
-    """
-
-    neutral: tuple[str, ...]
-    guided: dict[str, list[str]]
-    words: dict[str, list[str]]
+    neutral: tuple[str, ...]  # without an attribute; several where the template has alternatives
+    guided: dict[str, list[str]]  # with the words of 'A' and of 'B'
+    words: dict[str, list[str]]  # those words, in the same order
 
 
 @dataclass(frozen=True, slots=True)
 class Stimulus:
-    """One stimulus and its prompts.
+    """One stimulus and its prompts."""
 
-    Attributes:
-        side: 'X' or 'Y'.
-        concept: Name of its concept.
-        word: The stimulus itself.
-        number: Its position in its concept, from 0.
-        wordings: Its prompts in each wording.
-    """
-
-    side: str
-    concept: str
-    word: str
-    number: int
-    wordings: tuple[Prompts, ...]
+    side: str  # 'X' or 'Y'
+    concept: str  # name of its concept
+    word: str  # the stimulus itself
+    number: int  # its position in its concept, from 0
+    wordings: tuple[Prompts, ...]  # its prompts in each wording
 
     @property
     def neutral(self) -> list[str]:
@@ -101,22 +87,9 @@ def needs(task: T2iatTask, settings: Settings) -> Needs:
     return Needs(tuple(prompts), texts, checks=tuple(checks))
 
 
-def variants(task: T2iatTask) -> dict[str, T2iatTask]:
-    """The same task with each pairing of stimuli and attribute words, for comparing their cost."""
-    names = {
-        "cycle": f"pairing: cycle ({task.words_per_stimulus} words a stimulus)",
-        "cross": "pairing: cross",
-    }
-    return {name: task.model_copy(update={"pairing": pairing}) for pairing, name in names.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class ConceptImages(StimulusImages):
-    """The images of one stimulus; guided ones are of attribute 'A' and 'B'.
-
-    Attributes:
-        stimulus: The stimulus.
-    """
+    """The images of one stimulus; guided ones are of attribute 'A' and 'B'."""
 
     stimulus: Stimulus
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
@@ -36,7 +35,7 @@ from t2ibench.methods.core.obedience import (
 )
 from t2ibench.methods.core.stimulus_images import obeying, read_groups, text_leans
 from t2ibench.methods.core.wording_report import (
-    Cells,
+    by_wording,
     over_stimuli_and_wordings,
     wording_report,
 )
@@ -44,7 +43,6 @@ from t2ibench.methods.t2iat.design import ConceptImages, balanced, collect
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.settings import Settings
 from t2ibench.stats import (
-    resample_weights,
     sign_flip_permutation,
     two_sample_bootstrap,
     two_sample_permutation,
@@ -55,38 +53,13 @@ _SIGNS = {"X": 1.0, "Y": -1.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """The leans of a T2IAT.
-
-    Attributes:
-        places: Where the images of each stimulus lie, those of X first.
-        headline: (mean lean of X - mean lean of Y) / 2.
-        scores: The scores that are ours.
-        rows: The lean of each stimulus.
-        controls: Name to control.
-        details: What the wordings do.
-    """
-
-    places: list[Float64Array]
-    headline: Headline
-    scores: dict[str, Estimate]
-    rows: list[Estimate]
-    controls: dict[str, Control]
-    details: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class _Design:
-    """Which stimuli are X's and which are Y's.
+    """Which stimuli are X's and which are Y's."""
 
-    Attributes:
-        groups: Name, positions and numbers of each concept's stimuli.
-        signs: 1 for X, -1 for Y, shape (stimuli,).
-        means: The mean over the concept of each stimulus, as weights, shape (stimuli, stimuli).
-    """
-
+    # name, positions and numbers of each concept's stimuli
     groups: list[tuple[str, IntArray, IntArray]]
-    signs: Float64Array
+    signs: Float64Array  # 1 for X, -1 for Y, shape (stimuli,)
+    # the mean over the concept of each stimulus, as weights, shape (stimuli, stimuli)
     means: Float64Array
 
     @classmethod
@@ -113,8 +86,8 @@ class _Design:
 @np.errstate(divide="ignore", invalid="ignore")  # images that are all alike have no direction
 def tested(
     task: T2iatTask, images: Sequence[ConceptImages], evidence: Evidence, settings: Settings
-) -> Tested:
-    """Measure the leans and compare the two concepts."""
+) -> tuple[MethodResult, list[Estimate], list[Float64Array]]:
+    """Compare the two concepts; with each stimulus's lean, and where its images lie."""
     leans = Leans.of([one.name for one in images], [one.marked("A", "B") for one in images])
     design = _Design.of(images)
     names = task.attributes.A.name, task.attributes.B.name
@@ -123,15 +96,14 @@ def tested(
         "spread": lean_controls.lean_spread(leans, *names),
     }
     unclear = contradiction(controls)
-    cells = Cells.of(leans)
-    headline = _headline(leans, cells, design, settings.level)
+    headline = _headline(leans, design, settings.level)
     text_top, text_bottom = text_leans(images, "A", "B", evidence)
     told_apart = (design.means @ text_bottom > 0).all()
     in_text = float(design.lean(text_top, text_bottom)) if told_apart else None
     if unclear is None:
         controls |= _repeated(leans, design, headline)
     controls["text_only"] = lean_controls.text_control(in_text, "lean")
-    scores = _own_leans(leans, cells, design, settings.level) | _amplification(headline, in_text)
+    scores = _own_leans(leans, design, settings.level) | _amplification(headline, in_text)
     rows = row_scores(leans, settings.level)
     if unclear is not None:
         # The test stands, but its unit is too uncertain.
@@ -144,29 +116,29 @@ def tested(
         )
         scores = {name: Estimate.undefined(unclear) for name in scores}
         rows = [row.undecided(unclear) for row in rows]
-        return Tested(positions(leans), headline, scores, rows, controls)
+        return MethodResult(headline, scores, controls=controls), rows, positions(leans)
     wording = wording_report(
         leans,
-        cells,
         task.prompts.wordings,
         design.groups,
-        _signed(leans, cells, design),
-        lambda one: _headline(one, Cells.of(one), design, settings.level),
+        _signed(leans, design),
+        lambda one: _headline(one, design, settings.level),
     )
     details = {} if wording is None else {"wording": [asdict(wording)]}
-    return Tested(positions(leans), headline, scores, rows, controls, details)
+    result = MethodResult(headline, scores, details=details, controls=controls)
+    return result, rows, positions(leans)
 
 
-def _signed(leans: Leans, cells: Cells, design: _Design) -> tuple[Float64Array, Float64Array]:
+def _signed(leans: Leans, design: _Design) -> tuple[Float64Array, Float64Array]:
     """Numerator and denominator of the headline by stimulus and wording, before their sums."""
     unit = design.weights(leans.bottom)
     middle = float(unit @ leans.top) / 2
     scaled = (unit / np.diag(design.means))[:, None]
-    signs = design.signs[:, None]
-    return signs * (cells.top - middle * cells.bottom) * scaled, cells.bottom * scaled
+    top, bottom = by_wording(leans)
+    return design.signs[:, None] * (top - middle * bottom) * scaled, bottom * scaled
 
 
-def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Headline:
+def _headline(leans: Leans, design: _Design, level: float) -> Headline:
     """L = (mean of N over X / mean of D over X - the same of Y) / 2.
 
     With the middle c of both leans, L is a ratio of sums: of s (N - c D) and of D, each over the
@@ -176,7 +148,7 @@ def _headline(leans: Leans, cells: Cells, design: _Design, level: float) -> Head
     top, bottom = leans.top, leans.bottom
     unit = design.weights(bottom)
     middle = float(unit @ top) / 2
-    like = over_stimuli_and_wordings(*_signed(leans, cells, design), design.groups, level)
+    like = over_stimuli_and_wordings(*_signed(leans, design), design.groups, level)
     signed = design.signs * unit
     found = leans.contrast(signed, unit, level, middle * signed, wordings=False)
     inference: dict[Question, Inference] = {
@@ -205,12 +177,13 @@ def _noise(leans: Leans) -> float:
     return 1.0 + 1.5 / leans.separation**2
 
 
-def _own_leans(leans: Leans, cells: Cells, design: _Design, level: float) -> dict[str, Estimate]:
+def _own_leans(leans: Leans, design: _Design, level: float) -> dict[str, Estimate]:
     """Each concept's own mean lean."""
     scores = {}
+    top, bottom = by_wording(leans)
     for side, (name, at, numbers) in zip(_SIGNS, design.groups, strict=True):
         own = [(name, np.arange(len(at)), numbers)]
-        found = over_stimuli_and_wordings(cells.top[at], cells.bottom[at], own, level)
+        found = over_stimuli_and_wordings(top[at], bottom[at], own, level)
         scores[f"lean_of_{side.lower()}"] = found.estimate(_noise(leans))
     return scores
 
@@ -276,24 +249,17 @@ def _other_directions(leans: Leans, design: _Design, headline: Headline) -> Cont
     return lean_controls.beyond_control(square, p, allowed)
 
 
-_MEASURES = ("mean_difference", "cohens_d", "union_d", "cliffs_delta", "mean_x", "mean_y")
+_MEASURES = ("mean_difference", "cohens_d", "union_d", "mean_x", "mean_y")
 
 
 @dataclass(frozen=True, slots=True)
 class Associations:
-    """The associations of one concept's neutral images.
+    """The associations of one concept's neutral images."""
 
-    Attributes:
-        images: The stimuli behind them.
-        by_stimulus: Each stimulus's associations, shape (its images,).
-        cosines: Mean cosine of each image to attribute 'A' and 'B', shape (n,).
-        draws: Where stimuli share attribute images, the associations under resampling of those,
-            shape (draws, n).
-    """
-
-    images: list[ConceptImages]
-    by_stimulus: list[Float64Array]
-    cosines: dict[str, Float64Array]
+    images: list[ConceptImages]  # the stimuli behind them
+    by_stimulus: list[Float64Array]  # each stimulus's associations, shape (its images,)
+    # where stimuli share attribute images, the associations under resampling of those, shape
+    # (draws, n)
     draws: Float64Array | None
 
     @property
@@ -324,17 +290,13 @@ def associate(
         for name, every in (("A", all_a), ("B", all_b))
     ]
     by_stimulus = [association(*parts) for parts in zip(neutral, *matched, strict=True)]
-    cosines = {
-        name: np.concatenate([x @ a.mean(axis=0) for x, a in zip(neutral, parts, strict=True)])
-        for name, parts in zip("AB", matched, strict=True)
-    }
     draws = None
     if shared:
         # Shared by all neutral images, so resampling stimuli alone would miss their variation.
         rng = settings.rng(task.id, f"attribute images of {side}")
         whole = np.concatenate(neutral)
         draws = association_draws(whole, all_a, all_b, settings.n_bootstrap, rng)
-    return Associations(list(images), by_stimulus, cosines, draws)
+    return Associations(list(images), by_stimulus, draws)
 
 
 def published_scores(
@@ -358,46 +320,24 @@ def published_scores(
         labels=(x.labels, y.labels) if by_prompt else (None, None),
         resampled=None if x.draws is None or y.draws is None else (x.draws, y.draws),
     )
-    # Averaging first makes an effect size larger than one over images.
-    prompts = _compared(
-        task,
-        settings,
-        " of prompts",
-        (x.prompt_means, y.prompt_means),
-        ("cohens_d", "union_d_ddof0"),
-    )
-    sizes = {
-        "cohen": images["cohens_d"],
-        "weat": images["union_d"],
-        "t2iat_code": prompts["union_d_ddof0"],
-    }
-    scores = {
-        "differential_association": images["mean_difference"],
-        "effect_size": sizes[task.effect_size],
-        "effect_size_over_prompts": prompts["cohens_d"],
-        "cliffs_delta": images["cliffs_delta"],
-    }
-    # One concept's own association and its cell means, which the difference hides.
+    if task.effect_size == "t2iat_code":
+        # Averaging first makes an effect size larger than one over images.
+        means = (x.prompt_means, y.prompt_means)
+        size = _compared(task, settings, " of prompts", means, ("union_d_ddof0",))["union_d_ddof0"]
+    else:
+        size = images["cohens_d" if task.effect_size == "cohen" else "union_d"]
+    scores = {"differential_association": images["mean_difference"], "effect_size": size}
+    # One concept's own association, which the difference hides.
     for side, one in concepts.items():
         of = side.lower()
-        labels = one.labels if by_prompt else None
         flips = sign_flip_permutation(
             one.values,
-            labels,
+            one.labels if by_prompt else None,
             n_draws=settings.n_permutations,
             max_exact=settings.max_exact,
             rng=settings.rng(task.id, f"sign flips {side}"),
         )
         scores[f"association_of_{of}"] = Estimate.from_permutation(flips, images[f"mean_{of}"].boot)
-        weights = resample_weights(
-            np.arange(len(one.values)) if labels is None else labels,
-            settings.n_bootstrap,
-            settings.rng(task.id, f"bootstrap of cell {side}"),
-        )
-        for attribute, cosines in one.cosines.items():
-            scores[f"cosine_of_{of}_and_{attribute.lower()}"] = Estimate(
-                float(cosines.mean()), weights @ cosines
-            )
     return {name: replace(estimate, as_published=True) for name, estimate in scores.items()}
 
 
@@ -456,19 +396,10 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     p-value are about other stimuli of the same concepts ('prompt_population'), or about other
     images of the same ('fixed_prompts'). `published_scores` holds the paper's S and d.
 
-    Args:
-        task: The task.
-        evidence: Images and texts of the neutral and the guided prompts.
-        settings: How it is measured.
-
-    Returns:
-        The headline; each concept's own lean 'lean_of_x' and 'lean_of_y'; 'lean_text', L of the
-        prompts' texts, and 'amplification', how much further L goes in that direction; the paper's
-        scores; and 'obedience:ATTRIBUTE'. By stimulus: 'lean', 'lean_breakdown' (how unequal
-        obedience would have to be for it to be none) and, as published, 'association'.
-
-    Raises:
-        MissingEvidence: an image or a text was never observed.
+    By concept: 'lean_of_x' and 'lean_of_y'; 'lean_text' is L of the prompts' texts, and
+    'amplification' how much further L goes in that direction. By stimulus: 'lean',
+    'lean_breakdown' (how unequal obedience would have to be for it to be none) and, as
+    published, 'association'.
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)
@@ -500,13 +431,13 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         if not own:
             return MethodResult.undefined(_nothing_left(collected), collector, warnings)
         concepts[side] = associate(task, side, own, settings)
-    found = tested(task, shown, evidence, settings)
+    found, leans, places = tested(task, shown, evidence, settings)
     seen = judged or dict(zip(names, read_groups(complete, "A", "B", evidence), strict=True))
     controls = found.controls | {"obedience": obedience_control(seen, judged=bool(judged))}
     rows, samples = [], []
     images = [one for concept in concepts.values() for one in concept.images]
     associations = [asc for concept in concepts.values() for asc in concept.by_stimulus]
-    for one, asc, lean, place in zip(images, associations, found.rows, found.places, strict=True):
+    for one, asc, lean, place in zip(images, associations, leans, places, strict=True):
         word, concept = one.stimulus.word, one.stimulus.concept
         scores = {
             "lean": lean,
@@ -517,13 +448,13 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
         samples += one.all_neutral.samples(
             {"concept": concept, "stimulus": word}, {"association": asc, "lean": place}
         )
-    return MethodResult(
-        found.headline,
-        found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
-        rows,
-        collector.n_images,
-        collector.n_prompts,
-        collector.excluded,
+    return replace(
+        found,
+        scores=found.scores | published_scores(task, concepts, settings) | obedience_scores(seen),
+        by=rows,
+        n_images=collector.n_images,
+        n_prompts=collector.n_prompts,
+        excluded=collector.excluded,
         conventions={
             "headline": "(mean lean of X - mean lean of Y) / 2, directions held out by stimulus",
             "effect_size": _CONVENTION[task.effect_size],
@@ -533,7 +464,6 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
             "similarity": "cosine",
         },
         warnings=warnings + obedience_warnings(seen, judged=bool(judged)),
-        details=found.details,
         samples=samples,
         controls=controls,
         inconclusive=contradiction(controls),

@@ -41,15 +41,8 @@ _BESIDE = 1e-3  # where an end lies that must not contain 0
 def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) -> Control:
     """How many independent words the sets have, and whether they are enough.
 
-    Args:
-        task: The task.
-        x: The words of X.
-        y: The words of Y.
-        null: Delta of draws without a difference, shape (draws,).
-
-    Returns:
-        A control whose value is the smaller effective number of words. It contradicts where that
-        is below 2, or where sets that lie wholly apart would have a p-value above .01.
+    Its value is the smaller effective number of words. It contradicts where that is below 2, or
+    where sets that lie wholly apart would have a p-value above .01.
     """
     fewest = float(settled(min(x.effective, y.effective)))
     told = (
@@ -65,18 +58,10 @@ def units_control(task: WeatTask, x: WordSet, y: WordSet, null: Float64Array) ->
 
 
 def separation_control(task: WeatTask, sets: Mapping[str, WordSet], settings: Settings) -> Control:
-    """Whether the encoder tells the attribute words A and B apart at all.
+    """Whether the encoder tells the attribute words A and B apart at all (p below .05).
 
-    The squared distance of their means, against that of shuffled labels.
-
-    Args:
-        task: The task.
-        sets: The sets by side.
-        settings: How it is measured.
-
-    Returns:
-        A control whose value is the mean cosine within the sets less that between them. It
-        contradicts where p is .05 or more.
+    The squared distance of their means, against that of shuffled labels. The value is the mean
+    cosine within the sets less that between them.
     """
     a, b = sets["A"], sets["B"]
     rows = np.concatenate([a.vectors, b.vectors])
@@ -109,15 +94,8 @@ def shuffled_control(
     directions, so a difference along A less B says something about A and B only if it is larger
     than along the other splits of their words.
 
-    Args:
-        task: The task.
-        sets: The sets by side.
-        settings: How it is measured.
-        p_of_test: The p-value of the test.
-
-    Returns:
-        A control with the p-value of S among splits of A and B. It contradicts a test that rejects
-        where that p-value is .05 or more.
+    It contradicts a test that rejects where the p-value of S among splits of A and B is .05 or
+    more.
     """
     a, b = sets["A"], sets["B"]
     n, m = len(a.words), len(b.words)
@@ -150,25 +128,16 @@ _SHOWN = 8  # missing words that a message names
 
 @dataclass(frozen=True, slots=True)
 class WordSet:
-    """One of the sets X, Y, A and B.
+    """One of the sets X, Y, A and B."""
 
-    Attributes:
-        name: What reports call it.
-        stratum: Its name among influences, which no other task uses.
-        words: Words that the encoder has a vector for.
-        vectors: Shape (words, d), unit rows.
-        missing: Words that it lacks.
-        numbers: Position of each word in the task's list, shape (words,).
-        noise: How the association correlates between words about its mean, shape (words, words);
-            of target words only.
-    """
-
-    name: str
-    stratum: str
-    words: list[str]
-    vectors: Float64Array
-    missing: list[str]
-    numbers: IntArray
+    name: str  # what reports call it
+    stratum: str  # its name among influences, which no other task uses
+    words: list[str]  # words that the encoder has a vector for
+    vectors: Float64Array  # shape (words, d), unit rows
+    missing: list[str]  # words that it lacks
+    numbers: IntArray  # position of each word in the task's list, shape (words,)
+    # how the association correlates between words about its mean, shape (words, words); of target
+    # words only
     noise: Float64Array | None = None
 
     @property
@@ -329,19 +298,7 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     function of their cosine, is learnt from the reference words for this direction
     (`stats.relatedness`). `association` holds s, with a worked example.
 
-    Args:
-        task: The task.
-        evidence: Embeddings of the task's texts.
-        settings: How it is measured.
-
-    Returns:
-        Scores 'effect_size' (d), 'differential_association' (S), 'cliffs_delta', the means
-        'association_of_x' and 'association_of_y' of s and the four cell means such as
-        'cosine_of_x_and_a'. By word: 'association' (s) and 'single_category_effect_size' (see
-        `standardised`).
-
-    Raises:
-        MissingEvidence: a text was never embedded.
+    By word: 'association' (s) and 'single_category_effect_size' (see `standardised`).
     """
     sets = read_sets(task, evidence, settings)
     if isinstance(sets, str):
@@ -446,19 +403,9 @@ def _as_published(
 
 
 def _means(sets: Sets) -> dict[str, Estimate]:
-    """Mean associations of the target sets, and the mean cosine of each pair of sets."""
-    cosines = {
-        f"cosine_of_{target}_and_{side}".lower(): float(
-            (sets[target].vectors @ sets[side].vectors.T).mean()
-        )
-        for target in "XY"
-        for side in "AB"
-    }
-    means = {
-        f"association_of_{of}": cosines[f"cosine_of_{of}_and_a"] - cosines[f"cosine_of_{of}_and_b"]
-        for of in "xy"
-    }
-    return {name: Estimate(mean) for name, mean in (means | cosines).items()}
+    """Mean associations of the target sets."""
+    sides = zip("xy", _associations(sets), strict=True)
+    return {f"association_of_{of}": Estimate(float(values.mean())) for of, values in sides}
 
 
 def _by_word(sets: Sets, weights: Mapping[str, Float64Array]) -> list[Item]:

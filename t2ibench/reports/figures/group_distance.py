@@ -78,10 +78,10 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
         for name, one in every
     ]
     level = level_name([task.result.settings.level])
-    head = (figure.noun.capitalize(), "Apart", level, "p", "p (Holm)")
+    head = ("Stimulus", "Apart", level, "p", "p (Holm)")
     table = first_rows(figure.title, head, cells, _TABLE + len(over))
     numbers = [(name, *score_cells(score)) for name, score in every]
-    says = _says(figure, whole, halves, len(rows))
+    says = _says(whole, halves, len(rows))
     return finished(figure, canvas, _HEAD, numbers, more, says, (table,))
 
 
@@ -99,13 +99,13 @@ def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> N
     canvas.text(canvas.width, y + 4, plain(score.value), "end", "strong")
 
 
-def _says(figure: Apart, whole: Score, halves: Score, count: int) -> str:
+def _says(whole: Score, halves: Score, count: int) -> str:
     within = ""
     if whole.ci_low is not None and whole.ci_high is not None:
         within = f" ({between(whole.ci_low, whole.ci_high)})"
     told = (
         f"Which group is named makes {percent(whole.value)}{within} of the squared distance "
-        f"between an image of either, over {count} {figure.noun if count == 1 else figure.nouns}"
+        f"between an image of either, over {count} {'stimulus' if count == 1 else 'stimuli'}"
     )
     if halves.value is not None:
         told += f"; for two halves of the same images it is {percent(halves.value)}"

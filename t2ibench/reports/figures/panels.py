@@ -28,6 +28,7 @@ _KEY = (("bar", "times an image names it, as it stands"), ("soft", "as a counter
 _SAID = 30  # letters of a name in a sentence
 _COLUMNS = 5  # of a panel that are drawn at most
 _ITEMS = 6
+_MOST = 3  # panels that are drawn; the table has more, the CSV all
 _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
@@ -37,7 +38,7 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     panels = _sorted(figure, task)
     if not panels:
         return None
-    shown = panels[: figure.most]
+    shown = panels[:_MOST]
     canvas = canvas_of(figure, width)
     drawn = [
         value or 0.0
