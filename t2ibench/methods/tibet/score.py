@@ -36,12 +36,9 @@ from t2ibench.methods.tibet.image_sets import (
     ImageSet,
     Mixture,
     PromptSets,
-    Sensitivity,
     Separation,
     associations,
-    baseline_scores,
     contrast_basis,
-    coverage,
     gather,
     mean_curve,
     mixture,
@@ -49,10 +46,7 @@ from t2ibench.methods.tibet.image_sets import (
     published,
     sensitivity,
     separation,
-    similarities,
     top_concepts,
-    vocabulary,
-    word_vectors,
 )
 from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
@@ -797,7 +791,7 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
             prompts.setdefault((need.prompt, need.images), need)
             questions += [QuestionNeed(need.prompt, need.images, question) for question in asked]
     every = tuple(dict.fromkeys(questions))
-    return Needs(tuple(prompts.values()), vocabulary(task), every)
+    return Needs(tuple(prompts.values()), (), every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -818,7 +812,7 @@ class _Row:
     item: Item
     shares: AxisShares | str
     obeyed: Sequence[Obedience]
-    curve: Sensitivity | None = None
+    curve: Float64Array | None = None
 
     @property
     def decided(self) -> AxisShares | None:
@@ -851,12 +845,9 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         'concept_association_score', 'concept_association_share', 'clip_association_score',
         'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the means
         over prompts that share an axis; in `details` the concepts, the intersections and the
-        sensitivity. With `baselines` the paper's other measures, too, and means over societal and
-        incidental axes.
+        sensitivity.
     """
     merging = synonyms()
-    vectors = word_vectors(task, evidence)
-    covered: list[float] = []
     rows: list[_Row] = []
     prompts: list[dict[str, Any]] = []
     image_sets: dict[str, tuple[ImageSet, Sequence[str]]] = {}
@@ -865,10 +856,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         sets = gather(task, target, questions, evidence, settings, merging)
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
-        similar = None if vectors is None else similarities(vectors, sets.names)
-        rows += [_row(task, target, axis, sets, settings, similar) for axis in target.axes]
+        rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
         prompts.append(top_concepts(target, sets))
-        covered += [] if vectors is None else [coverage(sets, vectors)]
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
     controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
@@ -882,13 +871,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if lost := unanswered_share(decided):
         details["unanswered"] = {"share": lost}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
-    details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
+    details |= {"sensitivity": mean_curve(curves)} if curves else {}
     details |= {KEY: [asdict(one) for one in _shown(rows)]}
-    details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=headline,
-        scores=_task_scores(rows, settings.level)
-        | (_by_kind(rows, settings.level) if task.baselines else {}),
+        scores=_task_scores(rows, settings.level),
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
@@ -1015,12 +1002,7 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
 
 
 def _row(
-    task: TibetTask,
-    target: TibetPrompt,
-    axis: Axis,
-    sets: PromptSets,
-    settings: Settings,
-    similarity: Float64Array | None,
+    task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
 ) -> _Row:
     """One row: the prompt against the counterfactuals of one axis."""
     start = sets.sets[target.prompt]
@@ -1050,10 +1032,7 @@ def _row(
         scores |= published_scores(start, changed, names, settings.n_permutations, rng)
         if scores[MAD].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(start, changed, rng, alternatives=task.baselines)
-            if task.baselines:
-                found = [scores[f"concept_association_share:{name}"].value or 0.0 for name in names]
-                scores |= baseline_scores(start, changed, names, found, similarity)
+            curve = sensitivity(start, changed, rng)
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
     return _Row(target.prompt, axis, item, shares, obeyed, curve)
@@ -1076,21 +1055,6 @@ def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
             if mean and sum(estimate.value is not None for estimate in found) > 1:
                 scores[f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"] = mean
     return scores
-
-
-def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
-    """The mean squared lean and MAD of societal and of incidental axes, and the other measures."""
-    scores: dict[str, Estimate | None] = {}
-    for kind in ("societal", "incidental"):
-        members = [row for row in rows if row.axis.kind == kind]
-        decided = [row.decided for row in members if row.decided]
-        if decided:
-            scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
-        scores[f"{MAD}_{kind}"] = _mean_published(row.item.scores[MAD] for row in members)
-    for name in (f"{MAD}_clip", f"{MAD}_bipartite", "wasserstein", "deviation"):
-        found = [row.item.scores[name] for row in rows if name in row.item.scores]
-        scores[name] = _mean_published(found)
-    return {name: one for name, one in scores.items() if one is not None}
 
 
 def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:

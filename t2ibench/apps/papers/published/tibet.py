@@ -21,7 +21,6 @@ from t2ibench.stats.clusters import share_difference
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
 _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"
 _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
-_PAPERS_ERROR = 0.18
 
 
 def occupation(row: str) -> str:
@@ -177,8 +176,6 @@ def figure_5(draft: Exhibit, made_up: dict[str, tuple[float, ...]], curves: dict
         for step in steps:
             row = f"(c) {step['flipped']:.0%} flipped".replace("%", " %")
             draft.line(row, name, step.get(f"{key}_change"), 4)
-            if step["flipped"] == _PAPERS_ERROR:
-                draft.line(row, f"{name}, pooled", step.get(f"{key}_pooled"), 4)
     draft.draw(scatter, series)
 
 
@@ -216,26 +213,6 @@ def figure_6(draft: Exhibit) -> None:
     draft.draw(grouped_bars, groups)
 
 
-def figure_11(draft: Exhibit) -> None:
-    """MAD of societal axes by concepts and by CLIP."""
-    task, spec = draft.results.get(TABLE_5), draft.spec(TABLE_5, TibetTask)
-    if task is None or spec is None:
-        return
-    points, words = [], draft.words()
-    for target in spec.prompts:
-        for axis in target.axes:
-            name = f"{target.prompt} | {axis.name}"
-            x, y = (
-                value_of(row_of(task, name), score)
-                for score in ("mean_absolute_deviation", "mean_absolute_deviation_clip")
-            )
-            if axis.kind == "societal" and x is not None and y is not None:
-                points.append((name, x, y))
-                draft.line(name, words.x, x)
-                draft.line(name, words.y, y)
-    draft.draw(scatter, [Series("societal axes", points)], words)
-
-
 def figure_14(draft: Exhibit) -> None:
     """The backgrounds of a chef, in several parts of the world."""
     _picture(draft, PLACES, "chef", "geography")
@@ -258,5 +235,5 @@ def figure_14(draft: Exhibit) -> None:
 
 PAPER = read_paper(
     Path(__file__).with_suffix(".yaml"),
-    *(table_4, axes, figure_3, figure_4, figure_5, figure_6, figure_11, figure_14),
+    *(table_4, axes, figure_3, figure_4, figure_5, figure_6, figure_14),
 )
