@@ -140,9 +140,8 @@ class ProposeArgs(Arguments):
         tries: How often to ask for one reply.
         questions: 'caption' keeps the question that was proposed for each caption, as the paper
             does; 'bias' asks one question about all of them.
-        synonyms: Where synonyms of classes are looked up: 'wordnet', 'table' (the small one that
-            comes with t2ibench), or 'conceptnet:FILE' with ConceptNet's assertions; by default
-            WordNet where it is installed, else the table.
+        synonyms: Where synonyms of classes are looked up: 'wordnet', or 'table' (the small one that
+            comes with t2ibench); by default WordNet where it is installed, else the table.
         seed: Decides which captions of a bias are kept, where it has more than `per_bias`.
     """
 
@@ -151,7 +150,7 @@ class ProposeArgs(Arguments):
     per_bias: PositiveInt = 100
     tries: PositiveInt = 3
     questions: Literal["caption", "bias"] = "caption"
-    synonyms: str | None = None
+    synonyms: Literal["wordnet", "table"] | None = None
     seed: NotNegative = 0
 
 
@@ -173,7 +172,7 @@ class OpenBiasProposal:
         """Ask about every caption, and merge the biases of all of them."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
-        merging = synonyms_from(args.synonyms)  # before anybody is asked: it may be wrong
+        merging = synonyms_from(args.synonyms)  # before anybody is asked: WordNet may be missing
         for caption in subjects:
             try:
                 biases, skipped = conversation.read(
