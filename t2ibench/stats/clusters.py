@@ -491,34 +491,6 @@ def _effective(value: float, variance: float, floor: float, total: float) -> flo
     return min(most, spread / variance) if variance > 0 else most
 
 
-def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
-    """The mean over clusters like these of a class's share: the clusters vary too.
-
-    V is the variance of the clusters' shares over their number, at least that of
-    `clustered_proportion`.
-
-    Args:
-        hits: Answers of the class, shape (C,).
-        totals: Answers, at least 1 each, shape (C,); two or more clusters.
-
-    Returns:
-        The share, with C − 1 degrees of freedom.
-
-    Source: cluster sampling (Cochran 1977, chapter 9).
-
-    Example:
-        >>> found = sampled_proportion([9, 1, 9, 1], [10, 10, 10, 10])
-        >>> found.value, round(found.size, 2), found.df
-        (0.5, 4.69, 3.0)
-    """
-    fixed_prompts = clustered_proportion(hits, totals)
-    shares = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
-    spread = fixed_prompts.value * (1 - fixed_prompts.value)
-    variance = float(shares.var(ddof=1)) / len(shares)
-    size = min(fixed_prompts.size, spread / variance) if variance > 0 else fixed_prompts.size
-    return Proportion(fixed_prompts.value, size, len(shares) - 1.0)
-
-
 def share_difference(
     hits: int, total: int, other_hits: int, other_total: int, level: float = 0.95
 ) -> tuple[float, float]:

@@ -35,7 +35,6 @@ class Agreement:
         kappa: Cohen's kappa; None where both only gave one class.
         alpha: Krippendorff's alpha.
         kl_divergence: Divergence of the second judge's class shares from the first's.
-        severity_difference: Absolute difference of severities.
         same_majority: Whether both have the same majority class.
     """
 
@@ -47,7 +46,6 @@ class Agreement:
     kappa: float | None
     alpha: float | None
     kl_divergence: float | None
-    severity_difference: float | None
     same_majority: bool
 
 
@@ -101,7 +99,7 @@ def _untested_shares(item: Item) -> Item:
     """A row without p-values of shares: the mean over judges would be tested against 0."""
     scores = {
         name: replace(estimate, p=None, test=None)
-        if name.startswith("share:") or name in {"majority_share", "shift"}
+        if name.startswith("share:") or name == "majority_share"
         else estimate
         for name, estimate in item.scores.items()
     }
@@ -110,17 +108,12 @@ def _untested_shares(item: Item) -> Item:
 
 def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
     """Agreement of two judges, bias by bias, on the images that both answered with a class."""
-    severities = [
-        {row.name: row.scores["severity"].value for row in result.by if "severity" in row.scores}
-        for result in (first, second)
-    ]
     found = []
     for x, y in zip(first.details["biases"], second.details["biases"], strict=True):
         name = x["bias"]
         answers, others = answers_of(first, name), answers_of(second, name)
         both = sorted(answers.keys() & others.keys())
         a, b = [answers[key] for key in both], [others[key] for key in both]
-        ours, theirs = (table.get(name) for table in severities)
         same = [p == q for p, q in zip(a, b, strict=True)]
         found.append(
             Agreement(
@@ -132,7 +125,6 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
                 kappa=_finite(cohens_kappa(a, b)),
                 alpha=alpha([answers, others]),
                 kl_divergence=_divergence(x["counts"], y["counts"]),
-                severity_difference=None if ours is None or theirs is None else abs(ours - theirs),
                 same_majority=x["majority"] == y["majority"],
             )
         )

@@ -175,9 +175,9 @@ class BiasAnswers:
     def detail(self, counted: bool) -> dict[str, Any]:
         """The entry of `details['biases']`.
 
-        'majority' is the most frequent class (of equals, the first), 'unreached' are classes that
-        were never the answer. 'severity_fair' is the mean severity of uniform answers, as many for
-        each caption: what the published score gives without any bias.
+        'majority' is the most frequent class (of equals, the first). 'severity_fair' is the mean
+        severity of uniform answers, as many for each caption: what the published score gives
+        without any bias.
         """
         counts, k = self.by_class, len(self.bias.classes)
         sizes = [int(n) for n in self.counts.sum(axis=1) if n > 1]
@@ -192,7 +192,6 @@ class BiasAnswers:
             if any(counts.values())
             else None,
             "compared_with": self.bias.compared_with,
-            "unreached": [name for name, count in counts.items() if not count],
             "counted": counted,
             "severity_fair": fair,
         }
