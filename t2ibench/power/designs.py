@@ -10,7 +10,6 @@ import numpy as np
 from t2ibench.methods.core.headline import Question
 from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
-from t2ibench.results.display import SMALL
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
@@ -73,16 +72,16 @@ class Plan:
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Designs that reach a goal."""
-    known, size, design = pilot.forecaster(question), pilot.size, pilot.design
-    unit = "concepts" if design.concepts else "prompts"
+    known, size = pilot.forecaster(question), pilot.size
+    unit = "concepts" if size.concepts else "prompts"
 
     def row(what: str, images: int | None, prompts: int) -> Row:
         many = _ENDLESS if images is None else images / size.images
         forecast = goal.effect, many, prompts / size.units
         total = None
         if images is not None:
-            more = 1 if design.concepts else prompts / design.prompts
-            total = int(np.ceil(design.total * (images / design.images * more)))
+            more = 1 if size.concepts else prompts / size.prompts
+            total = int(np.ceil(size.total * (images / size.images * more)))
         return Row(what, images, prompts, known.width(*forecast) / 2, known.power(*forecast), total)
 
     # Of multiples of the pilot's images and prompts, whether they are enough.
@@ -90,30 +89,26 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         f"power of {goal.power:g} at {goal.effect:g}": (
             lambda images, prompts: known.power(goal.effect, images, prompts) >= goal.power
         ),
-        f"none above {SMALL:g} in {goal.power:g} of fair runs": (
-            lambda images, prompts: known.none(images, prompts) >= goal.power
-        ),
     }
     if goal.width is not None:
         width = goal.width
         wanted[f"interval narrower than {width:g}"] = lambda images, prompts: (
             known.width(goal.effect, images, prompts) <= width
         )
-    rows, lines = [row("as it is", design.images, design.units)], []
-    i, p = design.images / size.images, design.units / size.units
+    rows, lines = [row("as it is", size.images, size.units)], []
 
     def least_times(reached: Callable[[float, float], bool], images: bool) -> float | None:
-        return least(lambda more: reached(more * i, p) if images else reached(i, more * p))
+        return least(lambda more: reached(more, 1.0) if images else reached(1.0, more))
 
     for what, reached in wanted.items():
         if (more := least_times(reached, images=True)) is not None:
-            rows.append(row(what, max(_FEWEST, int(np.ceil(more * design.images))), design.units))
+            rows.append(row(what, max(_FEWEST, int(np.ceil(more * size.images))), size.units))
         elif (more := least_times(reached, images=False)) is not None:
             lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
-            rows.append(row(what, design.images, int(np.ceil(more * design.units))))
+            rows.append(row(what, size.images, int(np.ceil(more * size.units))))
         else:
             lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
-    limit = row("images alone, at most", None, design.units)
+    limit = row("images alone, at most", None, size.units)
     if limit.half >= _SEEN_HALF:
         rows.append(limit)
     elif question == "prompt_population":

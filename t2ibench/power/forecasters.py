@@ -6,9 +6,9 @@ prompts shrink. Both are read from the pilot's intervals and influences; nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,7 +18,6 @@ from scipy.stats import chi2, f, nct, norm, t
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Headline, Inference, Question
-from t2ibench.results.display import SMALL
 from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
@@ -40,10 +39,6 @@ class Forecaster(Protocol):
 
     def power(self, effect: float, images: float, prompts: float) -> float:
         """Probability of p < 1 - level where the headline is `effect`."""
-        ...
-
-    def none(self, images: float, prompts: float) -> float:
-        """Probability that a fair model's whole interval is small: within ±0.24."""
         ...
 
 
@@ -87,12 +82,6 @@ class Signed:
         other = nct.cdf(-critical, df, away) if away < _FAR else 0.0
         return float(nct.sf(critical, df, away) + other)
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        error, df = self._scaled(images, prompts)
-        room = SMALL / error - t.ppf((1 + self.level) / 2, df) if error else np.inf
-        return max(0.0, float(1 - 2 * t.sf(room, df)))
-
 
 @dataclass(frozen=True, slots=True)
 class Squares:
@@ -129,20 +118,6 @@ class Squares:
             return 1.0
         return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        variances, dfs = self._rows(images, prompts)
-
-        def beyond(squares: float) -> float:
-            rows = np.sqrt(squares * variances)
-            return mean_square(rows, variances, dfs, level=self.level).high - SMALL**2
-
-        if beyond(0.0) > 0:
-            return 0.0
-        most = SMALL**2 / variances.min()  # of the squares, as multiples of their noise
-        largest = brentq(beyond, 0.0, most) if beyond(most) > 0 else most
-        return float(f.cdf(largest, *_degrees(variances, dfs)))
-
 
 @dataclass(frozen=True, slots=True)
 class Shares:
@@ -176,17 +151,6 @@ class Shares:
         error, fair = self._errors(effect, images, prompts)
         critical = float(norm.ppf(self.level)) * fair
         return float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
-
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        fair, tail = self._errors(0.0, images, prompts)[0], float(norm.ppf((1 + self.level) / 2))
-
-        def beyond(square: float) -> float:
-            error = self._errors(np.sqrt(max(square, 0.0)), images, prompts)[0]
-            return square + tail * error - SMALL**2
-
-        lowest = SMALL**2 - tail * fair - 1
-        return float(norm.cdf(brentq(beyond, lowest, SMALL**2), 0, fair)) if fair else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,15 +197,6 @@ class Excess:
         ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
         return float(norm.sf((max(most, below) - ratios) / error).mean())
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        sets, least, most = self._sets(prompts)
-        error, below, above = self._errors(images)
-        room = 2 * np.arctanh(SMALL)
-        low, high = max(most, below) - room, room - max(-least, above)
-        inside = norm.cdf((high - sets) / error) - norm.cdf((low - sets) / error)
-        return float(np.maximum(inside, 0.0).mean())
-
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
     """Degrees of freedom of the F test of rows."""
@@ -285,18 +240,6 @@ def forecaster(
         return _excess(headline, images, level)
     df = asked.df or 1e6
     return Signed(images, variance - images, df, question == "fixed_prompts", level)
-
-
-def stored_forecaster(stored: Mapping[str, Any], level: float) -> Forecaster:
-    """A forecaster from its fields, by the name of its class; or why there is none."""
-    ((kind, fields),) = stored.items()
-    if kind == "unknown":
-        raise T2IBenchError(fields)
-    if kind == "squares":
-        return Squares(np.array(fields["variances"]), np.array(fields["dfs"]), level)
-    kinds: dict[str, type[Signed | Shares | Excess]]
-    kinds = {"signed": Signed, "shares": Shares, "excess": Excess}
-    return kinds[kind](**fields, level=level)
 
 
 def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:
