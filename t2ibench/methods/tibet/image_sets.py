@@ -275,7 +275,6 @@ class ImageSet:
         indices: Which sample each is, shape (n,).
         answers: Which answer each image got to each question, shape (n, questions); -1 is none.
         embeddings: Shape (m, d), where an encoder saw the images.
-        embedded: Which sample each embedding is of, shape (m,).
         excluded: Number of images excluded, by reason.
         floor: Concepts that are rarer count as absent.
         texts: The answers.
@@ -286,7 +285,6 @@ class ImageSet:
     indices: IntArray
     answers: IntArray
     embeddings: Float64Array
-    embedded: IntArray
     excluded: Counter[str]
     floor: float
     texts: Sequence[str] = ()
@@ -441,7 +439,6 @@ def _read(
         indices,
         table[indices],
         images.embeddings if len(images.indices) else np.zeros((0, 1)),
-        images.indices,
         +excluded,
         task.min_frequency,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -98,12 +98,6 @@ def published_scores(
         MAD: replace(found, value=value, as_published=True),
         f"{MAD}_before_root": published(before),
     }
-
-
-def _mean_published(estimates: Iterable[Estimate]) -> Estimate | None:
-    """The mean of a published score over rows; None without any."""
-    known = [estimate.value for estimate in estimates if estimate.value is not None]
-    return published(float(np.mean(known))) if known else None
 
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
@@ -840,12 +834,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How to measure.
 
     Returns:
-        By prompt and axis: 'squared_lean', each counterfactual's 'share' (and 'share_clip', from
-        embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's
+        By prompt and axis: 'squared_lean', each counterfactual's 'share', for two counterfactuals
+        'lean' = 2 share - 1, and the paper's
         'concept_association_score', 'concept_association_share', 'clip_association_score',
-        'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the means
-        over prompts that share an axis; in `details` the concepts, the intersections and the
-        sensitivity.
+        'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the mean
+        MAD; in `details` the concepts, the intersections and the sensitivity.
     """
     merging = synonyms()
     rows: list[_Row] = []
@@ -875,7 +868,7 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     details |= {KEY: [asdict(one) for one in _shown(rows)]}
     return MethodResult(
         headline=headline,
-        scores=_task_scores(rows, settings.level),
+        scores={MAD: _mean_deviation(rows)},
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
@@ -1015,13 +1008,6 @@ def _row(
     lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
-    if all(len(one.embedded) for one in (start, *changed)):
-        embedded = [
-            FeatureSet(one.prompt, one.embedded, one.embeddings) for one in (start, *changed)
-        ]
-        clip = axis_shares(row, names, embedded, astray, lost)
-        by_clip = share_estimates(clip, names, settings.level)
-        scores |= {f"share_clip:{name}": by_clip[f"share:{name}"] for name in names}
     curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
@@ -1038,42 +1024,11 @@ def _row(
     return _Row(target.prompt, axis, item, shares, obeyed, curve)
 
 
-def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
-    """The mean MAD, and means over prompts that share an axis."""
-    values = [row.item.scores[MAD] for row in rows]
-    reason = next((estimate.reason for estimate in values if estimate.reason), None)
-    scores = {MAD: _mean_published(values) or Estimate.undefined(reason or _NO_AXIS)}
-    for axis in dict.fromkeys(row.axis.name for row in rows):
-        members = [row for row in rows if row.axis.name == axis]
-        scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
-        for name in dict.fromkeys(name for row in members for name in row.item.scores):
-            kind, _, label = name.partition(":")
-            if kind not in {CAS, "concept_association_share", "clip_association_score", MAD}:
-                continue
-            found = [row.item.scores[name] for row in members if name in row.item.scores]
-            mean = _mean_published(found)
-            if mean and sum(estimate.value is not None for estimate in found) > 1:
-                scores[f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"] = mean
-    return scores
-
-
-def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:
-    """Mean shares over prompts with the same counterfactuals, the most common ones of the axis."""
-    sizes = Counter(one.counterfactuals for one in found)
-    names, size = sizes.most_common(1)[0] if sizes else ((), 0)
-    if size < 2:
-        return {}
-    same = [one for one in found if one.counterfactuals == names]
-    mean = np.mean([one.mixture.shares for one in same], axis=0)
-
-    def influence(weights: Float64Array) -> Influence:
-        return Influence.combined([(1.0 / size, one.influence(weights)) for one in same])
-
-    scores = {
-        f"share:{axis}:{name}": share_estimate(float(share), influence(weights), level)
-        for name, share, weights in zip(names, mean, np.eye(len(names)), strict=True)
-    }
-    if len(names) == 2:
-        moved = influence(np.array([1.0, -1.0]))
-        scores[f"lean:{axis}"] = Estimate.from_influence(float(mean[0] - mean[1]), moved, level)
-    return scores
+def _mean_deviation(rows: Sequence[_Row]) -> Estimate:
+    """The mean MAD of the rows that have one."""
+    found = [row.item.scores[MAD] for row in rows]
+    values = [estimate.value for estimate in found if estimate.value is not None]
+    if values:
+        return published(float(np.mean(values)))
+    reason = next((estimate.reason for estimate in found if estimate.reason), None)
+    return Estimate.undefined(reason or _NO_AXIS)

@@ -15,8 +15,10 @@ from t2ibench.apps.papers.figures import Series, arrows, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import QUESTIONS, TibetTask, questions_of
+from t2ibench.results.comparison import difference_interval
+from t2ibench.results.schema import Score
 from t2ibench.stats import mad
-from t2ibench.stats.clusters import share_difference
+from t2ibench.stats.clusters import Proportion
 
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
 _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"
@@ -150,8 +152,9 @@ def figure_4(draft: Exhibit) -> None:
         if difference is not None:
             drawn.append((name, 0.0, difference))
     for side in ("male", "female"):
-        value = value_of(task, f"concept_association_share:gender:{side}")
-        draft.line(_ALL, f"CAS share of {side}", value, 2)
+        values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
+        known = [value for value in values if value is not None]
+        draft.line(_ALL, f"CAS share of {side}", float(np.mean(known)) if known else None, 2)
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)
     draft.score(_ALL, "mean squared lean", task.headline, note=task.inconclusive or "")
@@ -205,12 +208,18 @@ def figure_6(draft: Exhibit) -> None:
         draft.line(place, "share of men", men / total, 2)
         groups.append((place, [("men", men / total), ("women", women / total)], ""))
         if place != _PLAIN and any(plain):
-            of_plain = plain[0] + plain[1]
-            ends = share_difference(men, total, plain[0], of_plain)
-            gap = men / total - plain[0] / of_plain
+            one, other = _share(men, total), _share(plain[0], plain[0] + plain[1])
+            ends = difference_interval(one, other)
+            gap = (one.value or 0.0) - (other.value or 0.0)
             draft.line(place, "share less the plain prompt's", gap, 2, ends=ends)
             draft.line(place, "men for women", which_side(*ends, "lower", "higher"))
     draft.draw(grouped_bars, groups)
+
+
+def _share(hits: int, total: int) -> Score:
+    """A share of independent images with Wilson's interval."""
+    low, high = Proportion(hits / total, total, math.inf).interval()
+    return Score(value=hits / total, ci_low=low, ci_high=high)
 
 
 def figure_14(draft: Exhibit) -> None:
