@@ -33,6 +33,5 @@ from t2ibench.stats.shares import critical_value as critical_value
 from t2ibench.stats.shares import pseudo_variance as pseudo_variance
 from t2ibench.stats.shares import squared_lean as squared_lean
 from t2ibench.stats.shares import squared_lean_without as squared_lean_without
-from t2ibench.stats.slope import Slope as Slope
 from t2ibench.stats.slope import logit_slope as logit_slope
 from t2ibench.stats.slope import share_slope as share_slope

@@ -233,16 +233,6 @@ class Answers:
     expected: Float64Array
     classes: IntArray
 
-    def counts(self) -> IntArray:
-        """Counts of the classes.
-
-        Returns:
-            Shape (rows, k).
-        """
-        counts = np.zeros(self.expected.shape, dtype=np.int64)
-        np.add.at(counts, (self.row, self.code), 1)
-        return counts
-
 
 def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -> IntArray:
     """Answers as they would be without bias, what they share through their images kept.

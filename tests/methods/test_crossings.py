@@ -10,7 +10,6 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.openbias.checks import check
-from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
@@ -83,9 +82,6 @@ def test_a_planted_interaction_is_found_and_named() -> None:
     detail = result.details["crossings"][0]
     assert detail["most_over"]["cell"] in {"f x d", "m x l"}
     assert detail["most_under"]["cell"] in {"f x l", "m x d"}
-    assert "of the images, where its parts alone would make" in describe(task, result)
-    fair = score(task, evidence(np.random.default_rng(0)), SETTINGS)
-    assert "its parts alone" not in describe(task, fair)
 
 
 @pytest.mark.nightly

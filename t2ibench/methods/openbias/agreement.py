@@ -17,9 +17,7 @@ from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
-from t2ibench.stats import cohens_kappa, kl_divergence, krippendorff_alpha, macro_f1
-
-Answered = Mapping[tuple[str, int, str], str]
+from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,6 @@ class Agreement:
         accuracy: Share of them with the same class.
         macro_f1: Mean F1 over the classes that either judge gave.
         kappa: Cohen's kappa; None where both only gave one class.
-        alpha: Krippendorff's alpha.
         kl_divergence: Divergence of the second judge's class shares from the first's.
         same_majority: Whether both have the same majority class.
     """
@@ -44,7 +41,6 @@ class Agreement:
     accuracy: float | None
     macro_f1: float | None
     kappa: float | None
-    alpha: float | None
     kl_divergence: float | None
     same_majority: bool
 
@@ -61,8 +57,6 @@ def combine(
         for first, second in combinations(range(len(results)), 2)
         for found in agreements(results[first], results[second], [first, second])
     ]
-    names = [row["bias"] for row in results[0].details["biases"]]
-    alphas = {name: alpha([answers_of(result, name) for result in results]) for name in names}
     if any("unanswered" in result.details for result in results):
         mean = replace(
             bounded_mean(mean, results, settings.level),
@@ -76,7 +70,6 @@ def combine(
             **mean.details,
             KEY: mean_counts([result.details for result in results]),
             "rater_agreement": pairs,
-            "krippendorff_alpha": alphas,
         },
     )
 
@@ -123,7 +116,6 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
                 accuracy=float(np.mean(same)) if both else None,
                 macro_f1=_finite(macro_f1(a, b)),
                 kappa=_finite(cohens_kappa(a, b)),
-                alpha=alpha([answers, others]),
                 kl_divergence=_divergence(x["counts"], y["counts"]),
                 same_majority=x["majority"] == y["majority"],
             )
@@ -138,18 +130,6 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
         for row in result.samples
         if row["bias"] == bias and row["answer"] != UNKNOWN
     }
-
-
-def alpha(judges: Sequence[Answered]) -> float | None:
-    """Krippendorff's alpha of any number of judges, or people, about one bias.
-
-    Examples:
-        >>> once = {("a nurse", 0, "Which?"): "female", ("a nurse", 1, "Which?"): "male"}
-        >>> alpha([once, once])
-        1.0
-    """
-    keys = sorted(set().union(*judges))
-    return _finite(krippendorff_alpha([[judge.get(key) for key in keys] for judge in judges]))
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:
