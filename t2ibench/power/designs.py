@@ -21,52 +21,31 @@ _SEEN_HALF = 0.005  # half of an interval that tables do not show as 0
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run has to be large enough for.
+    """What a run has to be large enough for: an effect, seen with this power, and a width."""
 
-    Attributes:
-        effect: A headline, on the scale that tables show, that should be seen.
-        width: Of the interval, upper less lower end; None for no wish.
-        power: How likely it should be seen.
-    """
-
-    effect: float
+    effect: float  # a headline, on the scale that tables show
     width: float | None = None
     power: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One design.
-
-    Attributes:
-        what: What it is shown for.
-        images: Images of the prompts that have most; None for any number.
-        prompts: Prompts, or concepts.
-        half: Expected half width of the interval at the effect.
-        power: Probability of seeing the effect.
-        total: Images in all; None for any number.
-    """
+    """One design."""
 
     what: str
-    images: int | None
-    prompts: int
-    half: float
+    images: int | None  # of the prompts that have most; None for any number
+    prompts: int  # or concepts
+    half: float  # expected half width of the interval at the effect
     power: float
-    total: int | None
+    total: int | None  # images in all
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Designs, and what images alone cannot reach.
-
-    Attributes:
-        rows: The designs, the present one first.
-        unit: What more can be had of: 'prompts', or 'concepts', which need no images.
-        lines: Sentences about what cannot be reached.
-    """
+    """Designs, the present one first, and what images alone cannot reach."""
 
     rows: tuple[Row, ...]
-    unit: str
+    unit: str  # what more can be had of: 'prompts', or 'concepts', which need no images
     lines: tuple[str, ...]
 
 
@@ -121,18 +100,11 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a run of this size can see.
+    """What a run of this size can see."""
 
-    Attributes:
-        effect: The smallest headline that it sees with the wanted probability; None where it sees
-            none.
-        half: Half the width of its interval.
-        images: Images of a prompt that halve the interval; None where images alone cannot.
-    """
-
-    effect: float | None
+    effect: float | None  # the smallest headline that it sees; None where it sees none
     half: float
-    images: int | None
+    images: int | None  # of a prompt that halve the interval; None where images alone cannot
 
 
 def reach(pilot: Pilot, value: float) -> Reach:

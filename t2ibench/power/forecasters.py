@@ -44,20 +44,12 @@ class Forecaster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signed headline with Student's t.
+    """A signed headline with Student's t."""
 
-    Attributes:
-        by_image: Part of the pilot's variance that is due to images.
-        by_prompt: Part that only more prompts make smaller.
-        df: Degrees of freedom of the pilot.
-        df_by_image: Whether these too grow with the images.
-        level: Confidence level.
-    """
-
-    by_image: float
-    by_prompt: float
+    by_image: float  # part of the pilot's variance
+    by_prompt: float  # part that only more prompts make smaller
     df: float
-    df_by_image: bool
+    df_by_image: bool  # whether these too grow with the images
     level: float
 
     def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
@@ -85,16 +77,10 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """The mean square of the leans of rows, with an F test.
+    """The mean square of the leans of rows, with an F test."""
 
-    Attributes:
-        variances: Of each row's lean in the pilot, shape (k,).
-        dfs: Their degrees of freedom, shape (k,).
-        level: Confidence level.
-    """
-
-    variances: Float64Array
-    dfs: Float64Array
+    variances: Float64Array  # of each row's lean in the pilot, shape (k,)
+    dfs: Float64Array  # shape (k,)
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
@@ -121,18 +107,11 @@ class Squares:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n².
-
-    Attributes:
-        slope: Per unit of the mean square, shrinking with images and prompts.
-        floor: Without bias, shrinking with the square of the images, and with prompts.
-        by_prompt: Part that only more prompts make smaller.
-        level: Confidence level.
-    """
+    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n²."""
 
     slope: float
     floor: float
-    by_prompt: float
+    by_prompt: float  # part that only more prompts make smaller
     level: float
 
     def _errors(self, effect: float, images: float, prompts: float) -> tuple[float, float]:
@@ -159,15 +138,10 @@ class Excess:
 
     The mean square of a set of words is that of chi-squared with as many degrees of freedom as the
     set has unrelated words. More prompts stand for more concepts, as related as these.
-
-    Attributes:
-        concepts: Unrelated concepts that the pilot's are worth.
-        by_image: Variance of the logarithm of the ratio that is due to the pilot's images.
-        level: Confidence level.
     """
 
-    concepts: float
-    by_image: float
+    concepts: float  # unrelated concepts that the pilot's are worth
+    by_image: float  # variance of the logarithm of the ratio that is due to the pilot's images
     level: float
 
     def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:

@@ -23,19 +23,12 @@ from t2ibench.tasks.run_tasks import with_kept
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a design is.
+    """How large a run is."""
 
-    Attributes:
-        images: Images of the prompts that have most.
-        prompts: Distinct prompts.
-        total: Images in all.
-        concepts: Concepts that all images are asked about; 0 where only prompts can be added.
-    """
-
-    images: int
+    images: int  # of the prompts that have most
     prompts: int
-    total: int
-    concepts: int = 0
+    total: int  # images in all
+    concepts: int = 0  # that all images are asked about; 0 where only prompts can be added
 
     @property
     def units(self) -> int:
@@ -52,23 +45,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What is known of a task's variance.
-
-    Attributes:
-        task: Id of the task.
-        question: What its headline is about.
-        forecaster: What it says of larger designs, about one question.
-        size: Of the run that the variance comes from.
-        source: Where it comes from, in words.
-        speed: Images a second; None where it was not measured.
-    """
+    """What is known of a task's variance."""
 
     task: str
     question: Question
+    # what it says of larger designs, about one question
     forecaster: Callable[[Question], Forecaster]
     size: Size
-    source: str
-    speed: float | None = None
+    source: str  # in words
+    speed: float | None = None  # images a second; None where it was not measured
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:

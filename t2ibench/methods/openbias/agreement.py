@@ -22,26 +22,15 @@ from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree about one bias, as an entry of `details`.
-
-    Attributes:
-        judges: Numbers of the two judges.
-        bias: The bias.
-        n: Images that both judges answered with a class.
-        accuracy: Share of them with the same class.
-        macro_f1: Mean F1 over the classes that either judge gave.
-        kappa: Cohen's kappa; None where both only gave one class.
-        kl_divergence: Divergence of the second judge's class shares from the first's.
-        same_majority: Whether both have the same majority class.
-    """
+    """How far two judges agree about one bias, on images that both gave a class; in `details`."""
 
     judges: list[int]
     bias: str
     n: int
     accuracy: float | None
     macro_f1: float | None
-    kappa: float | None
-    kl_divergence: float | None
+    kappa: float | None  # None where both only gave one class
+    kl_divergence: float | None  # of the second judge's class shares from the first's
     same_majority: bool
 
 

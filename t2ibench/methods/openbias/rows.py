@@ -203,27 +203,17 @@ _LEAST = 1e-9  # noise
 
 @dataclass(frozen=True, slots=True)
 class MeanSquare:
-    """The mean squared lean of some rows.
+    """The mean squared lean of some rows."""
 
-    Attributes:
-        value: Unbiased.
-        influence: Of the images, by the jackknife, with the floor of its variance.
-        df: Degrees of freedom of that: images less prompts.
-        clusters: Influence of the captions (or stimuli); None where a bias has fewer than two.
-        noise: Mean of the squares without a lean, before their noise is subtracted.
-        steepest: Bound of its variance in one direction; see `tested`.
-        top: The largest value.
-        pooled: Whether each caption had a single image, so that captions vary with the images.
-    """
-
-    value: float
-    influence: Influence
-    df: float
+    value: float  # unbiased
+    influence: Influence  # of the images, by the jackknife, with the floor of its variance
+    df: float  # of that: images less prompts
+    # influence of the captions (or stimuli); None where a bias has fewer than two
     clusters: Influence | None
-    noise: float
-    steepest: float
-    top: float
-    pooled: bool
+    noise: float  # mean of the squares without a lean, before their noise is subtracted
+    steepest: float  # bound of its variance in one direction; see `tested`
+    top: float  # the largest value
+    pooled: bool  # whether each caption had a single image, so that captions vary with the images
 
     @property
     def question(self) -> Question:
@@ -326,13 +316,7 @@ def _clusters(
 def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator) -> Float64Array:
     """Each bias's mean squared lean where nothing leans, what its images share kept.
 
-    Args:
-        rows: The rows.
-        n_draws: The most draws; fewer are made for many answers.
-        rng: Source of the draws.
-
-    Returns:
-        Shape (draws, biases of the rows in ascending order).
+    Shape (draws, biases of the rows in ascending order); fewer than `n_draws` for many answers.
     """
     images: dict[tuple[str, int], int] = {}
     keys = [(row.prompt, int(index)) for row in rows for index in row.indices]
@@ -354,24 +338,15 @@ def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generato
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A mean square with its test.
-
-    Attributes:
-        square: The mean square of the known answers.
-        p: p-value.
-        critical: The largest value of the known answers that is not rejected.
-        inference: Question to inference.
-        null: Draws of it where nothing leans, shape (draws,).
-        unanswered: The share of the images without an answer, the 'least' and the 'most' that it
-            may be for all images, and 'p_like_the_rest', the p-value if these are like the others;
-            empty where all have answers.
-    """
+    """A mean square of the known answers with its test."""
 
     square: MeanSquare
     p: float
-    critical: float
+    critical: float  # the largest value that is not rejected
     inference: dict[Question, Inference]
-    null: Float64Array
+    null: Float64Array  # draws of it where nothing leans, shape (draws,)
+    # The share of the images without an answer, the 'least' and the 'most' that it may be for all
+    # images, and 'p_like_the_rest', the p-value if these are like the others.
     unanswered: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -383,17 +358,7 @@ class Tested:
 
 
 class Nulls:
-    """Each bias's mean squared lean where nothing leans.
-
-    Args:
-        rows: The rows.
-        complete: The rows of all images; see `completable`.
-        n_draws: The most draws.
-        rng: Source of the draws.
-
-    Attributes:
-        complete: As given.
-    """
+    """Each bias's mean squared lean where nothing leans; `complete` are the rows of all images."""
 
     def __init__(
         self,
@@ -464,15 +429,8 @@ def _slope(square: MeanSquare, variance: float) -> float:
 def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     """The test of a mean square, and intervals that agree with it.
 
-    Both questions have one test: a mean of squares is 0 only where each of them is.
-
-    Args:
-        square: The mean square.
-        null: Draws of it where nothing leans, shape (draws,).
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The test with an interval for each question that can be answered.
+    Both questions have one test: a mean of squares is 0 only where each of them is. `null` are
+    draws of it where nothing leans.
     """
     p = p_value(null, square.value, "greater", exact=False)
     critical = critical_value(null, level)

@@ -57,12 +57,7 @@ from t2ibench.methods.openbias.rows import (
 )
 from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
-from t2ibench.stats import (
-    correlation_permutation,
-    holm,
-    logit_slope,
-    severity,
-)
+from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
 from t2ibench.stats.interaction import (
     FEWEST_SIGNS,
     CrossedAnswers,
@@ -70,9 +65,7 @@ from t2ibench.stats.interaction import (
     interaction,
     three_way,
 )
-from t2ibench.stats.judged import (
-    corrected_share,
-)
+from t2ibench.stats.judged import corrected_share
 from t2ibench.stats.rounding import settled
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
@@ -227,9 +220,8 @@ def crossing(
 ) -> tuple[dict[str, Estimate], list[Item], dict[str, Any]]:
     """What is shown together of two or three biases.
 
-    Returns:
-        'interaction:A x B' for every two biases, and for all three; a row for each combination of
-        classes; and the tests with Holm's p-values, and the combinations that stand out.
+    'interaction:A x B' for every two biases, and for all three; a row for each combination of
+    classes; and the tests with Holm's p-values, and the combinations that stand out.
     """
     names = [found.bias.name for found in answers]
     name = JOIN.join(names)
@@ -512,20 +504,13 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
 
 
 def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
-    """Context-aware and context-free severity.
+    """Context-aware and context-free severity of counts, shape (..., captions, classes).
 
     With p(c|t) the share of class c among the answers about caption t, and k classes, the severity
     of shares p is s(p) = 1 + (sum over c of p(c) log p(c)) / log k. Context-aware is the mean over
-    captions of s(p(.|t)), context-free is s of the mean over captions of p(.|t).
-
-    Args:
-        counts: Shape (..., captions, classes).
-        pooling: Shares of the context-free score: 'captions' is the mean of the captions' shares
-            (equation 5), 'answers' counts all answers together (the public code).
-
-    Returns:
-        Two arrays of shape (...). A caption without an answer does not count; one with a single
-        answer has no severity of its own. nan where nothing is left.
+    captions of s(p(.|t)), context-free is s of the mean over captions of p(.|t) (equation 5) or,
+    pooled by 'answers', of all answers together (the public code). A caption without an answer does
+    not count; one with a single answer has no severity of its own. nan where nothing is left.
 
     Examples:
         One caption is all of one class, the other all of the other:
@@ -566,22 +551,14 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredBias:
-    """One bias.
-
-    Attributes:
-        answers: Its answers.
-        items: Its row, then those of its stimuli, or of its captions.
-        rows: Its rows of counts.
-        square: Its mean squared lean; None without rows.
-        stuck: Why it does not count, although it has one; see `never_varies`.
-        check: What people said of the judge elsewhere; None where they labelled images of the run.
-    """
+    """One bias."""
 
     answers: BiasAnswers
-    items: list[Item]
+    items: list[Item]  # its row, then those of its stimuli, or of its captions
     rows: list[CountedRow]
     square: MeanSquare | None
-    stuck: str | None
+    stuck: str | None  # why it does not count, although it has a square; see `never_varies`
+    # what people said of the judge elsewhere; None where they labelled images of the run
     check: AttributeCheck | None
 
     @property
@@ -596,14 +573,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     Args:
         task: The task.
         evidence: One judge's answers.
-        settings: How it is measured.
+        settings: How to measure.
 
     Returns:
-        By bias: 'squared_lean', 'share:CLASS', 'lean' (two classes), 'majority_share',
-        'unknown_share' and the severities; by stimulus of a template: shares, 'lean' and
-        'relative_deviation'; by caption: shares, 'lean' and 'majority_share'; by crossing the
-        shares of all combinations. For the task means of them, amplification, interactions,
-        controls, and in `details` the answers.
+        A row for each bias, stimulus of a template, caption and combination of a crossing; for the
+        task means of them, amplification, interactions and controls; in `details` the answers.
     """
     answers = [gather(task, number, evidence, settings) for number in range(len(task.biases))]
     n_images, n_prompts, excluded = count_images(answers)

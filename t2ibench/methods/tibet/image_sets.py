@@ -25,17 +25,11 @@ CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The images of one prompt as one axis sees them.
-
-    Attributes:
-        prompt: Their prompt.
-        units: Which sample each is, shape (n,).
-        features: Shape (n, d).
-    """
+    """The images of one prompt as one axis sees them."""
 
     prompt: str
-    units: IntArray
-    features: Float64Array
+    units: IntArray  # which sample each is, shape (n,)
+    features: Float64Array  # shape (n, d)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,50 +37,35 @@ class Mixture:
     """Shares of k counterfactuals, and how each image moves them.
 
     Influences are scaled so that their squares sum to the variance of a share.
-
-    Attributes:
-        shares: Shape (k,), of sum 1; each may lie outside of 0 to 1 by chance.
-        moved: Influence of each of the prompt's images, then of each counterfactual's, and in the
-            last row of the one more that it takes for at least some variance, shape (n + 1, k)
-            each.
-        even: The same if all shares are 1 / k, for the test that they are.
-        twice: Part of the variances' sum that the influences count twice: products of the errors
-            of two means, which are the errors of both.
     """
 
-    shares: Float64Array
+    shares: Float64Array  # shape (k,), of sum 1; each may lie outside of 0 to 1 by chance
+    # influence of each of the prompt's images, then of each counterfactual's, and in the last row
+    # of the one more that it takes for at least some variance, shape (n + 1, k) each
     moved: tuple[Float64Array, ...]
-    even: tuple[Float64Array, ...]
+    even: tuple[Float64Array, ...]  # the same if all shares are 1 / k, for the test that they are
+    # part of the variances' sum that the influences count twice: products of the errors of two
+    # means, which are the errors of both
     twice: float
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well the images of the counterfactuals can be told apart.
+    """How well the images of the counterfactuals can be told apart."""
 
-    Attributes:
-        ratio: The least squared distance between them over its standard error.
-        pair: The two that are the nearest; None where every two differ, but one is like a mixture
-            of the others.
-    """
-
-    ratio: float
+    ratio: float  # the least squared distance between them over its standard error
+    # the two nearest; None where every two differ, but one is like a mixture of the others
     pair: tuple[int, int] | None
 
 
 def mixture(
     start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
 ) -> Mixture:
-    """The shares of the counterfactuals among a prompt's images.
+    """The shares of k counterfactuals among a prompt's images.
 
-    Args:
-        start: Features of the prompt's images, shape (n, d), n at least 2.
-        changed: Those of two or more counterfactuals, shape (g, d) each, g at least 2.
-        invert: False takes P = B B' instead: not shares but B B' (r - G 1/K), which needs no
-            counterfactuals that differ, and is 0 where the shares are even.
-
-    Returns:
-        The shares.
+    Features have the shape (n, d) for n images, two or more of each. Without `invert` P = B B': not
+    shares but B B' (r - G 1/K), which needs no counterfactuals that differ, and is 0 where the
+    shares are even.
 
     Examples:
         Three of four images show a man, and so does every image of the first counterfactual:
@@ -144,14 +123,8 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
     The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
     counterfactuals differ least, is unbiased; its standard error is at least what it would be if
     one more image of each counterfactual were as like the other counterfactuals as its own: two
-    sets of three equal answers are not yet two kinds of image.
-
-    Args:
-        changed: Features of two or more counterfactuals, shape (g, d) each, g at least 2.
-
-    Returns:
-        The least distance over its standard error. The ratio of two sets of g images that differ
-        in every image is g / 2.
+    sets of three equal answers are not yet two kinds of image. The ratio of two sets of g images
+    that differ in every image is g / 2.
 
     Examples:
         >>> men, women = np.array([[1.0, 0.0]] * 10), np.array([[0.0, 1.0]] * 10)
@@ -174,13 +147,7 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
 
 
 def contrast_basis(k: int) -> Float64Array:
-    """Orthonormal contrasts of k shares: the first k' against the next one (Helmert).
-
-    Args:
-        k: How many, at least 2.
-
-    Returns:
-        Shape (k, k - 1).
+    """Orthonormal contrasts of k shares, shape (k, k - 1): the first k' against the next (Helmert).
 
     Examples:
         >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
@@ -268,40 +235,24 @@ def _own_trace(rows: Float64Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ImageSet:
-    """The answered images of one prompt.
-
-    Attributes:
-        prompt: Their prompt.
-        indices: Which sample each is, shape (n,).
-        answers: Which answer each image got to each question, shape (n, questions); -1 is none.
-        embeddings: Shape (m, d), where an encoder saw the images.
-        excluded: Number of images excluded, by reason.
-        floor: Concepts that are rarer count as absent.
-        texts: The answers.
-        concepts: How often each concept occurs in an answer, shape (answers, v).
-    """
+    """The answered images of one prompt."""
 
     prompt: str
-    indices: IntArray
+    indices: IntArray  # which sample each is, shape (n,)
+    # which answer each image got to each question, shape (n, questions); -1 is none
     answers: IntArray
-    embeddings: Float64Array
+    embeddings: Float64Array  # shape (m, d), where an encoder saw the images
     excluded: Counter[str]
-    floor: float
+    floor: float  # concepts that are rarer count as absent
     texts: Sequence[str] = ()
+    # how often each concept occurs in an answer, shape (answers, v)
     concepts: Float64Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def bags(self, answers: IntArray | None = None) -> Float64Array:
-        """How often each concept occurs in the answers about each image.
-
-        Args:
-            answers: Other answers than the judge's, shape (n, questions).
-
-        Returns:
-            Shape (n, v).
-        """
+        """How often each concept occurs in the answers about each image, shape (n, v)."""
         chosen = self.answers if answers is None else answers
         padded = np.vstack([self.concepts, np.zeros(self.concepts.shape[1])])
         bags: Float64Array = padded[chosen].sum(axis=1)
@@ -334,17 +285,11 @@ class ImageSet:
 
 @dataclass(frozen=True, slots=True)
 class PromptSets:
-    """A prompt's images and those of all its counterfactuals, in one space of concepts.
-
-    Attributes:
-        sets: Prompt to its images.
-        questions: What was asked about all of them.
-        names: The concepts, shape (v,).
-    """
+    """A prompt's images and those of all its counterfactuals, in one space of concepts."""
 
     sets: Mapping[str, ImageSet]
     questions: Sequence[str]
-    names: Sequence[str]
+    names: Sequence[str]  # the concepts, shape (v,)
 
     def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
         """Which concepts the answers to some of the questions name, about each image."""
@@ -408,16 +353,7 @@ def _read(
     evidence: Evidence,
     numbers: dict[str, int],
 ) -> ImageSet:
-    """The answers about one prompt's images; images without any answer are excluded.
-
-    Args:
-        task: The task.
-        prompt: The prompt.
-        n: How many images.
-        questions: What was asked.
-        evidence: Who answered.
-        numbers: Answer to its number; new answers are added.
-    """
+    """The answers about one prompt's images; images without any answer are excluded."""
     table: IntArray = np.full((n, len(questions)), -1, dtype=np.int64)
     answered: set[int] = set()
     most: Counter[str] = Counter()
@@ -476,17 +412,10 @@ _ASSOCIATIONS_ROUNDING = 1e-6  # a score below it is 0, whose relative change no
 
 
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """CAS, and the shares that MAD is taken of.
+    """CAS, and the shares that MAD is taken of, both of shape (..., k).
 
-    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1).
-
-    Args:
-        start: Histograms of the prompt, shape (..., v).
-        changed: Histograms of its counterfactuals, shape (..., k, v).
-
-    Returns:
-        CAS as algorithm 1 has it, and from histograms of sum 1 as the public code does, made to
-        sum to 1 over the counterfactuals; both of shape (..., k).
+    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1); the shares are of
+    histograms of sum 1, as in the public code, and made to sum to 1 over the k counterfactuals.
 
     Examples:
         The prompt's images are three cooks to one waiter, one counterfactual's are all cooks, the
@@ -512,17 +441,8 @@ def null_deviation(
 
     The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
     each counterfactual from its own: a neutral prompt, at these sizes. Splitting the
-    counterfactuals' images at random instead would ignore the variation of the prompt's own
-    images, which is most of it.
-
-    Args:
-        start: The prompt's images; only their number matters.
-        changed: Those of its counterfactuals.
-        n_draws: Number of draws, at least 1.
-        rng: Of the draws.
-
-    Returns:
-        Shape (draws,).
+    counterfactuals' images at random instead would ignore the variation of the prompt's own images,
+    which is most of it.
     """
     bags = np.concatenate([image_set.bags() for image_set in changed])
     even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])

@@ -168,30 +168,19 @@ _NUMBER = " #"  # before the number of a lean, where a row has several
 
 @dataclass(frozen=True, slots=True)
 class AxisShares:
-    """The mixture of one prompt along one axis.
-
-    Attributes:
-        name: Of its row.
-        prompt: The prompt.
-        counterfactuals: Their names.
-        sets: The images of the prompt, then those of each counterfactual.
-        mixture: Their shares.
-        separation: Whether the counterfactuals can be told apart.
-        others: The mixtures that it may be otherwise: if images of counterfactuals whose answers
-            name another one count too (those of one counterfactual or of all), and if the prompt's
-            images without an answer are all of one counterfactual. Empty where there are none.
-        unanswered: How many of the prompt's images have no answer, although what they show may be
-            why.
-    """
+    """The mixture of one prompt along one axis."""
 
     name: str
     prompt: str
     counterfactuals: tuple[str, ...]
-    sets: tuple[FeatureSet, ...]
+    sets: tuple[FeatureSet, ...]  # the images of the prompt, then those of each counterfactual
     mixture: Mixture
     separation: Separation
+    # What it may be otherwise: if images of counterfactuals whose answers name another one count
+    # too (those of one counterfactual or of all), and if the prompt's images without an answer are
+    # all of one counterfactual.
     others: tuple[AxisShares, ...] = ()
-    unanswered: int = 0
+    unanswered: int = 0  # of the prompt's images, although what they show may be why
 
     @property
     def reason(self) -> str | None:
@@ -237,15 +226,10 @@ class AxisShares:
         return k * sum(float((rows**2).sum()) for rows in self.mixture.even[1:])
 
     def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
-        """How each image moves a linear combination of the shares.
+        """How each image moves a linear combination of the shares, or of even ones.
 
-        Args:
-            weights: Of the shares, shape (k,).
-            even: As if all shares were 1 / k.
-
-        Returns:
-            The influence, with at least the variance that one more image of each set, as like
-            each of the counterfactuals, would show.
+        It has at least the variance that one more image of each set, as like each of the
+        counterfactuals, would show.
         """
         moved = self.mixture.even if even else self.mixture.moved
         return combined_influence(
@@ -324,18 +308,10 @@ def axis_shares(
     astray: Sequence[frozenset[int]] = (),
     unanswered: int = 0,
 ) -> AxisShares | str:
-    """The mixture of one prompt along one axis.
+    """The mixture of one prompt along one axis, or why there is none.
 
-    Args:
-        name: Of its row.
-        counterfactuals: Their names.
-        sets: The images of the prompt, then those of each counterfactual.
-        astray: Of each counterfactual the images whose answers name another one. Either they do
-            not show their own, and are left out, or the judge errs, and they count.
-        unanswered: How many further images of the prompt have no answer.
-
-    Returns:
-        The mixture without either, and the others beside it; or why there is none.
+    Images that are `astray` either do not show their own counterfactual, and are left out, or the
+    judge errs, and they count: the mixture is without them, and the others stand beside it.
     """
     if len(counterfactuals) < 2:
         return "an axis with one counterfactual has no shares"
@@ -590,18 +566,12 @@ _SMALL = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """What the answers about the images of one counterfactual name.
-
-    Attributes:
-        counterfactual: Its name.
-        images: How many images there are; 0 where its name is in no answer along its axis.
-        hits: Images whose answers name it.
-        astray: Which of the others have answers that name another counterfactual of the axis.
-    """
+    """What the answers about the images of one counterfactual name."""
 
     counterfactual: str
-    images: int
-    hits: int
+    images: int  # 0 where its name is in no answer along its axis
+    hits: int  # images whose answers name it
+    # which of the others have answers that name another counterfactual of the axis
     astray: frozenset[int]
 
 
@@ -790,23 +760,14 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One axis of one prompt, scored.
-
-    Attributes:
-        prompt: The prompt.
-        axis: The axis.
-        item: Its row of the result.
-        shares: The shares of its counterfactuals, or why there are none.
-        obeyed: What the answers about the counterfactuals' images name.
-        curve: How stable its published scores are; None without a MAD.
-    """
+    """One axis of one prompt, scored."""
 
     prompt: str
     axis: Axis
     item: Item
-    shares: AxisShares | str
+    shares: AxisShares | str  # or why there are none
     obeyed: Sequence[Obedience]
-    curve: Float64Array | None = None
+    curve: Float64Array | None = None  # how stable its published scores are; None without a MAD
 
     @property
     def decided(self) -> AxisShares | None:
@@ -834,11 +795,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How to measure.
 
     Returns:
-        By prompt and axis: 'squared_lean', each counterfactual's 'share', for two counterfactuals
-        'lean' = 2 share - 1, and the paper's
-        'concept_association_score', 'concept_association_share', 'clip_association_score',
-        'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the mean
-        MAD; in `details` the concepts, the intersections and the sensitivity.
+        A row for each prompt and axis with the paper's scores beside ours; in `details` the concepts,
+        the intersections and the sensitivity.
     """
     merging = synonyms()
     rows: list[_Row] = []
