@@ -795,8 +795,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How to measure.
 
     Returns:
-        A row for each prompt and axis with the paper's scores beside ours; in `details` the concepts,
-        the intersections and the sensitivity.
+        A row for each prompt and axis with the paper's scores beside ours; in `details` the
+        concepts, the intersections and the sensitivity.
     """
     merging = synonyms()
     rows: list[_Row] = []
