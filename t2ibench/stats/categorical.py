@@ -138,15 +138,10 @@ def macro_f1(truth: Sequence[str], predicted: Sequence[str]) -> float:
     Returns:
         F1, from 0 to 1; nan without items.
 
-    Raises:
-        ValueError: the lists differ in length.
-
     Source: Opitz & Burst 2019, "Macro F1 and Macro F1", the mean of F1 scores.
 
     Example:
-        Class a: 2 · 1 / (2 + 1) = 2/3; class b: 2 · 1 / (1 + 2) = 2/3.
-
-        >>> round(macro_f1(["a", "a", "b"], ["a", "b", "b"]), 4)
+        >>> round(macro_f1(["a", "a", "b"], ["a", "b", "b"]), 4)  # 2 · 1 / 3 for a and for b
         0.6667
     """
     scores = []
@@ -191,15 +186,10 @@ def cohens_kappa(first: Sequence[str], second: Sequence[str]) -> float:
     Returns:
         κ, at most 1; nan without items, or where both only ever give one and the same class.
 
-    Raises:
-        ValueError: the lists differ in length.
-
     Source: Cohen 1960, "A coefficient of agreement for nominal scales".
 
     Example:
-        Three of four agree; E = 1/2 · 3/4 + 1/2 · 1/4 = 1/2.
-
-        >>> cohens_kappa(["a", "a", "b", "b"], ["a", "a", "a", "b"])
+        >>> cohens_kappa(["a", "a", "b", "b"], ["a", "a", "a", "b"])  # E = 1/2 · 3/4 + 1/2 · 1/4
         0.5
     """
     n = len(first)
@@ -223,14 +213,10 @@ def krippendorff_alpha(judges: Sequence[Sequence[str | None]]) -> float:
     Returns:
         α, at most 1; nan where no item has two answers, or only one class occurs.
 
-    Raises:
-        ValueError: the lists differ in length.
-
     Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability".
 
     Example:
-        One of four pairs differs; of the eight answers five are a and three b, so that 30 of 56
-        ordered pairs differ: 1 − (2/8) / (30/56).
+        One of four pairs differs; of eight answers, 30 of 56 ordered pairs do: 1 − (2/8) / (30/56).
 
         >>> round(krippendorff_alpha([["a", "a", "b", "b"], ["a", "a", "a", "b"]]), 4)
         0.5333

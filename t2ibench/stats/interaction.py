@@ -26,19 +26,12 @@ _BLOCK = 400_000  # answers that are permuted at a time
 
 @dataclass(frozen=True, slots=True)
 class CrossedAnswers:
-    """Answers to two or three questions about the same images.
+    """Answers to two or three questions about the same images."""
 
-    Attributes:
-        codes: Number of the class that each image was answered with, shape (images, axes).
-        prompt: Number of each image's prompt, from 0 on and without gaps, shape (images,).
-        cluster: Number of each prompt's cluster, such as its stimulus, shape (prompts,).
-        classes: Number of classes of each axis.
-    """
-
-    codes: IntArray
-    prompt: IntArray
-    cluster: IntArray
-    classes: tuple[int, ...]
+    codes: IntArray  # class that each image was answered with, shape (images, axes)
+    prompt: IntArray  # number of each image's prompt, without gaps, shape (images,)
+    cluster: IntArray  # number of each prompt's cluster, such as its stimulus, shape (prompts,)
+    classes: tuple[int, ...]  # number of classes of each axis
 
     def table(self) -> Float64Array:
         """Images of each prompt and combination of classes, shape (prompts, *classes)."""
@@ -47,35 +40,20 @@ class CrossedAnswers:
         return counts
 
     def of(self, axes: Sequence[int]) -> CrossedAnswers:
-        """The answers to some of the questions.
-
-        Args:
-            axes: Their numbers.
-
-        Returns:
-            The same images.
-        """
+        """The answers to some of the questions, by their numbers."""
         chosen = tuple(self.classes[axis] for axis in axes)
         return CrossedAnswers(self.codes[:, list(axes)], self.prompt, self.cluster, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class CellExcess:
-    """How much more frequent each combination is than its parts would make it.
+    """How much more frequent each combination is than its parts would make it, all (*classes,)."""
 
-    Attributes:
-        share: Mean over prompts of its share, shape (*classes,).
-        excess: Mean over prompts of P(a, b) - P(a) P(b), unbiased, shape (*classes,).
-        low: Lower end of the excess's interval.
-        high: Upper end.
-        p: Two-sided p-values of no excess.
-    """
-
-    share: Float64Array
-    excess: Float64Array
+    share: Float64Array  # mean over prompts
+    excess: Float64Array  # mean over prompts of P(a, b) - P(a) P(b), unbiased
     low: Float64Array
     high: Float64Array
-    p: Float64Array
+    p: Float64Array  # two-sided, of no excess
 
 
 def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
@@ -173,10 +151,7 @@ def _null_variance(counts: Float64Array) -> Float64Array:
     """Variance of the excess of independent axes, with one more image that is as likely any.
 
     Of two axes p (1 - p) q (1 - q) / n; of three, by Hoeffding's decomposition, the parts of two
-    and of three axes.
-
-    Returns:
-        Shape (prompts, cells).
+    and of three axes. Shape (prompts, cells).
     """
     n = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
     shares = [
@@ -196,13 +171,9 @@ def _null_variance(counts: Float64Array) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """Whether attributes go together.
+    """Whether attributes go together."""
 
-    Attributes:
-        value: G / 2 N less what chance gives, in nats: 0 on average where nothing goes together.
-        p: p-value.
-    """
-
+    # G / 2 N less what chance gives, in nats: 0 on average where nothing goes together
     value: float
     p: float
 

@@ -13,17 +13,11 @@ from t2ibench.arrays import Float64Array
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A share as people's answers would give it.
-
-    Attributes:
-        value: The share.
-        interval: Its lower and upper end.
-        weight: Weight of the judge's answers, in [0, 1].
-    """
+    """A share as people's answers would give it."""
 
     value: float
     interval: tuple[float, float]
-    weight: float
+    weight: float  # of the judge's answers, in [0, 1]
 
 
 def corrected_share(
@@ -42,16 +36,13 @@ def corrected_share(
     p = w mean(f over all) + mean(y - w f over the labelled), with f and y the indicators of the
     class among the judge's and among people's answers, and w in [0, 1] chosen for the smallest
     variance. It is unbiased whatever errors the judge makes. Without labels p is the judge's share.
-    Two labels are added to the variance that the judge got wrong, one each way, so that no error
-    among a few labels is not taken for none at all.
-
-    Among the U images that it did not answer for, q is the share of the s labels:
+    Two labels are added to the variance that the judge got wrong, one each way. Among the U images
+    that it did not answer for, for whatever reason, q is the share of the s labels:
 
     (K p + U q) / M, M = K + U, with the variance
     (K / M)² V_p + (U / M)² q' (1 - q') / s + K U (p - q)² / M³, q' with one more label each way
 
-    whatever the reason why some are not answered. The interval is Wilson's, with the effective
-    number of answers.
+    The interval is Wilson's, with the effective number of answers.
 
     Args:
         judged: The judge's indicator of every image that it answered for, shape (K,), 0 or 1.
@@ -68,14 +59,9 @@ def corrected_share(
     Neyman 1938 for double sampling; Wilson 1927.
 
     Example:
-        A judge that never errs gives its own share:
-
         >>> found = corrected_share([1] * 60 + [0] * 40, [1] * 12 + [0] * 8, [1] * 12 + [0] * 8)
         >>> round(found.value, 2), found.weight > 0.8
         (0.6, True)
-
-        It answered for none of 50 images more, of which people labelled 10, all of the class:
-
         >>> round(corrected_share([1] * 60 + [0] * 40, [], [], unanswered=50,
         ...                       labels_of_unanswered=[1] * 10).value, 3)
         0.733

@@ -18,20 +18,13 @@ _STEP = 2.0  # the largest change of a coefficient in one iteration
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """A slope over independent units.
-
-    Attributes:
-        value: The slope.
-        intercept: The intercept.
-        influence: Influence of each unit on the slope, whose squares sum to its HC3 variance,
-            shape (units,).
-        df: Degrees of freedom: units less 2.
-    """
+    """A slope over independent units."""
 
     value: float
     intercept: float
+    # of each unit on the slope; squares sum to its HC3 variance, shape (units,)
     influence: Float64Array
-    df: float
+    df: float  # units less 2
 
     @property
     def variance(self) -> float:
@@ -39,25 +32,11 @@ class Slope:
         return float((self.influence**2).sum())
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Student's t interval.
-
-        Args:
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            Lower and upper end.
-        """
+        """Student's t interval."""
         return t_interval(self.value, self.variance, self.df, level)
 
     def p(self, expected: float = 0.0) -> float:
-        """Two-sided p-value of a slope.
-
-        Args:
-            expected: The slope under test: 0 is none, 1 mirrors the reference.
-
-        Returns:
-            p, in (0, 1]; nan without a variance.
-        """
+        """Two-sided p-value: 0 is no slope, 1 mirrors the reference; nan without a variance."""
         known = self.variance > 0
         return t_test(self.value - expected, self.variance, self.df) if known else float("nan")
 
