@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   t2ibench power runs/sdxl --tasks t2iat_flowers_insects --effect .2 --width .2
   t2ibench power runs/sdxl --question prompt_population    would other prompts show it?
-  t2ibench power --tasks t2iat,openbias                    before any run, from simulated worlds
+
+Before any run, toyland can be the pilot (a minute, nothing to download):
+
+  t2ibench run --model toyland --tasks t2iat --output-dir runs/toyland
+  t2ibench power runs/toyland
 
 The effect is on the scale of the headline: 0 is balanced, 1 all one side; .2 is a mixture of 60 %
 and 40 %. The width of an interval is its upper less its lower end.
@@ -30,35 +34,26 @@ def add(verbs: Any) -> None:
         "power",
         help="how many images and prompts a run needs to be precise enough",
         description="How many images and prompts it takes to see an effect, or to have an interval "
-        "as narrow as you want: from the variance in a run, or from a simulated world.",
+        "as narrow as you want, from the variance in a run.",
         epilog=_EXAMPLES,
     )
-    add_flag(verb, "run RUN", "a run folder: the pilot", nargs="?")
+    add_flag(verb, "run RUN", "a run folder: the pilot")
     add_flag(verb, "--tasks T,…", "ids, globs, groups (by default all of the run)")
     add_flag(verb, "--effect E", "headline to be seen (0.2)", type=share, default=0.2)
     add_flag(verb, "--width W", "of the interval", type=share)
     add_flag(verb, "--power P", "how likely it is seen (0.8)", type=share, default=0.8)
     about = "about these prompts or prompts like these (by default the task's)"
     add_flag(verb, "--question", about, choices=[*_WORDS])
-    add_flag(verb, "--level L", "of intervals, without a run (0.95)", type=share)
     verb.set_defaults(handler=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Say how many images and prompts are needed."""
     from t2ibench.power.designs import Goal, plan
-    from t2ibench.power.pilots import run_pilots, simulated_pilots
-    from t2ibench.settings import Settings
+    from t2ibench.power.pilots import run_pilots
 
     names = [name.strip() for name in (arguments.tasks or "").split(",") if name.strip()]
-    if arguments.run:
-        pilots = run_pilots(Path(arguments.run), names)
-    elif names:
-        pilots = simulated_pilots(names, Settings(level=arguments.level or 0.95))
-    else:
-        raise T2IBenchError(
-            "Which tasks? Give a run folder, or --tasks.", "t2ibench power --tasks all"
-        )
+    pilots = run_pilots(Path(arguments.run), names)
     goal = Goal(arguments.effect, arguments.width, arguments.power)
     shown = 0
     for pilot in pilots:

@@ -67,7 +67,7 @@ def add(verbs: Any) -> None:
         "settings of the method: openbias takes overlap=.75 (merge biases that share this "
         "proportion of their classes), support=30 (captions a bias must have; 1 for the prompts of "
         "a folder of images), per_bias=100 (captions kept for each), questions=bias (one for all "
-        "captions) and synonyms=wordnet, table or conceptnet:FILE; both take tries=3 (at a reply)",
+        "captions) and synonyms=wordnet or table; both take tries=3 (at a reply)",
         default="",
     )
     add_device(verb, ", for hf:")

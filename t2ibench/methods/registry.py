@@ -27,29 +27,12 @@ METHODS: Registry[Method[Any]] = Registry(
 
 
 def method_of(task: BaseTask) -> Method[Any]:
-    """The method of a task.
-
-    Args:
-        task: The task.
-
-    Returns:
-        The method named in its file.
-
-    Raises:
-        T2IBenchError: it comes from a package that is not installed here.
-    """
+    """The method of a task; an error where its package is not installed here."""
     return METHODS.get(task.method)
 
 
 def method_named(name: str) -> Method[Any]:
-    """The method of a result, which is shown wherever it was scored.
-
-    Args:
-        name: Its name.
-
-    Returns:
-        The method; of a package that is not installed here, one that has a name alone.
-    """
+    """The method of a result; of a package that is not installed here, its name alone."""
     if name in METHODS:
         return METHODS.get(name)
 
@@ -60,15 +43,7 @@ def method_named(name: str) -> Method[Any]:
 
 
 def needs(task: BaseTask, settings: Settings) -> Needs:
-    """The evidence that a task needs.
-
-    Args:
-        task: The task.
-        settings: How the run measures.
-
-    Returns:
-        Prompts with their number of images, texts and questions.
-    """
+    """The evidence that a task needs: prompts with their number of images, texts and questions."""
     return method_of(task).needs(task, settings)
 
 
@@ -77,7 +52,7 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
 
     Args:
         task: The task.
-        evidence: What its needs ask for, from one encoder or judge.
+        evidence: What its needs ask for.
         settings: How the run measures.
 
     Returns:
@@ -90,28 +65,12 @@ def score(task: BaseTask, evidence: Evidence, settings: Settings) -> MethodResul
 
 
 def combine(task: BaseTask, results: Sequence[MethodResult], settings: Settings) -> MethodResult:
-    """The scores of a task over all encoders or judges, from those of each.
-
-    Args:
-        task: The task.
-        results: One result an encoder or judge; at least one.
-        settings: How the run measures.
-
-    Returns:
-        The combined result.
-    """
+    """The scores of a task over all encoders or judges, from one result of each."""
     return method_of(task).combine(task, results, settings)
 
 
 def presentation(task: BaseTask) -> Presentation:
-    """How pages show a task's result.
-
-    Args:
-        task: The task.
-
-    Returns:
-        What its method says; of a method that says nothing, the task's title alone.
-    """
+    """How pages show a task's result; of a method that says nothing, the task's title alone."""
     from t2ibench.methods.core.presentation import Presentation
 
     present = method_of(task).present

@@ -10,7 +10,6 @@ import numpy as np
 from t2ibench.methods.core.headline import Question
 from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
-from t2ibench.results.display import SMALL
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
 _ENDLESS = 1e6
@@ -22,67 +21,46 @@ _SEEN_HALF = 0.005  # half of an interval that tables do not show as 0
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a run has to be large enough for.
+    """What a run has to be large enough for: an effect, seen with this power, and a width."""
 
-    Attributes:
-        effect: A headline, on the scale that tables show, that should be seen.
-        width: Of the interval, upper less lower end; None for no wish.
-        power: How likely it should be seen.
-    """
-
-    effect: float
+    effect: float  # a headline, on the scale that tables show
     width: float | None = None
     power: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One design.
-
-    Attributes:
-        what: What it is shown for.
-        images: Images of the prompts that have most; None for any number.
-        prompts: Prompts, or concepts.
-        half: Expected half width of the interval at the effect.
-        power: Probability of seeing the effect.
-        total: Images in all; None for any number.
-    """
+    """One design."""
 
     what: str
-    images: int | None
-    prompts: int
-    half: float
+    images: int | None  # of the prompts that have most; None for any number
+    prompts: int  # or concepts
+    half: float  # expected half width of the interval at the effect
     power: float
-    total: int | None
+    total: int | None  # images in all
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Designs, and what images alone cannot reach.
-
-    Attributes:
-        rows: The designs, the present one first.
-        unit: What more can be had of: 'prompts', or 'concepts', which need no images.
-        lines: Sentences about what cannot be reached.
-    """
+    """Designs, the present one first, and what images alone cannot reach."""
 
     rows: tuple[Row, ...]
-    unit: str
+    unit: str  # what more can be had of: 'prompts', or 'concepts', which need no images
     lines: tuple[str, ...]
 
 
 def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     """Designs that reach a goal."""
-    known, size, design = pilot.forecaster(question), pilot.size, pilot.design
-    unit = "concepts" if design.concepts else "prompts"
+    known, size = pilot.forecaster(question), pilot.size
+    unit = "concepts" if size.concepts else "prompts"
 
     def row(what: str, images: int | None, prompts: int) -> Row:
         many = _ENDLESS if images is None else images / size.images
         forecast = goal.effect, many, prompts / size.units
         total = None
         if images is not None:
-            more = 1 if design.concepts else prompts / design.prompts
-            total = int(np.ceil(design.total * (images / design.images * more)))
+            more = 1 if size.concepts else prompts / size.prompts
+            total = int(np.ceil(size.total * (images / size.images * more)))
         return Row(what, images, prompts, known.width(*forecast) / 2, known.power(*forecast), total)
 
     # Of multiples of the pilot's images and prompts, whether they are enough.
@@ -90,30 +68,26 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
         f"power of {goal.power:g} at {goal.effect:g}": (
             lambda images, prompts: known.power(goal.effect, images, prompts) >= goal.power
         ),
-        f"none above {SMALL:g} in {goal.power:g} of fair runs": (
-            lambda images, prompts: known.none(images, prompts) >= goal.power
-        ),
     }
     if goal.width is not None:
         width = goal.width
         wanted[f"interval narrower than {width:g}"] = lambda images, prompts: (
             known.width(goal.effect, images, prompts) <= width
         )
-    rows, lines = [row("as it is", design.images, design.units)], []
-    i, p = design.images / size.images, design.units / size.units
+    rows, lines = [row("as it is", size.images, size.units)], []
 
     def least_times(reached: Callable[[float, float], bool], images: bool) -> float | None:
-        return least(lambda more: reached(more * i, p) if images else reached(i, more * p))
+        return least(lambda more: reached(more, 1.0) if images else reached(1.0, more))
 
     for what, reached in wanted.items():
         if (more := least_times(reached, images=True)) is not None:
-            rows.append(row(what, max(_FEWEST, int(np.ceil(more * design.images))), design.units))
+            rows.append(row(what, max(_FEWEST, int(np.ceil(more * size.images))), size.units))
         elif (more := least_times(reached, images=False)) is not None:
             lines.append(f"Images alone do not reach this: {what}. It takes more {unit}.")
-            rows.append(row(what, design.images, int(np.ceil(more * design.units))))
+            rows.append(row(what, size.images, int(np.ceil(more * size.units))))
         else:
             lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
-    limit = row("images alone, at most", None, design.units)
+    limit = row("images alone, at most", None, size.units)
     if limit.half >= _SEEN_HALF:
         rows.append(limit)
     elif question == "prompt_population":
@@ -126,18 +100,11 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What a run of this size can see.
+    """What a run of this size can see."""
 
-    Attributes:
-        effect: The smallest headline that it sees with the wanted probability; None where it sees
-            none.
-        half: Half the width of its interval.
-        images: Images of a prompt that halve the interval; None where images alone cannot.
-    """
-
-    effect: float | None
+    effect: float | None  # the smallest headline that it sees; None where it sees none
     half: float
-    images: int | None
+    images: int | None  # of a prompt that halve the interval; None where images alone cannot
 
 
 def reach(pilot: Pilot, value: float) -> Reach:

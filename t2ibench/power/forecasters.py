@@ -6,9 +6,9 @@ prompts shrink. Both are read from the pilot's intervals and influences; nothing
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,7 +18,6 @@ from scipy.stats import chi2, f, nct, norm, t
 from t2ibench.arrays import Float64Array
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Headline, Inference, Question
-from t2ibench.results.display import SMALL
 from t2ibench.stats.excess import HIGH_END, typical_square
 from t2ibench.stats.squares import mean_square
 
@@ -42,27 +41,15 @@ class Forecaster(Protocol):
         """Probability of p < 1 - level where the headline is `effect`."""
         ...
 
-    def none(self, images: float, prompts: float) -> float:
-        """Probability that a fair model's whole interval is small: within ±0.24."""
-        ...
-
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A signed headline with Student's t.
+    """A signed headline with Student's t."""
 
-    Attributes:
-        by_image: Part of the pilot's variance that is due to images.
-        by_prompt: Part that only more prompts make smaller.
-        df: Degrees of freedom of the pilot.
-        df_by_image: Whether these too grow with the images.
-        level: Confidence level.
-    """
-
-    by_image: float
-    by_prompt: float
+    by_image: float  # part of the pilot's variance
+    by_prompt: float  # part that only more prompts make smaller
     df: float
-    df_by_image: bool
+    df_by_image: bool  # whether these too grow with the images
     level: float
 
     def _scaled(self, images: float, prompts: float) -> tuple[float, float]:
@@ -87,25 +74,13 @@ class Signed:
         other = nct.cdf(-critical, df, away) if away < _FAR else 0.0
         return float(nct.sf(critical, df, away) + other)
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        error, df = self._scaled(images, prompts)
-        room = SMALL / error - t.ppf((1 + self.level) / 2, df) if error else np.inf
-        return max(0.0, float(1 - 2 * t.sf(room, df)))
-
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """The mean square of the leans of rows, with an F test.
+    """The mean square of the leans of rows, with an F test."""
 
-    Attributes:
-        variances: Of each row's lean in the pilot, shape (k,).
-        dfs: Their degrees of freedom, shape (k,).
-        level: Confidence level.
-    """
-
-    variances: Float64Array
-    dfs: Float64Array
+    variances: Float64Array  # of each row's lean in the pilot, shape (k,)
+    dfs: Float64Array  # shape (k,)
     level: float
 
     def _rows(self, images: float, prompts: float) -> tuple[Float64Array, Float64Array]:
@@ -129,35 +104,14 @@ class Squares:
             return 1.0
         return float(1 - ncfdtr(h, h2, noncentrality, f.ppf(self.level, h, h2)))
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        variances, dfs = self._rows(images, prompts)
-
-        def beyond(squares: float) -> float:
-            rows = np.sqrt(squares * variances)
-            return mean_square(rows, variances, dfs, level=self.level).high - SMALL**2
-
-        if beyond(0.0) > 0:
-            return 0.0
-        most = SMALL**2 / variances.min()  # of the squares, as multiples of their noise
-        largest = brentq(beyond, 0.0, most) if beyond(most) > 0 else most
-        return float(f.cdf(largest, *_degrees(variances, dfs)))
-
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n².
-
-    Attributes:
-        slope: Per unit of the mean square, shrinking with images and prompts.
-        floor: Without bias, shrinking with the square of the images, and with prompts.
-        by_prompt: Part that only more prompts make smaller.
-        level: Confidence level.
-    """
+    """An unbiased mean square of shares, whose variance is slope · square / n + floor / n²."""
 
     slope: float
     floor: float
-    by_prompt: float
+    by_prompt: float  # part that only more prompts make smaller
     level: float
 
     def _errors(self, effect: float, images: float, prompts: float) -> tuple[float, float]:
@@ -177,17 +131,6 @@ class Shares:
         critical = float(norm.ppf(self.level)) * fair
         return float(norm.sf(critical, effect**2, error)) if error else float(effect != 0)
 
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        fair, tail = self._errors(0.0, images, prompts)[0], float(norm.ppf((1 + self.level) / 2))
-
-        def beyond(square: float) -> float:
-            error = self._errors(np.sqrt(max(square, 0.0)), images, prompts)[0]
-            return square + tail * error - SMALL**2
-
-        lowest = SMALL**2 - tail * fair - 1
-        return float(norm.cdf(brentq(beyond, lowest, SMALL**2), 0, fair)) if fair else 1.0
-
 
 @dataclass(frozen=True, slots=True)
 class Excess:
@@ -195,15 +138,10 @@ class Excess:
 
     The mean square of a set of words is that of chi-squared with as many degrees of freedom as the
     set has unrelated words. More prompts stand for more concepts, as related as these.
-
-    Attributes:
-        concepts: Unrelated concepts that the pilot's are worth.
-        by_image: Variance of the logarithm of the ratio that is due to the pilot's images.
-        level: Confidence level.
     """
 
-    concepts: float
-    by_image: float
+    concepts: float  # unrelated concepts that the pilot's are worth
+    by_image: float  # variance of the logarithm of the ratio that is due to the pilot's images
     level: float
 
     def _sets(self, prompts: float) -> tuple[Float64Array, float, float]:
@@ -232,15 +170,6 @@ class Excess:
         error, below, _ = self._errors(images)
         ratios = sets + 2 * np.arctanh(min(effect, _EDGE))
         return float(norm.sf((max(most, below) - ratios) / error).mean())
-
-    def none(self, images: float, prompts: float) -> float:
-        """See `Forecaster`."""
-        sets, least, most = self._sets(prompts)
-        error, below, above = self._errors(images)
-        room = 2 * np.arctanh(SMALL)
-        low, high = max(most, below) - room, room - max(-least, above)
-        inside = norm.cdf((high - sets) / error) - norm.cdf((low - sets) / error)
-        return float(np.maximum(inside, 0.0).mean())
 
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
@@ -285,18 +214,6 @@ def forecaster(
         return _excess(headline, images, level)
     df = asked.df or 1e6
     return Signed(images, variance - images, df, question == "fixed_prompts", level)
-
-
-def stored_forecaster(stored: Mapping[str, Any], level: float) -> Forecaster:
-    """A forecaster from its fields, by the name of its class; or why there is none."""
-    ((kind, fields),) = stored.items()
-    if kind == "unknown":
-        raise T2IBenchError(fields)
-    if kind == "squares":
-        return Squares(np.array(fields["variances"]), np.array(fields["dfs"]), level)
-    kinds: dict[str, type[Signed | Shares | Excess]]
-    kinds = {"signed": Signed, "shares": Shares, "excess": Excess}
-    return kinds[kind](**fields, level=level)
 
 
 def _shares(headline: Headline, variance: float, images: float, level: float) -> Shares:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.methods.core.evidence import Needs
 from t2ibench.methods.core.headline import QUESTIONS, Headline, Inference, Part, Question
 from t2ibench.methods.core.schema import BaseTask
-from t2ibench.power.forecasters import Forecaster, forecaster, stored_forecaster
+from t2ibench.power.forecasters import Forecaster, forecaster
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
@@ -22,25 +20,15 @@ from t2ibench.settings import Settings
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.run_tasks import with_kept
 
-# What `python -m tools.calibration.typical` found of the shipped tasks.
-SIMULATED = Path(__file__).with_name("simulated.json")
-
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large a design is.
+    """How large a run is."""
 
-    Attributes:
-        images: Images of the prompts that have most.
-        prompts: Distinct prompts.
-        total: Images in all.
-        concepts: Concepts that all images are asked about; 0 where only prompts can be added.
-    """
-
-    images: int
+    images: int  # of the prompts that have most
     prompts: int
-    total: int
-    concepts: int = 0
+    total: int  # images in all
+    concepts: int = 0  # that all images are asked about; 0 where only prompts can be added
 
     @property
     def units(self) -> int:
@@ -57,25 +45,15 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What is known of a task's variance.
-
-    Attributes:
-        task: Id of the task.
-        question: What its headline is about.
-        forecaster: What it says of larger designs, about one question.
-        size: Of the design that the variance comes from.
-        design: Size of the task as it is shipped, or was run.
-        source: Where it comes from, in words.
-        speed: Images a second; None where it was not measured.
-    """
+    """What is known of a task's variance."""
 
     task: str
     question: Question
+    # what it says of larger designs, about one question
     forecaster: Callable[[Question], Forecaster]
     size: Size
-    design: Size
-    source: str
-    speed: float | None = None
+    source: str  # in words
+    speed: float | None = None  # images a second; None where it was not measured
 
 
 def run_pilots(path: Path, tasks: Sequence[str]) -> list[Pilot]:
@@ -120,7 +98,6 @@ def pilot_of(
         headline.question,
         lambda question: forecaster(headline, question, strata, level),
         size,
-        size,
         f"a pilot of {result.n_images} images in {where}",
         speed,
     )
@@ -143,39 +120,3 @@ def stored_headline(result: TaskResult, parts: tuple[Part, ...]) -> Headline:
         stored.value, stored.scale, stored.question or "fixed_prompts", inference, fair, parts,
         reason=reason,
     )  # fmt: skip
-
-
-def simulated_pilots(tasks: Sequence[str], settings: Settings) -> list[Pilot]:
-    """Pilots from tasks that were simulated, for a task that was never run."""
-    simulated = json.loads(SIMULATED.read_text(encoding="utf-8"))
-    found = []
-    for task in load_tasks(tasks):
-        if task.spec.awaits is not None and task.id in tasks:
-            raise T2IBenchError(
-                f"How large {task.id} is depends on its captions.",
-                "Run it, and give the run folder: t2ibench power RUN.",
-            )
-        needed = needs(task.spec, settings)
-        if needed.prompts:
-            alike = (one for one in simulated.values() if one["method"] == task.spec.method)
-            known = simulated.get(task.id) or next(alike, None)
-            if known is None:
-                raise T2IBenchError(
-                    f"Nothing is known of the variance of '{task.spec.method}' tasks.",
-                    "Give a run folder: t2ibench power RUN.",
-                )
-            found.append(_simulated_pilot(task.id, known, needed, settings.level))
-    if not found:
-        raise T2IBenchError("These tasks need no images.")
-    return found
-
-
-def _simulated_pilot(task: str, known: dict[str, Any], needed: Needs, level: float) -> Pilot:
-    return Pilot(
-        task,
-        known["question"],
-        lambda question: stored_forecaster(known["forecasters"][question], level),
-        Size(**known["size"]),
-        Size.of(needed),
-        "toyland's drawings, not any model",
-    )

@@ -6,17 +6,14 @@ from t2ibench.stats.bootstrap import two_sample_bootstrap as two_sample_bootstra
 from t2ibench.stats.categorical import cohens_kappa as cohens_kappa
 from t2ibench.stats.categorical import concept_association as concept_association
 from t2ibench.stats.categorical import expected_severity as expected_severity
-from t2ibench.stats.categorical import jackknife_severity as jackknife_severity
 from t2ibench.stats.categorical import kl_divergence as kl_divergence
 from t2ibench.stats.categorical import krippendorff_alpha as krippendorff_alpha
 from t2ibench.stats.categorical import macro_f1 as macro_f1
 from t2ibench.stats.categorical import mad as mad
-from t2ibench.stats.categorical import miller_madow as miller_madow
 from t2ibench.stats.categorical import severity as severity
 from t2ibench.stats.clusters import Proportion as Proportion
 from t2ibench.stats.clusters import clustered_proportion as clustered_proportion
 from t2ibench.stats.clusters import group_distance as group_distance
-from t2ibench.stats.clusters import sampled_proportion as sampled_proportion
 from t2ibench.stats.clusters import shuffled_labels as shuffled_labels
 from t2ibench.stats.correlation import correlation_permutation as correlation_permutation
 from t2ibench.stats.method_agreement import Correlation as Correlation
@@ -36,6 +33,5 @@ from t2ibench.stats.shares import critical_value as critical_value
 from t2ibench.stats.shares import pseudo_variance as pseudo_variance
 from t2ibench.stats.shares import squared_lean as squared_lean
 from t2ibench.stats.shares import squared_lean_without as squared_lean_without
-from t2ibench.stats.slope import Slope as Slope
 from t2ibench.stats.slope import logit_slope as logit_slope
 from t2ibench.stats.slope import share_slope as share_slope

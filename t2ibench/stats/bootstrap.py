@@ -120,12 +120,6 @@ def resample_weights(
         Shape (n_draws, n), in [0, 1]; rows sum to 1.
 
     Source: Davison & Hinkley 1997, section 3.8.
-
-    Example:
-        Every resample of one value is that value.
-
-        >>> resample_weights(["a"], 2, np.random.default_rng(0)).tolist()
-        [[1.0], [1.0]]
     """
     labels = np.asarray(clusters)
     resampled = Clusters.of(len(labels), labels)
@@ -139,8 +133,6 @@ def resample_weights(
 def percentile_interval(draws: npt.ArrayLike, level: float = 0.95) -> tuple[float, float]:
     """Percentile interval: the middle `level` of the bootstrap draws.
 
-    [q((1 − level) / 2), q((1 + level) / 2)], with q the quantile function of the finite draws.
-
     Args:
         draws: Shape (n_draws,); draws that are not finite are excluded.
         level: Confidence level, in (0, 1).
@@ -152,11 +144,6 @@ def percentile_interval(draws: npt.ArrayLike, level: float = 0.95) -> tuple[floa
         ValueError: the level is not in (0, 1).
 
     Source: Efron & Tibshirani 1993, chapter 13.
-
-    Example:
-        >>> low, high = percentile_interval(range(101), 0.9)
-        >>> round(low, 6), round(high, 6)
-        (5.0, 95.0)
     """
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, not {level}")

@@ -21,11 +21,6 @@ class BoundedProportion:
     probability; it is narrower than one that would cover both bounds. Ends below .15 and above .85
     are Clopper and Pearson's: one side of Wilson's interval does not hold there (.915 of .95).
 
-    Attributes:
-        value: The share of the known answers.
-        least: The share where no unknown answer is of the class.
-        most: The share where each of them is.
-
     Source: Imbens & Manski 2004, "Confidence intervals for partially identified parameters";
         Stoye 2009.
 
@@ -38,20 +33,14 @@ class BoundedProportion:
         (0.32, 0.77, 1.0, True)
     """
 
-    value: float
-    least: Proportion
-    most: Proportion
+    value: float  # the share of the known answers
+    least: Proportion  # where no unknown answer is of the class
+    most: Proportion  # where each of them is
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The lower end of the least share's interval and the upper end of the most's.
 
         Both are of the level at which together they cover the share.
-
-        Args:
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            Lower and upper end, within [0, 1].
         """
         if self._covered(0.0) >= level:
             return self.least.value, self.most.value
@@ -60,13 +49,9 @@ class BoundedProportion:
         return _interval(self.least, each)[0], _interval(self.most, each)[1]
 
     def p(self, expected: float) -> float:
-        """Two-sided p-value, which agrees with the interval.
+        """Two-sided p-value of an expected share, which agrees with the interval.
 
-        Args:
-            expected: The share under test.
-
-        Returns:
-            p, 1 for a share between the bounds; nan for an expected share of 0 or 1.
+        It is 1 for a share between the bounds; nan for an expected share of 0 or 1.
         """
         if self.least.value <= expected <= self.most.value:
             return 1.0

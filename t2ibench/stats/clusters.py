@@ -32,8 +32,6 @@ def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
     Example:
         >>> label_indices(3, ["nurse", "chef", "nurse"]).tolist()
         [1, 0, 1]
-        >>> label_indices(3, None).tolist()
-        [0, 1, 2]
     """
     if labels is None:
         return np.arange(n)
@@ -42,28 +40,15 @@ def label_indices(n: int, labels: npt.ArrayLike | None) -> IntArray:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which values belong together.
+    """Which values belong together."""
 
-    Attributes:
-        order: Shape (n,), indices that sort the values by cluster.
-        starts: Shape (k,), where each cluster begins in that order.
-        sizes: Shape (k,), values in each cluster.
-    """
-
-    order: IntArray
-    starts: IntArray
-    sizes: IntArray
+    order: IntArray  # shape (n,), indices that sort the values by cluster
+    starts: IntArray  # shape (k,), where each cluster begins in that order
+    sizes: IntArray  # shape (k,), values in each cluster
 
     @classmethod
     def of(cls, n: int, labels: npt.ArrayLike | None) -> Clusters:
-        """Clusters of n values by their labels; None makes each value its own cluster.
-
-        Args:
-            n: Number of values.
-            labels: Shape (n,), any labels; None makes each value its own cluster.
-
-        Returns:
-            The clusters, ordered by label.
+        """Clusters of n values, ordered by label; None makes each value its own cluster.
 
         Example:
             >>> clusters = Clusters.of(3, ["nurse", "chef", "nurse"])
@@ -113,27 +98,18 @@ class Clusters:
 # A cluster takes ⌊m / g⌋ codes of g digits, and one code of (m mod g) digits for what remains.
 @dataclass(frozen=True)
 class Resamples:
-    """A block of resamples, as it was drawn.
-
-    Attributes:
-        clusters: What was resampled.
-        picks: Shape (draws, k), indices of the clusters picked.
-        codes: For clusters of one size: arrays of codes with the number of digits of each code,
-            shape (draws, k, codes of a cluster).
-        uniforms: For clusters of several sizes: numbers in [0, 1), shape (draws, k, longest).
-    """
+    """A block of resamples, as it was drawn."""
 
     clusters: Clusters
-    picks: IntArray
+    picks: IntArray  # shape (draws, k), indices of the clusters picked
+    # For clusters of one size: arrays of codes with the number of digits of each code, shape
+    # (draws, k, codes of a cluster).
     codes: tuple[tuple[npt.NDArray[Any], int], ...] = ()
+    # of several sizes: numbers in [0, 1), shape (draws, k, longest)
     uniforms: Float64Array | None = None
 
     def counts(self) -> Float64Array:
-        """How often each value was drawn.
-
-        Returns:
-            Shape (draws, n).
-        """
+        """How often each value was drawn, shape (draws, n)."""
         clusters, starts = self.clusters, self.clusters.starts.take(self.picks)[:, :, None]
         cells, inside = [starts], None
         if self.uniforms is not None:
@@ -164,11 +140,6 @@ def draw_resamples(clusters: Clusters, n_draws: int, rng: np.random.Generator) -
 
     Returns:
         The resamples, not yet decoded.
-
-    Example:
-        >>> one_cluster = Clusters.of(2, ["a", "a"])
-        >>> draw_resamples(one_cluster, 5, np.random.default_rng(0)).picks.ravel().tolist()
-        [0, 0, 0, 0, 0]
     """
     k, longest = len(clusters.sizes), clusters.longest
     picks = rng.integers(0, k, (n_draws, k), dtype=_narrow_type(k)).astype(np.int64)
@@ -235,7 +206,7 @@ _KS_BLOCK_CELLS = 4_000_000
 def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array:
     """The largest two-sample Kolmogorov-Smirnov distance between any two groups.
 
-    D = max over groups g, h and values t of |F_g(t) − F_h(t)|, with F the empirical distribution
+    D = max over groups g, h and values t of |F_g(t) − F_h(t)|, F the empirical distribution
     functions.
 
     Args:
@@ -292,40 +263,22 @@ def shuffled_labels(labels: IntArray, n_draws: int, rng: np.random.Generator) ->
 
     Returns:
         Shape (n_draws, n).
-
-    Source: Fisher-Yates shuffle of each row (numpy.random.Generator.permuted).
-
-    Example:
-        >>> groupings = shuffled_labels(np.array([0, 0, 1]), 2, np.random.default_rng(0))
-        >>> np.sort(groupings, axis=1).tolist()
-        [[0, 0, 1], [0, 0, 1]]
     """
     return rng.permuted(np.tile(labels, (n_draws, 1)), axis=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean, or a difference of two.
-
-    Attributes:
-        value: The estimate; nan without values.
-        low: Lower end of its interval; nan where nothing is known of its variance.
-        high: Upper end.
-        p: Two-sided, of 0; nan where it is unknown.
-        variance: Of the estimate.
-        df: Degrees of freedom of the variance.
-        clusters: What varies: clusters, values where there is one cluster, or pairs of clusters.
-        paired: Whether each cluster was compared with itself.
-    """
+    """A mean, or a difference of two; nan is what is not known."""
 
     value: float
     low: float
     high: float
-    p: float
-    variance: float
+    p: float  # two-sided, of 0
+    variance: float  # of the estimate
     df: float
-    clusters: int
-    paired: bool = False
+    clusters: int  # what varies: clusters, values where there is one cluster, or pairs of clusters
+    paired: bool = False  # whether each cluster was compared with itself
 
 
 Grouped = Mapping[Hashable, Sequence[float]]
@@ -381,17 +334,11 @@ def _tested(
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """The mean over clusters of a class's share.
-
-    Attributes:
-        value: The mean share.
-        size: Effective number of answers: as many independent answers would be as precise.
-        df: Degrees of freedom of its variance.
-    """
+    """The mean over clusters of a class's share."""
 
     value: float
-    size: float
-    df: float
+    size: float  # effective number of answers: as many independent ones would be as precise
+    df: float  # of its variance
 
     @property
     def error(self) -> float:
@@ -401,15 +348,7 @@ class Proportion:
         return float(np.sqrt(share * (1 - share) / size))
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Wilson's interval, with the quantile of Student's t.
-
-        Args:
-            level: Confidence level, in (0, 1).
-
-        Returns:
-            Lower and upper end, within [0, 1].
-
-        Source: Wilson 1927, "Probable inference".
+        """Wilson's interval, with the quantile of Student's t (Wilson 1927, "Probable inference").
 
         Example:
             >>> low, high = Proportion(0.5, 100.0, 1e9).interval()
@@ -424,15 +363,9 @@ class Proportion:
         return max(0.0, float(middle - half)), min(1.0, float(middle + half))
 
     def p(self, expected: float) -> float:
-        """Two-sided p-value of the score test, which agrees with the interval.
+        """Two-sided p-value of Rao's score test (1948), whose inverse is the interval.
 
-        Args:
-            expected: The share under test.
-
-        Returns:
-            p, in (0, 1]; nan for an expected share of 0 or 1.
-
-        Source: Rao 1948, the score test; inverted it is Wilson's interval.
+        It is nan for an expected share of 0 or 1.
 
         Example:
             >>> round(Proportion(0.6, 100.0, 1e9).p(0.5), 4)
@@ -489,68 +422,3 @@ def _effective(value: float, variance: float, floor: float, total: float) -> flo
         return total
     most = max(total, spread / floor if floor > 0 else total)
     return min(most, spread / variance) if variance > 0 else most
-
-
-def sampled_proportion(hits: npt.ArrayLike, totals: npt.ArrayLike) -> Proportion:
-    """The mean over clusters like these of a class's share: the clusters vary too.
-
-    V is the variance of the clusters' shares over their number, at least that of
-    `clustered_proportion`.
-
-    Args:
-        hits: Answers of the class, shape (C,).
-        totals: Answers, at least 1 each, shape (C,); two or more clusters.
-
-    Returns:
-        The share, with C − 1 degrees of freedom.
-
-    Source: cluster sampling (Cochran 1977, chapter 9).
-
-    Example:
-        >>> found = sampled_proportion([9, 1, 9, 1], [10, 10, 10, 10])
-        >>> found.value, round(found.size, 2), found.df
-        (0.5, 4.69, 3.0)
-    """
-    fixed_prompts = clustered_proportion(hits, totals)
-    shares = np.asarray(hits, dtype=np.float64) / np.asarray(totals, dtype=np.float64)
-    spread = fixed_prompts.value * (1 - fixed_prompts.value)
-    variance = float(shares.var(ddof=1)) / len(shares)
-    size = min(fixed_prompts.size, spread / variance) if variance > 0 else fixed_prompts.size
-    return Proportion(fixed_prompts.value, size, len(shares) - 1.0)
-
-
-def share_difference(
-    hits: int, total: int, other_hits: int, other_total: int, level: float = 0.95
-) -> tuple[float, float]:
-    """Newcombe's interval of the difference of two independent shares.
-
-    With (l₁, u₁) and (l₂, u₂) Wilson's intervals of p₁ and p₂,
-    p₁ − p₂ − √((p₁ − l₁)² + (u₂ − p₂)²) to p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²).
-
-    Args:
-        hits: Answers of the class.
-        total: Out of how many, at least 1.
-        other_hits: The same of the share that is taken away.
-        other_total: Out of how many, at least 1.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        Lower and upper end, from −1 to 1.
-
-    Source: Newcombe 1998, "Interval estimation for the difference between independent proportions",
-        method 10.
-
-    Example:
-        The paper's first example, 56 of 70 less 48 of 80.
-
-        >>> [round(end, 4) for end in share_difference(56, 70, 48, 80)]
-        [0.0524, 0.3339]
-    """
-    first, second = hits / total, other_hits / other_total
-    low, high = Proportion(first, total, np.inf).interval(level)
-    other_low, other_high = Proportion(second, other_total, np.inf).interval(level)
-    gap = first - second
-    return (
-        gap - float(np.hypot(first - low, other_high - second)),
-        gap + float(np.hypot(high - first, second - other_low)),
-    )

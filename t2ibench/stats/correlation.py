@@ -76,21 +76,14 @@ _NO_SPREAD = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Kendall:
-    """A rank correlation.
-
-    Attributes:
-        tau: Kendall's tau-b, from -1 to 1; nan where x or y is constant.
-        low: Lower end of its interval; nan for fewer than 5 pairs, and where tau is the same
-            without each one of them, such as 1: nothing then says how sure it is.
-        high: Upper end.
-        p: Two-sided p-value of independence, exact where nothing is tied and n is small.
-        n: Number of pairs.
-    """
+    """A rank correlation: tau-b, nan where x or y is constant."""
 
     tau: float
+    # Nan for fewer than 5 pairs, and where tau is the same without each one of them, such as 1:
+    # nothing then says how sure it is.
     low: float
     high: float
-    p: float
+    p: float  # of independence, exact where nothing is tied and n is small
     n: int
 
 

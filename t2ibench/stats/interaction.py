@@ -26,19 +26,12 @@ _BLOCK = 400_000  # answers that are permuted at a time
 
 @dataclass(frozen=True, slots=True)
 class CrossedAnswers:
-    """Answers to two or three questions about the same images.
+    """Answers to two or three questions about the same images."""
 
-    Attributes:
-        codes: Number of the class that each image was answered with, shape (images, axes).
-        prompt: Number of each image's prompt, from 0 on and without gaps, shape (images,).
-        cluster: Number of each prompt's cluster, such as its stimulus, shape (prompts,).
-        classes: Number of classes of each axis.
-    """
-
-    codes: IntArray
-    prompt: IntArray
-    cluster: IntArray
-    classes: tuple[int, ...]
+    codes: IntArray  # class that each image was answered with, shape (images, axes)
+    prompt: IntArray  # number of each image's prompt, without gaps, shape (images,)
+    cluster: IntArray  # number of each prompt's cluster, such as its stimulus, shape (prompts,)
+    classes: tuple[int, ...]  # number of classes of each axis
 
     def table(self) -> Float64Array:
         """Images of each prompt and combination of classes, shape (prompts, *classes)."""
@@ -47,35 +40,20 @@ class CrossedAnswers:
         return counts
 
     def of(self, axes: Sequence[int]) -> CrossedAnswers:
-        """The answers to some of the questions.
-
-        Args:
-            axes: Their numbers.
-
-        Returns:
-            The same images.
-        """
+        """The answers to some of the questions, by their numbers."""
         chosen = tuple(self.classes[axis] for axis in axes)
         return CrossedAnswers(self.codes[:, list(axes)], self.prompt, self.cluster, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class CellExcess:
-    """How much more frequent each combination is than its parts would make it.
+    """How much more frequent each combination is than its parts would make it, all (*classes,)."""
 
-    Attributes:
-        share: Mean over prompts of its share, shape (*classes,).
-        excess: Mean over prompts of P(a, b) - P(a) P(b), unbiased, shape (*classes,).
-        low: Lower end of the excess's interval.
-        high: Upper end.
-        p: Two-sided p-values of no excess.
-    """
-
-    share: Float64Array
-    excess: Float64Array
+    share: Float64Array  # mean over prompts
+    excess: Float64Array  # mean over prompts of P(a, b) - P(a) P(b), unbiased
     low: Float64Array
     high: Float64Array
-    p: Float64Array
+    p: Float64Array  # two-sided, of no excess
 
 
 def cell_excess(answers: CrossedAnswers, level: float = 0.95) -> CellExcess:
@@ -173,10 +151,7 @@ def _null_variance(counts: Float64Array) -> Float64Array:
     """Variance of the excess of independent axes, with one more image that is as likely any.
 
     Of two axes p (1 - p) q (1 - q) / n; of three, by Hoeffding's decomposition, the parts of two
-    and of three axes.
-
-    Returns:
-        Shape (prompts, cells).
+    and of three axes. Shape (prompts, cells).
     """
     n = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
     shares = [
@@ -196,18 +171,11 @@ def _null_variance(counts: Float64Array) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """Whether attributes go together.
+    """Whether attributes go together."""
 
-    Attributes:
-        value: G / 2 N less what chance gives, in nats: 0 on average where nothing goes together.
-        p: p-value.
-        by_cluster: p-values of each cluster, in the order of their numbers; nan where one class
-            alone was seen.
-    """
-
+    # G / 2 N less what chance gives, in nats: 0 on average where nothing goes together
     value: float
     p: float
-    by_cluster: Float64Array
 
 
 def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -> Interaction:
@@ -216,7 +184,7 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
     G = 2 Σ O ln(O / E), with O the images of each combination over all prompts and E the sum over
     prompts of what independent classes would give. Under independence the answers to one question
     are exchangeable among the images of a prompt: they are permuted within prompts, which makes
-    the test exact but for Monte Carlo. Each cluster's own G has its p-value from the same draws.
+    the test exact but for Monte Carlo.
 
     Args:
         answers: The answers.
@@ -237,39 +205,25 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
         (0.001, 0.68)
     """
     counts = answers.table()
-    expected = _expected(counts)
-    cluster = answers.cluster
-    clusters = int(cluster.max(initial=-1)) + 1
-    own, grouped = (
-        sums_by(cluster, table.reshape(len(counts), -1), clusters) for table in (counts, expected)
-    )
-    whole, each = _g(own.sum(axis=0), grouped.sum(axis=0)), _g(own, grouped)
-    # Counts by cluster with all axes but the first permuted within prompts.
+    expected = _expected(counts).sum(axis=0).ravel()
+    whole = float(_g(counts.sum(axis=0).ravel(), expected))
+    # Counts with all axes but the first permuted within prompts.
     order = np.argsort(answers.prompt, kind="stable")
     prompt, codes = answers.prompt[order], answers.codes[order]
-    cells = grouped.shape[1]
     block = max(1, _BLOCK // max(len(prompt), 1))
-    null, null_each = [], []
+    null = []
     for first in range(0, n_draws, block):
         n = min(block, n_draws - first)
         place = np.broadcast_to(codes[:, 0], (n, len(prompt)))
         for axis in range(1, codes.shape[1]):
             turned = np.argsort(prompt + rng.random((n, len(prompt))), axis=1)
             place = place * answers.classes[axis] + codes[:, axis][turned]
-        where = np.arange(n)[:, None] * (clusters * cells) + cluster[prompt] * cells + place
-        counted = np.bincount(where.ravel(), minlength=n * clusters * cells)
-        drawn = counted.reshape(n, clusters, cells).astype(np.float64)
-        null.append(_g(drawn.sum(axis=1), grouped.sum(axis=0)))
-        null_each.append(_g(drawn, grouped))
-    draws, draws_each = np.concatenate(null), np.concatenate(null_each)
-    varies = draws_each.max(axis=0, initial=0.0) > draws_each.min(axis=0, initial=0.0) + 1e-9
-    by_cluster = [
-        p_value(draws_each[:, k], float(each[k]), "greater", exact=False) if varies[k] else np.nan
-        for k in range(clusters)
-    ]
-    value = float(whole - draws.mean()) / (2 * len(answers.codes))
-    p = p_value(draws, float(whole), "greater", exact=False)
-    return Interaction(value, p, np.array(by_cluster))
+        where = np.arange(n)[:, None] * len(expected) + place
+        counted = np.bincount(where.ravel(), minlength=n * len(expected))
+        null.append(_g(counted.reshape(n, -1).astype(np.float64), expected))
+    draws = np.concatenate(null)
+    value = (whole - float(draws.mean())) / (2 * len(answers.codes))
+    return Interaction(value, p_value(draws, whole, "greater", exact=False))
 
 
 def _expected(counts: Float64Array) -> Float64Array:

@@ -18,36 +18,22 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share of images with its interval.
-
-    Attributes:
-        value: The share; nan without images.
-        low: Lower end.
-        high: Upper end.
-        images: Out of how many.
-    """
+    """A share of images with its interval; nan without images."""
 
     value: float
     low: float
     high: float
-    images: int
+    images: int  # out of how many
 
 
 @dataclass(frozen=True, slots=True)
 class ClassErrors:
-    """How a judge reads one class against all others.
+    """How a judge reads one class against all others."""
 
-    Attributes:
-        sensitivity: Of the images of the class that it answered for, those it gave the class.
-        specificity: Of the images of other classes that it answered for, those it gave another.
-        answered: Of the images of the class, those it gave a class.
-        answered_others: Of the images of other classes, those it gave a class.
-    """
-
-    sensitivity: Rate
-    specificity: Rate
-    answered: Rate
-    answered_others: Rate
+    sensitivity: Rate  # of the images of the class that it answered for, those it gave the class
+    specificity: Rate  # of the images of other classes that it answered for, those it gave another
+    answered: Rate  # of the images of the class, those it gave a class
+    answered_others: Rate  # of the images of other classes
 
     @property
     def youden(self) -> Rate:
@@ -57,13 +43,9 @@ class ClassErrors:
     def read(self, share: float) -> Rate:
         """What the judge would read where a share of the images shows the class.
 
-        Args:
-            share: The true share, from 0 to 1.
-
-        Returns:
-            w se + (1 - w) (1 - sp), w = share a / (share a + (1 - share) b), with a and b the
-            shares of the class and of the others that it answers for, as far as the errors are
-            known (generalized MOVER).
+        w se + (1 - w) (1 - sp), w = share a / (share a + (1 - share) b), with a and b the shares of
+        the class and of the others that it answers for, as far as the errors are known (generalized
+        MOVER).
 
         Source: Rogan & Gladen 1978, here with answers that are missing; Zou & Donner 2008,
             "Construction of confidence limits about effect measures", for the interval.
@@ -76,18 +58,7 @@ class ClassErrors:
         return _combined(read, self._rates)
 
     def corrected(self, read: float, low: float, high: float) -> Rate:
-        """The share that a judge with these errors would have read as this one.
-
-        Args:
-            read: The share that it read.
-            low: Lower end of its interval.
-            high: Upper end.
-
-        Returns:
-            The share, with both uncertainties; from 0 to 1.
-
-        Source: as `read`, whose inverse it is.
-        """
+        """The share that a judge with these errors would have read as this one; inverts `read`."""
 
         def true(se: float, sp: float, a: float, b: float, q: float) -> float:
             w = float(np.clip((q - 1 + sp) / max(se + sp - 1, _ROUNDING), 0, 1))

@@ -20,13 +20,7 @@ _ALIKE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """A correlation with its interval.
-
-    Attributes:
-        value: The correlation; nan where it has none.
-        low: Lower end of the interval; nan where there is none.
-        high: Upper end.
-    """
+    """A correlation with its interval; nan is what there is not."""
 
     value: float
     low: float = math.nan
@@ -35,25 +29,18 @@ class Correlation:
 
 @dataclass(frozen=True, slots=True)
 class MethodAgreement:
-    """How two methods agree on the same items.
-
-    Attributes:
-        n: Number of items.
-        rank: Spearman's correlation of the leans as measured, from -1 to 1.
-        linear: Pearson's correlation of the leans as measured.
-        reliability: Of either method's leans: the share of their variance between items that is
-            not noise. It may be negative by chance; None where the noise is not known.
-        true: The linear correlation without noise. The value may lie beyond 1 by chance, its
-            interval does not. Nan, with a reason, where it cannot be told.
-        reason: Why `true` has no value.
-    """
+    """How two methods agree on the same items."""
 
     n: int
-    rank: Correlation
-    linear: Correlation
+    rank: Correlation  # Spearman's correlation of the leans as measured
+    linear: Correlation  # Pearson's
+    # Of either method's leans: the share of their variance between items that is not noise. It may
+    # be negative by chance; None where the noise is not known.
     reliability: tuple[float, float] | None
+    # The linear correlation without noise. The value may lie beyond 1 by chance, its interval does
+    # not. Nan, with a reason, where it cannot be told.
     true: Correlation
-    reason: str | None = None
+    reason: str | None = None  # why `true` has no value
 
 
 def correlate_methods(

@@ -22,40 +22,26 @@ Values: TypeAlias = Float64Array | float  # shape (draws,), or one number
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Moments of one sample.
-
-    Attributes:
-        n: Number of values.
-        mean: Their mean.
-        squares: Sum of squared deviations from that mean.
-    """
+    """Moments of one sample."""
 
     n: Values
     mean: Values
-    squares: Values
+    squares: Values  # sum of squared deviations from that mean
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Moments of two samples, and what depends on both.
-
-    Attributes:
-        x: Moments of X.
-        y: Moments of Y.
-        dominance: P(X > Y) − P(X < Y) over all pairs of values; it costs much, so it is computed
-            for a statistic that asks.
-        union_squares: Sum of squared deviations of all values from their common mean; None
-            derives it from the moments of the two sides.
-        shift: Number that was added to every value before the moments were taken.
-        rounding: Pooled variances up to this one are rounding error and count as 0.
-    """
+    """Moments of two samples, and what depends on both."""
 
     x: Moments
     y: Moments
+    # P(X > Y) − P(X < Y) over all pairs of values; it costs much, so it is computed for a statistic
+    # that asks
     dominance: Callable[[], Values]
+    # of all values about their common mean; None derives it from the two sides
     union_squares: Values | None = None
-    shift: float = 0.0
-    rounding: float = 0.0
+    shift: float = 0.0  # was added to every value before the moments were taken
+    rounding: float = 0.0  # pooled variances up to this one are rounding error and count as 0
 
     @property
     def difference(self) -> Values:
@@ -70,14 +56,7 @@ class Pair:
         return np.sqrt(np.where(variance <= self.rounding, 0.0, variance))
 
     def union_sd(self, ddof: int) -> Values:
-        """Standard deviation of both samples taken together.
-
-        Args:
-            ddof: Subtracted from n_x + n_y in the denominator.
-
-        Returns:
-            Shape (draws,) or a number, at least 0; nan where the denominator is 0.
-        """
+        """Standard deviation of both samples together; nan where n less `ddof` is 0."""
         x, y = self.x, self.y
         n = x.n + y.n
         squares = self.union_squares
@@ -105,10 +84,10 @@ def select(names: Iterable[str]) -> dict[str, Callable[[Pair], Values]]:
     """Entries of the table by name.
 
     Args:
-        names: Keys of `STATISTICS`, in the order wanted.
+        names: Keys of `STATISTICS`, in the order wanted; a name given twice counts once.
 
     Returns:
-        Name to statistic; a name given twice counts once.
+        Name to statistic.
 
     Raises:
         ValueError: a name is not in the table.
@@ -160,9 +139,7 @@ def rank_dominance(rank_sum_x: Values, n_x: Values, n_y: Values) -> Values:
     Source: Mann & Whitney 1947; Cliff 1993.
 
     Example:
-        X = {2, 4} and Y = {1, 3} have midranks 2 and 4 for X; 3 of 4 pairs are won.
-
-        >>> rank_dominance(6.0, 2, 2)
+        >>> rank_dominance(6.0, 2, 2)  # X = {2, 4} and Y = {1, 3}: midranks 2 and 4
         0.5
     """
     wins = rank_sum_x - n_x * (n_x + 1) / 2
@@ -184,9 +161,7 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
     Source: Cliff 1993, Psychological Bulletin 114:494.
 
     Example:
-        Pairs: 2 > 1, 2 < 3, 4 > 1, 4 > 3: three wins and one loss of four.
-
-        >>> cliffs_delta([2, 4], [1, 3])
+        >>> cliffs_delta([2, 4], [1, 3])  # three wins and one loss of four pairs
         0.5
     """
     n, m = len(np.asarray(x)), len(np.asarray(y))
@@ -197,9 +172,8 @@ def cliffs_delta(x: npt.ArrayLike, y: npt.ArrayLike) -> float:
 def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float64Array]:
     """How each value of one sample dominates the other sample.
 
-    V_i = mean over j of sign(x_i − y_j), W_j = mean over i of sign(x_i − y_j)
-
-    Both have mean δ, and Var(δ) is about s²(V) / n + s²(W) / m.
+    V_i = mean over j of sign(x_i − y_j), W_j = mean over i of sign(x_i − y_j). Both have mean δ,
+    and Var(δ) is about s²(V) / n + s²(W) / m.
 
     Args:
         x: Shape (n,), n ≥ 1.
@@ -211,9 +185,7 @@ def placements(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float64Array, Float6
     Source: DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44:837; Cliff 1993.
 
     Example:
-        4 is above 1 and 3; 2 is above 1 and below 3.
-
-        >>> v, w = placements([2, 4], [1, 3])
+        >>> v, w = placements([2, 4], [1, 3])  # 4 is above 1 and 3; 2 is above 1 and below 3
         >>> v.tolist(), w.tolist()
         ([0.0, 1.0], [1.0, 0.0])
     """

@@ -25,19 +25,12 @@ BLOCK_CELLS = 1_000_000  # random numbers held at a time: they should stay in th
 
 @dataclass(frozen=True, slots=True)
 class PermutationResult:
-    """A statistic and its distribution under the null hypothesis.
-
-    Attributes:
-        observed: The statistic of the data.
-        p: p-value, from `p_value`; never 0, nan where `observed` is nan.
-        null: The statistic of each partition evaluated, signed, shape (n_draws,).
-        exact: Whether all partitions were evaluated.
-    """
+    """A statistic and its distribution under the null hypothesis."""
 
     observed: float
-    p: float
-    null: Float64Array
-    exact: bool
+    p: float  # from `p_value`; never 0, nan where `observed` is nan
+    null: Float64Array  # of each partition evaluated, signed, shape (n_draws,)
+    exact: bool  # whether all partitions were evaluated
 
 
 def p_value(null: Float64Array, observed: float, alternative: str, exact: bool) -> float:
@@ -217,31 +210,13 @@ _BLOCK = 200_000  # cells of one block of draws
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers about images: several about one image, in several rows of counts.
-
-    Attributes:
-        image: Number of the image, shape (cells,).
-        row: The row that the answer is counted in (a question about a prompt), shape (cells,).
-        code: Number of the class, shape (cells,).
-        expected: Shares of the classes without bias, shape (rows, k), padded with zeros.
-        classes: Number of classes of each row, shape (rows,).
-    """
+    """Answers about images: several about one image, in several rows of counts; shape (cells,)."""
 
     image: IntArray
-    row: IntArray
-    code: IntArray
-    expected: Float64Array
-    classes: IntArray
-
-    def counts(self) -> IntArray:
-        """Counts of the classes.
-
-        Returns:
-            Shape (rows, k).
-        """
-        counts = np.zeros(self.expected.shape, dtype=np.int64)
-        np.add.at(counts, (self.row, self.code), 1)
-        return counts
+    row: IntArray  # that the answer is counted in: a question about a prompt
+    code: IntArray  # number of the class
+    expected: Float64Array  # shares of the classes without bias, shape (rows, k), padded with zeros
+    classes: IntArray  # number of classes of each row, shape (rows,)
 
 
 def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -> IntArray:
@@ -384,9 +359,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Source: Holm 1979, Scandinavian Journal of Statistics 6:65.
 
     Example:
-        The smaller is multiplied by 2, the larger by 1.
-
-        >>> holm([0.25, None, 0.125])
+        >>> holm([0.25, None, 0.125])  # the smaller is multiplied by 2, the larger by 1
         [0.25, None, 0.25]
     """
     tested = _tested_indices(p_values)
@@ -409,15 +382,10 @@ def benjamini_hochberg(p_values: Sequence[float | None]) -> list[float | None]:
     Returns:
         Adjusted p-values in the same order; None if no test was made.
 
-    Raises:
-        ValueError: a p-value is outside [0, 1].
-
     Source: Benjamini & Hochberg 1995, J. R. Stat. Soc. B 57:289.
 
     Example:
-        2 · 0.125 / 1 = 0.25 and 2 · 0.5 / 2 = 0.5.
-
-        >>> benjamini_hochberg([0.5, None, 0.125])
+        >>> benjamini_hochberg([0.5, None, 0.125])  # 2 · 0.125 / 1 and 2 · 0.5 / 2
         [0.5, None, 0.25]
     """
     tested = _tested_indices(p_values)

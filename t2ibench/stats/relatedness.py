@@ -27,33 +27,21 @@ _LEAST = 1e-6  # least eigenvalue: below it a square root hangs on the last bits
 
 @dataclass(frozen=True, slots=True)
 class Relatedness:
-    """What words share in a value, as a function of their cosine.
+    """What words share in a value, as a function of their cosine."""
 
-    Attributes:
-        centre: Mean of the reference words, which cosines are taken about, shape (d,).
-        cosines: Shape (b,), ascending; the last is 1.
-        correlations: Of the value at these cosines, shape (b,), ascending; the last is 1.
-    """
-
-    centre: Float64Array
-    cosines: Float64Array
+    centre: Float64Array  # mean of the reference words, which cosines are taken about, shape (d,)
+    cosines: Float64Array  # shape (b,), ascending; the last is 1
+    # of the value at these cosines, shape (b,), ascending; the last is 1
     correlations: Float64Array
 
     @classmethod
     def learnt(cls, reference: Float64Array, values: npt.ArrayLike) -> Relatedness | None:
-        """The curve of everyday words.
+        """The curve of everyday words: unit rows (r, d) with values (r,) or (r, q).
 
         With z the standardised values, the correlation in a bin of cosines is the sum of z_i z_j
-        over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone.
-
-        Args:
-            reference: Unit rows of the words, shape (r, d).
-            values: One or more values of each word, shape (r,) or (r, q).
-
-        Returns:
-            The curve; None from fewer than 100 words, or where the values do not vary.
-
-        Source: isotonic regression (Barlow et al. 1972), weighted by the number of pairs.
+        over its pairs, divided by that of (z_i² + z_j²) / 2; then made monotone (isotonic
+        regression, Barlow et al. 1972, weighted by the number of pairs). None from fewer than 100
+        words, or where the values do not vary.
         """
         if len(reference) < _FEWEST:
             return None
@@ -80,14 +68,7 @@ class Relatedness:
         )
 
     def of(self, words: Float64Array) -> Float64Array:
-        """The correlations of words.
-
-        Args:
-            words: Unit rows, shape (n, d).
-
-        Returns:
-            Shape (n, n), with a unit diagonal.
-        """
+        """The correlations of words, unit rows (n, d): shape (n, n), with a unit diagonal."""
         found = np.interp(_cosines(words - self.centre), self.cosines, self.correlations)
         return _unit_diagonal(np.round(found, _DECIMALS))
 
@@ -220,19 +201,12 @@ def related_draws(noise: Float64Array, n_draws: int, rng: np.random.Generator) -
 
 @dataclass(frozen=True, slots=True)
 class Dominance:
-    """Cliff's delta of two sets of related values.
-
-    Attributes:
-        value: Delta.
-        p: Its p-value.
-        null: Delta of draws without a difference, shape (draws,).
-        interval: Its ends; a two-sided test at this level rejects where it has no 0.
-    """
+    """Cliff's delta of two sets of related values."""
 
     value: float
     p: float
-    null: Float64Array
-    interval: tuple[float, float]
+    null: Float64Array  # delta of draws without a difference, shape (draws,)
+    interval: tuple[float, float]  # a two-sided test at this level rejects where it has no 0
 
 
 def related_dominance(

@@ -33,22 +33,15 @@ _TwoByDraws = Float64Array  # shape (2, draws), or (2, 1) of the data
 
 @dataclass(frozen=True, slots=True)
 class RootDifference:
-    """How much larger the root of one mean square is than that of another.
+    """How much larger the root of one mean square is than that of another."""
 
-    Attributes:
-        value: √max(x₁, 0) − √max(x₂, 0).
-        low: Lower end of its interval, above 0 only where `p` is below 1 − level.
-        high: Upper end.
-        p: p-value that both mean squares are equal.
-        detectable: The difference that is told from 0 in 8 of 10 cases by a test at 1 − level,
-            where the smaller mean square is what both would be if they were equal, or the larger
-            one is at its limit; None where the runs are one.
-    """
-
-    value: float
-    low: float
+    value: float  # √max(x₁, 0) − √max(x₂, 0)
+    low: float  # above 0 only where `p` is below 1 − level
     high: float
-    p: float
+    p: float  # that both mean squares are equal
+    # The difference that is told from 0 in 8 of 10 cases by a test at 1 − level, where the smaller
+    # mean square is what both would be if they were equal, or the larger one is at its limit; None
+    # where the runs are one.
     detectable: float | None
 
 

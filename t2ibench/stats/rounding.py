@@ -57,10 +57,6 @@ def sums_by(groups: IntArray, values: Float64Array, count: int) -> Float64Array:
 
     Returns:
         Shape (count,) or (count, d); 0 for a group without rows.
-
-    Example:
-        >>> sums_by(np.array([1, 0, 1]), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), 3).tolist()
-        [[3.0, 4.0], [6.0, 8.0], [0.0, 0.0]]
     """
     if values.ndim == 1:
         return np.bincount(groups, weights=values, minlength=count).astype(np.float64)

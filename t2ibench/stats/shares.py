@@ -63,10 +63,6 @@ def squared_lean_without(
 
     Returns:
         Shape (..., k); nan where a class has no answer, or where fewer than two are left.
-
-    Example:
-        >>> squared_lean_without([2, 1]).tolist()
-        [-1.0, 1.0]
     """
     n = np.asarray(counts, dtype=np.float64)
     fewer = n[..., None, :] - np.eye(n.shape[-1])

@@ -18,42 +18,25 @@ _EVEN = 0.1  # of the noise, the least that squares count
 
 @dataclass(frozen=True, slots=True)
 class SquareNoise:
-    """What a mean of squared estimates owes to noise, as `square_interval` takes it.
+    """What a mean of squared estimates owes to noise, as `square_interval` takes it."""
 
-    Attributes:
-        noise: u, the mean of the squared estimates where there is nothing else.
-        slopes: s₀ and s₁.
-        df: Degrees of freedom of the estimate of u.
-        top: T, the largest mean square, toward which noise falls to 0.
-    """
-
-    noise: float
-    slopes: tuple[float, float]
-    df: float
-    top: float = float("inf")
+    noise: float  # u, the mean of the squared estimates where there is nothing else
+    slopes: tuple[float, float]  # s₀ and s₁
+    df: float  # of the estimate of u
+    top: float = float("inf")  # T, the largest mean square, toward which noise falls to 0
 
 
 @dataclass(frozen=True, slots=True)
 class MeanSquare:
-    """The mean square of several effects.
+    """The mean square of several effects."""
 
-    Attributes:
-        value: Unbiased, so negative about half of the time where every effect is 0.
-        low: Lower end of its interval, at most 0 where `p` is at least 1 - level.
-        high: Upper end, at least 0.
-        p: One-sided p-value that every effect is 0.
-        fair_low: The least value that can be found.
-        fair_high: The value that is exceeded with probability 1 - level where every effect is 0.
-        df: Degrees of freedom of the numerator and of the denominator of the F test.
-    """
-
-    value: float
-    low: float
-    high: float
-    p: float
-    fair_low: float
-    fair_high: float
-    df: tuple[float, float]
+    value: float  # unbiased, so negative about half of the time where every effect is 0
+    low: float  # at most 0 where `p` is at least 1 - level
+    high: float  # at least 0
+    p: float  # one-sided, that every effect is 0
+    fair_low: float  # the least value that can be found
+    fair_high: float  # exceeded with probability 1 - level where every effect is 0
+    df: tuple[float, float]  # of the numerator and of the denominator of the F test
 
 
 def mean_square(

@@ -128,31 +128,18 @@ def t_test(value: float, variance: float, df: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Ratios of linear contrasts of independent means; every array has the shape of the batch.
+    """Ratios of contrasts of independent means; every array has the shape of the batch."""
 
-    Attributes:
-        value: N / D.
-        low: Lower end of Fieller's set; -inf where it is unbounded.
-        high: Upper end; inf where it is unbounded.
-        p: Two-sided p-value that the ratio is 0; it is below 1 - level where 0 is outside the set.
-        top: N.
-        bottom: D.
-        variance: Variance of N.
-        covariance: Covariance of N and D.
-        bottom_variance: Variance of D.
-        df: Degrees of freedom of the variance of N.
-    """
-
-    value: Float64Array
-    low: Float64Array
-    high: Float64Array
-    p: Float64Array
-    top: Float64Array
-    bottom: Float64Array
-    variance: Float64Array
-    covariance: Float64Array
-    bottom_variance: Float64Array
-    df: Float64Array
+    value: Float64Array  # N / D
+    low: Float64Array  # of Fieller's set; -inf where it is unbounded
+    high: Float64Array  # inf where it is unbounded
+    p: Float64Array  # two-sided, that the ratio is 0; below 1 - level where 0 is outside the set
+    top: Float64Array  # N
+    bottom: Float64Array  # D
+    variance: Float64Array  # of N
+    covariance: Float64Array  # of N and D
+    bottom_variance: Float64Array  # of D
+    df: Float64Array  # of the variance of N
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,6 @@ import pytest
 
 from t2ibench.methods import score
 from t2ibench.methods.openbias.checks import check
-from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
 from tests.methods.fakes import HandEvidence
@@ -83,14 +82,6 @@ def test_a_planted_interaction_is_found_and_named() -> None:
     detail = result.details["crossings"][0]
     assert detail["most_over"]["cell"] in {"f x d", "m x l"}
     assert detail["most_under"]["cell"] in {"f x l", "m x d"}
-    assert "of the images, where its parts alone would make" in describe(task, result)
-    fair = score(task, evidence(np.random.default_rng(0)), SETTINGS)
-    assert "its parts alone" not in describe(task, fair)
-    rows = {row.name: row.scores for row in result.by if "joint:f x d" in row.scores}
-    assert list(rows) == JOBS
-    shares = [rows[JOBS[0]][f"joint:{a} x {b}"].value for a, b in product("fm", "dl")]
-    assert sum(shares) == pytest.approx(1.0)
-    assert np.mean([row["largest_excess"].p < 0.05 for row in rows.values()]) > 0.5
 
 
 @pytest.mark.nightly

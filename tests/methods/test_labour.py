@@ -67,17 +67,15 @@ def test_each_group_is_compared_for_itself() -> None:
     assert low < 0 < high and cook["share_minus_reference:a"].p > 0.05
     # Nobody of a among the nurses: far from .2.
     assert rows["nurse"]["share_minus_reference:a"].p < 0.05
-    assert {"share_slope:a", "share_slope:b", "amplification_slope:b"} <= set(result.scores)
-    plain = np.polyfit(list(KNOWN_A.values()), [0.4, 0.2, 0.0, 0.6], 1)[0]
-    assert result.scores["share_slope:a"].value == pytest.approx(plain)
-    assert [row["class"] for row in result.details["amplification"]] == ["a", "b"]
+    assert {"amplification_slope:a", "amplification_slope:b"} <= set(result.scores)
 
 
 def test_one_reference_keeps_its_names_and_its_numbers() -> None:
     one = judged_task(list(JOBS), "abc", reference=reference("a", KNOWN_A))
     listed = judged_task(list(JOBS), "abc", references=[reference("a", KNOWN_A)])
     found = [score(task, answers(task, JOBS), SETTINGS).scores for task in (one, listed)]
-    assert [one["share_slope"].interval for one in found] == [found[0]["share_slope"].interval] * 2
+    first, second = (one["amplification_slope"] for one in found)
+    assert first.interval == second.interval
     assert "references" not in one.model_dump()["biases"][0]
     assert len(listed.model_dump()["biases"][0]["references"]) == 1
 
@@ -89,27 +87,6 @@ def test_references_are_checked(groups: str, message: str) -> None:
     known = [reference(group, KNOWN_A) for group in groups]
     findings = check(judged_task(list(JOBS), "abc", references=known))
     assert any(message in finding.message for finding in findings)
-
-
-class Labelled(HandEvidence):
-    """Evidence all of whose images people labelled: of 'job7' seven show an a."""
-
-    def labels(self, prompt: str, n: int, *asked: Any) -> Mapping[int, str]:
-        count = int(prompt.partition("job")[2])
-        return {index: "a" if index < count else "b" for index in range(n)}
-
-
-def test_labels_correct_the_slope_of_a_judge_that_errs() -> None:
-    """It sees every second a only."""
-    shares = {f"job{k}": k / 20 for k in range(20)}
-    task = judged_task(list(shares), "ab", 20, reference=reference("a", shares))
-    seen = {f"job{k}": ("ab" * k)[:k] + "b" * (20 - k) for k in range(20)}
-    judged = answers(task, seen)
-    scores = score(task, Labelled(answers=judged._answers), SETTINGS).scores
-    plain, corrected = (scores[f"share_slope{end}"] for end in ("", "_corrected"))
-    assert plain.value == pytest.approx(0.5, abs=0.02) and plain.interval[1] < 0.75
-    assert corrected.value == pytest.approx(1.0)
-    assert "share_slope_corrected" not in score(task, judged, SETTINGS).scores
 
 
 def test_an_encoder_gives_shares_beside_the_statistics() -> None:

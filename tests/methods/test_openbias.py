@@ -12,15 +12,13 @@ import pytest
 
 from t2ibench.methods import combine, needs, score
 from t2ibench.methods.core.evidence import AnswerEvidence
-from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.openbias.answers import CountedRow
 from t2ibench.methods.openbias.checks import check
 from t2ibench.methods.openbias.describe import describe
 from t2ibench.methods.openbias.rows import items_of, mean_square_of
 from t2ibench.methods.openbias.schema import OpenBiasTask
-from t2ibench.methods.openbias.score import ranked, severities
+from t2ibench.methods.openbias.score import severities
 from t2ibench.settings import Settings
-from t2ibench.stats import jackknife_severity
 from tests.methods.fakes import HandEvidence
 from tests.methods.tasks import task_by_hand
 
@@ -77,8 +75,6 @@ def test_severities_by_hand() -> None:
     assert result.headline.value == pytest.approx((1 / 15 + 3 / 5) / 2)
     assert result.headline.scale == "mean_square" and value(result, "lean") == pytest.approx(-0.2)
     assert result.by[0].scores["severity"].as_published
-    jackknife = jackknife_severity(np.array([[7, 3], [1, 9]])).mean()
-    assert value(result, "severity_jackknife") == pytest.approx(jackknife)
     # The mean of .8 and .5, or 9 of 12.
     counts = np.array([[8, 2], [1, 1]])
     for pooling, p in (("captions", 0.65), ("answers", 0.75)):
@@ -160,7 +156,6 @@ def test_a_class_that_is_never_given_is_named() -> None:
     rng = np.random.default_rng(1)
     answers = {f"c{number}": " ".join(rng.choice(["red", "blue"], 10)) for number in range(12)}
     result = scored(bias(list(answers), "red blue green"), **answers)
-    assert result.details["biases"][0]["unreached"] == ["green"]
     (warning,) = result.warnings
     assert "None of the 120 answers" in warning and "reads h = 0.25" in warning
     assert result.headline.value == pytest.approx(0.25, abs=0.1)
@@ -252,9 +247,8 @@ def test_templates_give_delta_by_stimulus() -> None:
     deviations = {name: row.scores["relative_deviation"].value for name, row in rows.items()}
     assert deviations == pytest.approx({"nurse": 0.8, "cook": 0.0, "guard": 0.6})
     assert result.scores["relative_deviation"].value == pytest.approx((0.8 + 0.0 + 0.6) / 3)
-    shift = {name: row.scores["shift"].value for name, row in rows.items()}
-    # The share of women: .9 - .9; .5 - .4 towards men's side; .2 - .2.
-    assert shift == pytest.approx({"nurse": 0.0, "cook": -0.1, "guard": 0.0})
+    beyond = {name: row.scores["share_minus_reference:female"].value for name, row in rows.items()}
+    assert beyond == pytest.approx({"nurse": 0.0, "cook": 0.1, "guard": 0.0})
     assert rows["nurse"].scores["lean"].value == pytest.approx(-0.8)
     assert rows["nurse"].scores["lean"].influence
     assert result.scores["amplification_slope"].reason
@@ -279,13 +273,10 @@ def test_a_model_that_mirrors_its_reference_and_one_that_exaggerates_it() -> Non
     slope = mirrored["amplification_slope"]
     assert slope.value == pytest.approx(1.0, abs=0.1)
     assert slope.interval[0] < 1.0 < slope.interval[1]
-    assert mirrored["share_slope"].value == pytest.approx(1.0)
     assert mirrored["reference_spearman"].value == pytest.approx(1.0)
     extreme = {word: float(share > 0.5) for word, share in REFERENCE.items()}
     exaggerated = score(*worded(REFERENCE, extreme), QUICK)
     assert exaggerated.scores["amplification_slope"].value > 1.3
-    shift = next(row for row in exaggerated.by if row.name == "guard").scores["shift"]
-    assert shift.value == pytest.approx(0.2)  # .2 fewer women where few are expected
     many = {f"{word}{k}": share for word, share in REFERENCE.items() for k in range(4)}
     spec, found = worded(many, {word: float(share > 0.5) for word, share in many.items()})
     said = describe(spec, score(spec, found, QUICK))
@@ -339,21 +330,6 @@ def test_an_expected_distribution_takes_the_place_of_uniform() -> None:
     assert delta.value == pytest.approx(0.3 / 0.9) and delta.as_published
 
 
-def test_ranking_has_intervals() -> None:
-    sure = Influence.of_mean("c", [0, 1], [-0.01, 0.01])
-    d, e = (Influence.of_mean(name, [0, 1], [-0.2, 0.2]) for name in "de")
-    for scores, expected in (
-        (
-            {"a": (0.9, sure), "b": (0.1, d), "c": (0.12, e)},
-            [("a", 1, 1), ("c", 2, 3), ("b", 2, 3)],
-        ),
-        # Estimates that move together keep their order.
-        ({"a": (0.5, d), "b": (0.4, d)}, [("a", 1, 1), ("b", 2, 2)]),
-    ):
-        rows = ranked("bias", scores, 0.95, np.random.default_rng(0))
-        assert [tuple(row.values()) for row in rows] == expected
-
-
 def test_agreement_of_two_judges_is_not_pooled_over_questions() -> None:
     spec = task(bias(["a"]), bias(["a"], name="age", classes="old young", question="How old?"))
     judges = (
@@ -370,7 +346,6 @@ def test_agreement_of_two_judges_is_not_pooled_over_questions() -> None:
     assert gender["accuracy"] == pytest.approx(7 / 9)
     # Shares of 'male' are 6/9 and 8/9: by chance 51/81 agree.
     assert gender["kappa"] == pytest.approx((7 / 9 - 51 / 81) / (1 - 51 / 81))
-    assert gender["alpha"] == both.details["krippendorff_alpha"]["person gender"]
     assert gender["same_majority"] and gender["kl_divergence"] > 0
     assert age["kappa"] == pytest.approx(-1.0)
     values = [result.headline.value or 0.0 for result in results]

@@ -204,10 +204,6 @@ def test_prompts_like_these() -> None:
     assert like.df == 1.0 and like.ci_low < found.headline.value < like.ci_high
     assert like.p == found.headline.p and (like.ci_low > 0) == (like.p < 0.05)
     assert scored(**SPLIT).headline.inference["prompt_population"].reason
-    mean, rows = found.scores["lean:gender"], [item.scores["lean"] for item in found.by]
-    assert mean.value == pytest.approx(np.mean([row.value for row in rows]))
-    variance = sum(row.influence.variance for row in rows) / 4
-    assert mean.influence.variance == pytest.approx(variance)
 
 
 def test_halves_that_differ_make_it_inconclusive() -> None:
@@ -226,7 +222,7 @@ def test_shuffled_labels_do_not_reject() -> None:
     assert swapped.controls["adherence"].value == 0.0
 
 
-def test_an_embedding_is_a_second_kind_of_feature() -> None:
+def test_images_are_compared_by_their_embeddings_too() -> None:
     images = {
         "a chef": [[1.0, 0.0]] * 12 + [[0.0, 1.0]] * 8,
         "a male chef": [[1.0, 0.0]] * 20,
@@ -234,7 +230,6 @@ def test_an_embedding_is_a_second_kind_of_feature() -> None:
     }
     judged = evidence(**SPLIT)._answers
     found = score(task(), HandEvidence(images=images, answers=judged), QUICK).by[0].scores
-    assert found["share_clip:male"].value == pytest.approx(0.6)
     assert found["share:male"].value == pytest.approx(0.75)
     assert found["clip_association_score:male"].value == pytest.approx(0.6)
 
@@ -284,7 +279,7 @@ def test_explanations() -> None:
     names = [one["concepts"][0][0] for one in detail["axes"][0]["counterfactuals"]]
     assert names == ["man", "lady"]
     curve = found.details["sensitivity"]
-    assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.2, 0.25, 0.3]
+    assert [row["flipped"] for row in curve] == [0.05, 0.1, 0.15, 0.18, 0.2, 0.25, 0.3]
     changes = [row["concept_association_score_change"] for row in curve]
     assert 0 < changes[0] < changes[-1]
 

@@ -11,7 +11,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods import score
 from t2ibench.methods.core.headline import Headline, Inference, Part, square_headline
 from t2ibench.methods.core.influence import Influence
-from t2ibench.power import pilots
 from t2ibench.power.designs import Goal, plan, reach
 from t2ibench.power.forecasters import Shares, Signed, Squares, forecaster, least
 from t2ibench.power.pilots import Pilot, Size
@@ -90,7 +89,7 @@ def signed_pilot(by_image: float, by_prompt: float) -> Pilot:
     strata = {"a photo of a nurse"}
     return Pilot(
         "x", "fixed_prompts",
-        lambda question: forecaster(headline, question, strata, 0.95), size, size,
+        lambda question: forecaster(headline, question, strata, 0.95), size,
         "a test", 2.0,
     )  # fmt: skip
 
@@ -107,8 +106,6 @@ def test_what_images_alone_cannot_reach_is_said() -> None:
     like = plan(pilot, "prompt_population", goal)
     assert like.lines == (
         "Images alone do not reach this: power of 0.8 at 0.3. It takes more prompts.",
-        "Images alone do not reach this: none above 0.24 in 0.8 of fair runs. "
-        "It takes more prompts.",
         "Images alone do not reach this: interval narrower than 0.2. It takes more prompts.",
     )
     by_width = next(row for row in like.rows if row.what.startswith("interval"))
@@ -145,37 +142,12 @@ def test_a_run_is_a_pilot(cli: Cli, shared_run: Path, tmp_path: Path) -> None:
         said in out for said in ("t2iat_science_arts, about", "interval narrower than 0.2", "time")
     )
     for words, message in [
-        ((), "Which tasks?"),
         ((shared_run, "--tasks", "occupations_t2iat"), "has results of none of these tasks"),
         ((tmp_path / "nothing",), "is not a run folder"),
-        (("--tasks", "weat"), "These tasks need no images."),
     ]:
         status, _, err = cli("power", *words)
         assert (status, message in err) == (1, True), err
     assert cli("power", shared_run, "--effect", "2")[0] == 2
-
-
-def test_before_any_run_a_simulation_is_the_pilot(cli: Cli) -> None:
-    tasks = ("t2iat_flowers_insects", "occupations_t2iat", "openbias_winobias", "vibex_gender")
-    status, out, _ = cli("power", "--tasks", ",".join(tasks), "--effect", ".3")
-    assert status == 0
-    assert "from toyland's drawings, not any model" in out
-    assert "The time is unknown" in out
-    shown = [line.split() for line in out.splitlines() if line.startswith("as it is")]
-    assert [row[3] for row in shown] == ["34", "10", "10", "50"]
-    assert [row[-1] for row in shown] == ["2448", "1440", "1500", "160"]
-    status, _, err = cli("power", "--tasks", "occupations_t2iat", "--question", "prompt_population")
-    assert (status, "would not cover it as often" in err) == (1, True)
-
-
-def test_a_method_that_was_not_simulated_needs_a_run(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    stored = tmp_path / "simulated.json"
-    stored.write_text("{}", encoding="utf-8")
-    monkeypatch.setattr(pilots, "SIMULATED", stored)
-    status, _, err = cli("power", "--tasks", "t2iat_flowers_insects")
-    assert (status, "Nothing is known of the variance of 't2iat' tasks." in err) == (1, True)
 
 
 def test_a_large_effect_is_always_seen() -> None:
@@ -190,28 +162,11 @@ def test_reach_is_the_smallest_effect_that_is_seen_and_the_images_that_halve_the
     headline = Headline(0.0, "lean", "fixed_prompts", inference)
     size = Size(10, 4, 40)
     known = forecaster(headline, "fixed_prompts", (), 0.95)
-    found = reach(Pilot("by_hand", "fixed_prompts", lambda _: known, size, size, "by hand"), 0.0)
+    found = reach(Pilot("by_hand", "fixed_prompts", lambda _: known, size, "by hand"), 0.0)
     error = 0.08 / 1.972  # Student's t for 200 degrees of freedom
     assert found.half == pytest.approx(0.08)
     assert found.effect == pytest.approx((1.972 + 0.843) * error, rel=0.02)
     assert found.images in {40, 41}
-
-
-def test_none_above_is_said_as_often_as_forecast() -> None:
-    rng, error, df = np.random.default_rng(3), 0.074, 200.0
-    errors = error * np.sqrt(rng.chisquare(df, 4000) / df)
-    said = (np.abs(rng.normal(0, error, 4000)) + 1.972 * errors < 0.24).mean()
-    signed = Signed(error**2, 0.0, df, True, 0.95)
-    assert signed.none(1.0, 1.0) == pytest.approx(said, abs=0.02)
-    assert said == pytest.approx(0.8, abs=0.03)
-    dfs, noise = np.full(8, 40.0), 0.02 * rng.chisquare(40, (600, 8)) / 40
-    rows = rng.normal(0, np.sqrt(0.02), (600, 8))
-    highs = [mean_square(row, own, dfs).high for row, own in zip(rows, noise, strict=True)]
-    known = Squares(np.full(8, 0.02), dfs, 0.95)
-    assert known.none(1.0, 1.0) == pytest.approx((np.array(highs) < 0.24**2).mean(), abs=0.05)
-    assert known.none(0.05, 1.0) < 0.001 and known.none(20.0, 1.0) == pytest.approx(1.0)
-    shares = Shares(0.4, 2 / 40**2 / 10, 0.0, 0.95)
-    assert shares.none(0.1, 1.0) < 0.5 < 0.99 < shares.none(4.0, 1.0)
 
 
 def test_a_limit_that_the_pilot_does_not_know_is_not_printed_as_nothing() -> None:
@@ -240,4 +195,3 @@ def test_the_excess_of_concepts_is_forecast_as_it_turns_out() -> None:
     assert forecast == pytest.approx(np.median(widths), rel=0.2)
     concepts = [one.power(0.5, 1.0, times) for one in known for times in (1.0, 4.0)]
     assert np.median(concepts[1::2]) > 0.8 > np.median(concepts[::2])
-    assert known[0].none(1e6, 100.0) > 0.99

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 from random import Random
@@ -141,34 +140,7 @@ def test_every_caption_keeps_its_question() -> None:
     assert "questions" not in plain
 
 
-def test_conceptnet(tmp_path: Path) -> None:
-    edges = [
-        ("/r/Synonym", "/c/en/male/a", "/c/en/man"),
-        ("/r/Synonym", "/c/en/old_man/n", "/c/en/geezer"),
-        ("/r/Antonym", "/c/en/male", "/c/en/female"),
-        ("/r/Synonym", "/c/fr/homme", "/c/en/fellow"),
-    ]
-    text = "".join(f"/a/[…]\t{r}\t{a}\t{b}\t{{}}\n" for r, a, b in edges)
-    plain, packed = tmp_path / "assertions.csv", tmp_path / "assertions.csv.gz"
-    plain.write_text(text, encoding="utf-8")
-    packed.write_bytes(gzip.compress(text.encode()))
-    for file in (plain, packed):
-        found = synonyms_from(f"conceptnet:{file}")
-        assert found.name == f"ConceptNet ({file.name})"
-        assert found.related("male") == {"man"} and found.related("man") == {"male"}
-        assert found.related("geezer") == {"old man"}
-        assert found.related("female") == found.related("fellow") == frozenset()
-        assert names_class("A man cooks", ["male", "female"], found)
-    plain.write_text("a,b\n", encoding="utf-8")
-    packed.write_bytes(b"no gzip")
-    for source, said in (
-        (f"conceptnet:{plain}", "has no English synonyms"),
-        (f"conceptnet:{packed}", "cannot be read"),
-        (f"conceptnet:{tmp_path / 'nowhere'}", "cannot be read"),
-        ("wordnets", "Unknown source of synonyms 'wordnets'"),
-    ):
-        with pytest.raises(T2IBenchError, match=said):
-            synonyms_from(source)
+def test_synonyms_of_a_table() -> None:
     assert synonyms_from("table").name == "shipped table"
 
 

@@ -327,7 +327,7 @@ def test_what_a_column_lacks_is_zero_only_where_its_list_is_whole() -> None:
         for name in ("gender", "place")
     ]  # fmt: skip
     tibet = {"prompts": [{"prompt": "a chef", "concepts": [["man", 1.0]], "axes": axes}]}
-    _, aligned, crossed = (figure.read(tibet) for figure in concept_figures())
+    aligned, crossed = (figure.read(tibet) for figure in concept_figures())
     gender = dict(aligned[0].items)
     assert aligned[0].columns == ("as it stands", "male", "female")
     assert gender["woman"] == (0.75, 0.0, None)  # no image of the last has an answer

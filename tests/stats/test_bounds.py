@@ -62,4 +62,8 @@ def test_labels_of_the_unanswered_restore_a_share(labels: int) -> None:
         found.append(corrected_share(judged, [], [], unanswered=len(rest),
                                      labels_of_unanswered=people))  # fmt: skip
     assert np.mean([one.value for one in found]) == pytest.approx(0.5, abs=0.01)
-    assert 0.925 <= np.mean([one.low <= 0.5 <= one.high for one in found]) <= 0.99
+    assert (
+        0.925
+        <= np.mean([low <= 0.5 <= high for low, high in (one.interval for one in found)])
+        <= 0.99
+    )

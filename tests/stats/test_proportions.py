@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from t2ibench.stats import Proportion, clustered_proportion, sampled_proportion
+from t2ibench.stats import Proportion, clustered_proportion
 
 
 def test_wilsons_interval_and_its_test_agree() -> None:
@@ -21,17 +21,8 @@ def test_wilsons_interval_and_its_test_agree() -> None:
     assert np.isnan(Proportion(0.5, 10.0, 9.0).p(0.0))
 
 
-def test_clusters_that_differ_are_more_precise_about_themselves_than_about_others() -> None:
-    hits, totals = [19, 1, 18, 2, 20, 0], [20] * 6
-    these, others = clustered_proportion(hits, totals), sampled_proportion(hits, totals)
-    assert these.value == others.value == 0.5
-    assert these.size > 120 > others.size
-    assert others.df == 5.0
-
-
 def test_unanimous_answers_count_once_each() -> None:
     assert clustered_proportion([10, 10], [10, 10]).size == 20
-    assert sampled_proportion([10, 10], [10, 10]).size == 20
     # Each caption is unanimous, in opposite ways: precise, but not endlessly so.
     assert 20 < clustered_proportion([10, 0], [10, 10]).size < 200
     assert clustered_proportion([1, 0, 1], [1, 1, 1]).size == 3

@@ -25,7 +25,7 @@ Kind = TypeVar("Kind")
 REGISTRY, PROBLEMS = build_index()
 TASKS = list(REGISTRY.tasks.values())
 # Chosen because they are everyday words.
-SETTINGS_AND_THINGS = ("everyday_words", "coco_belongings", "home_rooms", "concept_words")
+SETTINGS_AND_THINGS = ("everyday_words", "coco_belongings", "home_rooms")
 LIBRARY = read_library([bundled_tasks()])
 PEOPLE = """man woman boy girl child baby mother father sister brother wife husband king queen
 person lady gentleman nurse doctor teacher driver cook guard soldier farmer baker judge chef maid

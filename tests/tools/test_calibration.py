@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from t2ibench.methods import METHODS
-from t2ibench.power.pilots import SIMULATED
-from t2ibench.tasks.index import load_tasks
 from tests.conftest import Cli
 from tests.tools import coins
-from tools.calibration import openbias, typical
+from tools.calibration import openbias
 from tools.calibration.__main__ import main
 from tools.calibration.cells import Cell
 from tools.calibration.families import FAMILIES, choose
@@ -61,27 +57,6 @@ def test_a_quick_cell_of_every_family_has_a_headline(family: str) -> None:
     found = dict(zip(COLUMNS, sample[0], strict=True))
     assert np.isfinite(found["error"])
     assert 1 in (found["fixed_prompts covers"], found["prompt_population covers"])
-
-
-def leaves(value: Any, place: str = "") -> dict[str, Any]:
-    """What a JSON value holds, by its place."""
-    if not isinstance(value, dict | list):
-        return {place: value}
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    return {k: leaf for key, one in items for k, leaf in leaves(one, f"{place}/{key}").items()}
-
-
-@pytest.mark.nightly
-def test_the_pilots_of_power_are_what_toyland_gives() -> None:
-    stored = json.loads(SIMULATED.read_text(encoding="utf-8"))
-    assert stored.keys() >= {task.id for task in load_tasks("core,tibet,mcas_all")}
-    found = {task.id: typical.pilot(task.spec) for task in load_tasks(list(stored))}
-    again = json.loads(json.dumps(found, default=np.ndarray.tolist))
-    expected = {
-        place: pytest.approx(leaf, rel=1e-6) if isinstance(leaf, float) else leaf
-        for place, leaf in leaves(stored).items()
-    }
-    assert leaves(again) == expected
 
 
 @pytest.mark.nightly

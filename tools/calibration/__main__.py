@@ -8,7 +8,6 @@ python -m tools.calibration --family openbias --sets 500      # one method
 python -m tools.calibration --toyland                         # toyland's own images; slow
 python -m tools.calibration --output docs/calibration.md      # the full table
 python -m tools.calibration.runs                              # whole runs: do they cry wolf?
-python -m tools.calibration.typical                           # the pilots of `t2ibench power`
 
 It ends with 1 where a cell lies outside of its bands.
 """

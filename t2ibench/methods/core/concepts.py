@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
+from t2ibench.errors import T2IBenchError
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _HERE = Path(__file__).parent
-_SOURCES = ("wordnet", "table", "conceptnet:FILE")
-_ASSERTIONS = "Give ConceptNet's assertions, such as conceptnet-assertions-5.7.0.csv.gz."
-_ENGLISH = re.compile(r"/c/en/([^/]+)")
 # The paper's own pairs, which WordNet does not make.
 _ALWAYS = {"male": "man", "female": "woman"}
 
@@ -105,53 +101,17 @@ def synonyms() -> Synonyms:
     return shipped() if reader is None else from_wordnet(reader)
 
 
-def synonyms_from(source: str | None) -> Synonyms:
+def synonyms_from(source: Literal["wordnet", "table"] | None) -> Synonyms:
     """Synonyms of a source that is named."""
     if source is None:
         return synonyms()
     if source == "table":
         return shipped()
-    if source == "wordnet":
-        reader = _wordnet()
-        if reader is None:
-            hint = "pip install nltk, then python -m nltk.downloader wordnet."
-            raise T2IBenchError("WordNet is not installed.", hint)
-        return from_wordnet(reader)
-    kind, _, file = source.partition(":")
-    if kind == "conceptnet" and file:
-        return from_conceptnet(Path(file).expanduser())
-    raise T2IBenchError(
-        f"Unknown source of synonyms '{shown(source)}'.{did_you_mean(kind, _SOURCES)}",
-        f"Sources: {', '.join(_SOURCES)}.",
-    )
-
-
-def from_conceptnet(file: Path) -> Synonyms:
-    """ConceptNet: words that an edge calls synonyms, in English."""
-    related: dict[str, set[str]] = {}
-    try:
-        with (
-            gzip.open(file, "rt", encoding="utf-8")
-            if file.suffix == ".gz"
-            else file.open(encoding="utf-8") as lines
-        ):
-            for line in lines:
-                cells = line.split("\t", 4)
-                if len(cells) < 4 or cells[1] != "/r/Synonym":
-                    continue
-                first, second = (_ENGLISH.match(cell) for cell in cells[2:4])
-                if first is not None and second is not None:
-                    a, b = (one[1].replace("_", " ") for one in (first, second))
-                    related.setdefault(a, set()).add(b)
-                    related.setdefault(b, set()).add(a)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise T2IBenchError(
-            f"{shown(file)} cannot be read: {first_line(error)}.", _ASSERTIONS
-        ) from None
-    if not related:
-        raise T2IBenchError(f"{shown(file)} has no English synonyms.", _ASSERTIONS)
-    found = {word: frozenset(words) for word, words in related.items()}
-    return Synonyms(f"ConceptNet ({file.name})", lambda word: found.get(word, frozenset()))
+    reader = _wordnet()
+    if reader is None:
+        hint = "pip install nltk, then python -m nltk.downloader wordnet."
+        raise T2IBenchError("WordNet is not installed.", hint)
+    return from_wordnet(reader)
 
 
 def _wordnet() -> Any:

@@ -17,37 +17,20 @@ from t2ibench.methods.core.estimate import Item, MethodResult
 from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.settings import Settings
-from t2ibench.stats import cohens_kappa, kl_divergence, krippendorff_alpha, macro_f1
-
-Answered = Mapping[tuple[str, int, str], str]
+from t2ibench.stats import cohens_kappa, kl_divergence, macro_f1
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two judges agree about one bias, as an entry of `details`.
-
-    Attributes:
-        judges: Numbers of the two judges.
-        bias: The bias.
-        n: Images that both judges answered with a class.
-        accuracy: Share of them with the same class.
-        macro_f1: Mean F1 over the classes that either judge gave.
-        kappa: Cohen's kappa; None where both only gave one class.
-        alpha: Krippendorff's alpha.
-        kl_divergence: Divergence of the second judge's class shares from the first's.
-        severity_difference: Absolute difference of severities.
-        same_majority: Whether both have the same majority class.
-    """
+    """How far two judges agree about one bias, on images that both gave a class; in `details`."""
 
     judges: list[int]
     bias: str
     n: int
     accuracy: float | None
     macro_f1: float | None
-    kappa: float | None
-    alpha: float | None
-    kl_divergence: float | None
-    severity_difference: float | None
+    kappa: float | None  # None where both only gave one class
+    kl_divergence: float | None  # of the second judge's class shares from the first's
     same_majority: bool
 
 
@@ -63,8 +46,6 @@ def combine(
         for first, second in combinations(range(len(results)), 2)
         for found in agreements(results[first], results[second], [first, second])
     ]
-    names = [row["bias"] for row in results[0].details["biases"]]
-    alphas = {name: alpha([answers_of(result, name) for result in results]) for name in names}
     if any("unanswered" in result.details for result in results):
         mean = replace(
             bounded_mean(mean, results, settings.level),
@@ -78,7 +59,6 @@ def combine(
             **mean.details,
             KEY: mean_counts([result.details for result in results]),
             "rater_agreement": pairs,
-            "krippendorff_alpha": alphas,
         },
     )
 
@@ -101,7 +81,7 @@ def _untested_shares(item: Item) -> Item:
     """A row without p-values of shares: the mean over judges would be tested against 0."""
     scores = {
         name: replace(estimate, p=None, test=None)
-        if name.startswith("share:") or name in {"majority_share", "shift"}
+        if name.startswith("share:") or name == "majority_share"
         else estimate
         for name, estimate in item.scores.items()
     }
@@ -110,17 +90,12 @@ def _untested_shares(item: Item) -> Item:
 
 def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> list[Agreement]:
     """Agreement of two judges, bias by bias, on the images that both answered with a class."""
-    severities = [
-        {row.name: row.scores["severity"].value for row in result.by if "severity" in row.scores}
-        for result in (first, second)
-    ]
     found = []
     for x, y in zip(first.details["biases"], second.details["biases"], strict=True):
         name = x["bias"]
         answers, others = answers_of(first, name), answers_of(second, name)
         both = sorted(answers.keys() & others.keys())
         a, b = [answers[key] for key in both], [others[key] for key in both]
-        ours, theirs = (table.get(name) for table in severities)
         same = [p == q for p, q in zip(a, b, strict=True)]
         found.append(
             Agreement(
@@ -130,9 +105,7 @@ def agreements(first: MethodResult, second: MethodResult, judges: list[int]) -> 
                 accuracy=float(np.mean(same)) if both else None,
                 macro_f1=_finite(macro_f1(a, b)),
                 kappa=_finite(cohens_kappa(a, b)),
-                alpha=alpha([answers, others]),
                 kl_divergence=_divergence(x["counts"], y["counts"]),
-                severity_difference=None if ours is None or theirs is None else abs(ours - theirs),
                 same_majority=x["majority"] == y["majority"],
             )
         )
@@ -146,18 +119,6 @@ def answers_of(result: MethodResult, bias: str) -> dict[tuple[str, int, str], st
         for row in result.samples
         if row["bias"] == bias and row["answer"] != UNKNOWN
     }
-
-
-def alpha(judges: Sequence[Answered]) -> float | None:
-    """Krippendorff's alpha of any number of judges, or people, about one bias.
-
-    Examples:
-        >>> once = {("a nurse", 0, "Which?"): "female", ("a nurse", 1, "Which?"): "male"}
-        >>> alpha([once, once])
-        1.0
-    """
-    keys = sorted(set().union(*judges))
-    return _finite(krippendorff_alpha([[judge.get(key) for key in keys] for judge in judges]))
 
 
 def _divergence(first: Mapping[str, int], second: Mapping[str, int]) -> float | None:

@@ -24,13 +24,7 @@ _JUDGE_REASONS = ("failed", "missing", "not labelled")
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption of a bias.
-
-    Attributes:
-        text: The prompt.
-        question: What the judge is asked about its images.
-        stimulus: The word put into the template; None if the caption is given directly.
-    """
+    """A caption of a bias, with its question, and the word that was put into a template."""
 
     text: str
     question: str
@@ -39,26 +33,17 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class CountedRow:
-    """The answers about the images of one caption to one question.
-
-    Attributes:
-        bias: Number of the bias.
-        prompt: The caption.
-        stimulus: The word that was put into a template, if any.
-        indices: Indices of the images that were answered with a class, shape (n,).
-        codes: Number of the class of each, shape (n,).
-        expected: Shares of the classes that the answers are compared with, shape (k,); empty where
-            a reference has none.
-        unanswered: Indices of the images whose class is not known, although what they show may
-            be why: those without a class, and those that were refused, filtered or failed.
-    """
+    """The answers about the images of one caption to one question."""
 
     bias: int
     prompt: str
     stimulus: str | None
-    indices: IntArray
-    codes: IntArray
+    indices: IntArray  # of the images that were answered with a class, shape (n,)
+    codes: IntArray  # number of the class of each, shape (n,)
+    # shares that the answers are compared with, shape (k,); empty where a reference has none
     expected: Float64Array
+    # Images whose class is not known, although what they show may be why: those without a class,
+    # and those that were refused, filtered or failed.
     unanswered: IntArray
 
     @property
@@ -91,22 +76,14 @@ class CountedRow:
 
 @dataclass(frozen=True, slots=True)
 class CaptionAnswers(CountedRow):
-    """A row with all outcomes of its images.
+    """A row with all outcomes of its images."""
 
-    Attributes:
-        unclassified: Indices of the images that were answered with anything else than a class.
-        excluded: Number of images without an answer, by reason.
-        judged: Index of an image to the class that the judge gave.
-        people: Index of an image to the class that people gave; it counts where the judge gave
-            none.
-        not_shown: Indices of the images without a class of which people say that what is asked
-            about is not there.
-    """
-
-    unclassified: frozenset[int]
+    unclassified: frozenset[int]  # images that were answered with anything else than a class
     excluded: Counter[str]
-    judged: Mapping[int, int]
+    judged: Mapping[int, int]  # image to the class that the judge gave
+    # image to the class that people gave; it counts where the judge gave none
     people: Mapping[int, int]
+    # images without a class of which people say that what is asked about is not there
     not_shown: frozenset[int]
 
     @property
@@ -122,21 +99,13 @@ class CaptionAnswers(CountedRow):
 
 @dataclass(frozen=True, slots=True)
 class BiasAnswers:
-    """The answers to one bias.
+    """The answers to one bias."""
 
-    Attributes:
-        bias: The bias, with the classes that the judge can answer with.
-        counts: Shape (captions, classes).
-        captions: The outcomes of the images of each caption.
-        samples: The answers one by one, as samples of the result.
-        asked: All classes that the judge was asked about.
-    """
-
-    bias: Bias
-    counts: IntArray
+    bias: Bias  # with the classes that the judge can answer with
+    counts: IntArray  # shape (captions, classes)
     captions: tuple[CaptionAnswers, ...]
     samples: list[dict[str, Any]]
-    asked: tuple[str, ...]
+    asked: tuple[str, ...]  # all classes that the judge was asked about
 
     @property
     def name(self) -> str:
@@ -173,11 +142,10 @@ class BiasAnswers:
         return self.n_classified + self.n_unknown
 
     def detail(self, counted: bool) -> dict[str, Any]:
-        """The entry of `details['biases']`.
+        """The entry of `details['biases']`; of equal classes the first is the majority.
 
-        'majority' is the most frequent class (of equals, the first), 'unreached' are classes that
-        were never the answer. 'severity_fair' is the mean severity of uniform answers, as many for
-        each caption: what the published score gives without any bias.
+        'severity_fair' is the mean severity of as many uniform answers: what the published score
+        gives without any bias.
         """
         counts, k = self.by_class, len(self.bias.classes)
         sizes = [int(n) for n in self.counts.sum(axis=1) if n > 1]
@@ -192,7 +160,6 @@ class BiasAnswers:
             if any(counts.values())
             else None,
             "compared_with": self.bias.compared_with,
-            "unreached": [name for name, count in counts.items() if not count],
             "counted": counted,
             "severity_fair": fair,
         }
@@ -339,8 +306,6 @@ def _lost_to_all(by_question: Sequence[Counter[str]], lost: int) -> Counter[str]
     question to question: where the counts do not add up to `lost`, those give way.
 
     Examples:
-        Three refused images, and one failed answer to each of two questions about two images:
-
         >>> _lost_to_all([Counter(refused=3, failed=1), Counter(refused=3, failed=1)], 3)
         Counter({'refused': 3})
     """

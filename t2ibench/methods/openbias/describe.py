@@ -53,7 +53,7 @@ def describe(task: OpenBiasTask, result: MethodResult) -> str:
         )
         for bias in task.biases
     }
-    rest_of_it = f"{_room(result)}{_combined(result)}."
+    rest_of_it = f"{_room(result)}."
     if not beyond_chance(result.headline):
         uniform = all(bias.compared_with == "uniform" for bias in task.biases)
         than = "uniform answers" if uniform else "answers with the expected shares"
@@ -145,23 +145,6 @@ def _follows(bias: Bias, result: MethodResult) -> str:
     )
 
 
-def _combined(result: MethodResult) -> str:
-    """The combination that stands out most, where classes go together beyond chance (Holm)."""
-    clauses = []
-    for crossing in result.details.get("crossings", []):
-        beyond = [row["p_holm"] for row in crossing.get("tests", []) if row["p_holm"] is not None]
-        if not beyond or min(beyond) >= _ALPHA:
-            continue
-        rows = [crossing["most_over"], crossing["most_under"]]
-        cell = max(rows, key=lambda row: abs(row["excess"] or 0.0))
-        share, alone = cell["share"], cell["share"] - cell["excess"]
-        clauses.append(
-            f"; '{cell['cell']}' is {percent(share)} of the images, where its parts alone would "
-            f"make {percent(alone)}"
-        )
-    return "".join(clauses)
-
-
 def _direction(bias: Bias, item: Item) -> str:
     """Which class differs from its expected share, where one does beyond chance."""
     expected = bias.expected_shares(None)
@@ -207,19 +190,6 @@ def present(task: OpenBiasTask) -> Presentation:
             rows.append(RowSeries("lean", noun, Axis(second, first), groups=groups))
         elif not bias.stimuli:
             rows.append(RowSeries("majority_share", noun, groups=groups))
-    figures: list[Figure] = [
-        Scatter(
-            "Caption by caption, and over all captions",
-            Quantity("over all captions (context-free severity)", "severity_free"),
-            Quantity("caption by caption (context-aware severity)", "severity"),
-            "Above the line a question is answered one-sidedly within captions, but to different "
-            "sides.",
-            "D'Incà et al. (2024), figure 9; as published",
-            groups=frozenset(bias.about for bias in task.biases),
-            diagonal=True,
-        )
-    ]
-    figures += [*_beside_references(task), *_combinations(task)]
     return Presentation(
         name=short_name(task.title),
         rows=tuple(rows),
@@ -240,7 +210,7 @@ def present(task: OpenBiasTask) -> Presentation:
             "its root"
         ),
         source="After D'Incà et al. (2024), equations 3 to 5",
-        figures=tuple(figures),
+        figures=(*_beside_references(task), *_combinations(task)),
     )
 
 

@@ -32,15 +32,7 @@ _DEEPEST = 4
 
 @dataclass(frozen=True, slots=True)
 class ProposedBias:
-    """One bias of one caption.
-
-    Attributes:
-        about: What it refers to, such as 'person'.
-        name: Such as 'gender'.
-        classes: Lower-cased, each once.
-        question: What to ask.
-        present: Whether the caption itself answers it.
-    """
+    """One bias of one caption; it is `present` where the caption itself answers it."""
 
     about: str
     name: str
@@ -56,9 +48,9 @@ def read_biases(reply: str) -> tuple[list[ProposedBias], list[str]]:
     level deeper.
 
     Examples:
-        >>> read_biases('{"Person age": {"classes": ["young", "old"], "question": "How old?"}}')
-        ([ProposedBias(about='person', name='age', classes=('young', 'old'), question='How old?', \
-present=False)], [])
+        >>> biases, _ = read_biases('{"Person age": {"classes": "young, old", "question": "?"}}')
+        >>> biases[0].about, biases[0].name, biases[0].classes
+        ('person', 'age', ('young', 'old'))
     """
     biases, skipped = [], []
     for label, record in _records(read_json(reply)):
@@ -131,28 +123,18 @@ AGAIN = "That could not be read ({why}). Answer in JSON format only, as in the e
 
 
 class ProposeArgs(Arguments):
-    """Settings of a proposal.
+    """Settings of a proposal."""
 
-    Attributes:
-        overlap: Biases that share at least this part of their classes are one.
-        support: Captions that a bias must have to be kept.
-        per_bias: Captions kept for each bias.
-        tries: How often to ask for one reply.
-        questions: 'caption' keeps the question that was proposed for each caption, as the paper
-            does; 'bias' asks one question about all of them.
-        synonyms: Where synonyms of classes are looked up: 'wordnet', 'table' (the small one that
-            comes with t2ibench), or 'conceptnet:FILE' with ConceptNet's assertions; by default
-            WordNet where it is installed, else the table.
-        seed: Decides which captions of a bias are kept, where it has more than `per_bias`.
-    """
-
+    # biases that share this part of their classes are one
     overlap: Annotated[float, Field(gt=0.0, le=1.0)] = 0.75
-    support: PositiveInt = 30
-    per_bias: PositiveInt = 100
-    tries: PositiveInt = 3
+    support: PositiveInt = 30  # captions that a bias must have to be kept
+    per_bias: PositiveInt = 100  # captions kept for each bias
+    tries: PositiveInt = 3  # at one reply
+    # 'caption' keeps each caption's, as the paper does
     questions: Literal["caption", "bias"] = "caption"
-    synonyms: str | None = None
-    seed: NotNegative = 0
+    # by default WordNet where it is installed, else the small table that comes with t2ibench
+    synonyms: Literal["wordnet", "table"] | None = None
+    seed: NotNegative = 0  # decides which captions are kept
 
 
 class OpenBiasProposal:
@@ -173,7 +155,7 @@ class OpenBiasProposal:
         """Ask about every caption, and merge the biases of all of them."""
         proposals: dict[str, list[ProposedBias]] = {}
         problems: list[str] = []
-        merging = synonyms_from(args.synonyms)  # before anybody is asked: it may be wrong
+        merging = synonyms_from(args.synonyms)  # before anybody is asked: WordNet may be missing
         for caption in subjects:
             try:
                 biases, skipped = conversation.read(
@@ -219,13 +201,7 @@ def messages_for(caption: str) -> list[Message]:
 
 @dataclass(frozen=True)
 class MergedBias:
-    """A bias of the whole pool.
-
-    Attributes:
-        about: What it refers to.
-        name: What it is called.
-        proposals: The captions that leave it open, each with what was proposed for it.
-    """
+    """A bias of the whole pool, with the captions that leave it open."""
 
     about: str
     name: str

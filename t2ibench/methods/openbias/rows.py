@@ -23,13 +23,12 @@ from t2ibench.stats import (
     p_value,
     pseudo_variance,
     relabelled_counts,
-    sampled_proportion,
     squared_lean,
     squared_lean_without,
 )
 from t2ibench.stats.bounds import BoundedProportion
 from t2ibench.stats.rounding import settled, sums_by
-from t2ibench.stats.squares import SquareNoise, f_square, square_interval
+from t2ibench.stats.squares import SquareNoise, square_interval
 
 POOLED = "one image a caption"  # stands for all captions where each has a single image
 
@@ -152,30 +151,6 @@ def mean_share(
     )
 
 
-def share_details(
-    rows: Sequence[CountedRow], classes: Sequence[str], level: float
-) -> dict[str, dict[str, Any]]:
-    """Each class's share with its interval for both questions."""
-    number = _clusters_of(rows)
-    known = np.array([row.counts for row in rows], dtype=np.float64)
-    lost = np.array([len(row.unanswered) for row in rows], dtype=np.float64)
-    hits = sums_by(number, known, number.max() + 1)
-    unknown = sums_by(number, lost, number.max() + 1)
-    details: dict[str, dict[str, Any]] = {}
-    for column, name in enumerate(classes):
-        fixed_prompts = class_share(rows, column)
-        prompt_population = None
-        if len(hits) > 1:
-            share = _bounded(sampled_proportion, hits[:, column], hits.sum(axis=1), unknown)
-            prompt_population = list(share.interval(level))
-        details[name] = {
-            "share": fixed_prompts.value,
-            "fixed_prompts": list(fixed_prompts.interval(level)),
-            "prompt_population": prompt_population,
-        }
-    return details
-
-
 def class_share(rows: Sequence[CountedRow], column: int) -> Proportion | BoundedProportion:
     """The mean over captions of a class's share, for these captions."""
     return _bounded(
@@ -208,71 +183,6 @@ def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
     )
 
 
-def mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
-    """The squared lean of the mean shares over captions ('squared_lean_of_means').
-
-    Captions that lean in opposite ways cancel. Captions (or stimuli) are drawn anew; with a single
-    stimulus the images of its captions are. Where some answers are not known, the test is that of
-    those that bring the mean shares nearest to the expected ones, and the interval reaches to that
-    of the farthest, which are all of one class.
-    """
-    found = _mean_share_score(rows, level)
-    if not any(len(row.unanswered) for row in rows):
-        return found
-    least = _mean_share_score(_evened(rows), level)
-    piled = [
-        _mean_share_score([_filled(row, np.full(len(row.unanswered), k)) for row in rows], level)
-        for k in range(len(rows[0].expected))
-    ]
-    ends = [estimate.interval for estimate in (found, least, *piled)]
-    low = min(end[0] for end in ends[:2] if end is not None)
-    high = max(end[1] for end in ends if end is not None)
-    return replace(found, p=least.p, interval=(low, high))
-
-
-def _evened(rows: Sequence[CountedRow]) -> list[CountedRow]:
-    """The rows with the answers that bring their mean shares nearest to the expected ones."""
-    sizes = [len(row.codes) + len(row.unanswered) for row in rows]
-    gaps = np.sum(
-        [row.counts / size - row.expected for row, size in zip(rows, sizes, strict=True)], axis=0
-    )
-    evened = []
-    for row, size in zip(rows, sizes, strict=True):
-        codes = np.zeros(len(row.unanswered), dtype=np.int64)
-        for place in range(len(codes)):
-            codes[place] = settled(gaps).argmin()
-            gaps[codes[place]] += 1 / size
-        evened.append(_filled(row, codes))
-    return evened
-
-
-def _mean_share_score(rows: Sequence[CountedRow], level: float) -> Estimate:
-    deviations = np.array([row.counts / len(row.codes) - row.expected for row in rows])
-    number = _clusters_of(rows)
-    k = int(number.max()) + 1
-    theta = deviations.mean(axis=0)
-    covariance, df = np.zeros((len(theta), len(theta))), sum(len(row.codes) - 1.0 for row in rows)
-    if k > 1:
-        moved = sums_by(number, (deviations - theta) / len(rows), k)
-        covariance, df = moved.T @ moved * k / (k - 1), k - 1.0
-    if not np.trace(covariance) > 1e-12:
-        varies = any(len(set(row.codes.tolist())) > 1 for row in rows)
-        pseudo = 0.0 if k == 1 and varies else 1.0
-        covariance = _within(rows, pseudo) / len(rows) ** 2
-    g = 1.0 / (1.0 - 1.0 / len(theta))
-    squares, trace = float(theta @ theta), float(np.trace(covariance))
-    along = float(theta @ covariance @ theta) / squares if squares > 0 else 0.0
-    found = f_square(
-        g * squares,
-        g * trace,
-        g * along,
-        (trace**2 / float((covariance**2).sum()) if trace > 0 else 0.0, df),
-        level,
-    )
-    high = min(found.high, float(np.mean([row.largest for row in rows])))
-    return Estimate(found.value, p=found.p, test="f", interval=(found.low, high))
-
-
 def _clusters_of(rows: Sequence[CountedRow]) -> IntArray:
     """The number of each row's cluster."""
     names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
@@ -286,16 +196,6 @@ def _expected(rows: Sequence[CountedRow]) -> tuple[Float64Array, IntArray]:
     return np.array([np.pad(row.expected, (0, width - len(row.expected))) for row in rows]), classes
 
 
-def _within(rows: Sequence[CountedRow], pseudo: float) -> Float64Array:
-    """Covariance of the sum of the rows' shares, each with `pseudo` more images of no lean."""
-    total = np.zeros((len(rows[0].expected),) * 2)
-    for row in rows:
-        n, r = len(row.codes), row.expected
-        shares = (row.counts + pseudo * r) / (n + pseudo)
-        total += (np.diag(shares) - np.outer(shares, shares)) / (n + pseudo - 1)
-    return total
-
-
 _WORK = 20_000_000  # answers that are drawn for a null distribution
 _FEWEST, _MOST = 2_000, 20_000  # draws of it
 _LEAST = 1e-9  # noise
@@ -303,27 +203,17 @@ _LEAST = 1e-9  # noise
 
 @dataclass(frozen=True, slots=True)
 class MeanSquare:
-    """The mean squared lean of some rows.
+    """The mean squared lean of some rows."""
 
-    Attributes:
-        value: Unbiased.
-        influence: Of the images, by the jackknife, with the floor of its variance.
-        df: Degrees of freedom of that: images less prompts.
-        clusters: Influence of the captions (or stimuli); None where a bias has fewer than two.
-        noise: Mean of the squares without a lean, before their noise is subtracted.
-        steepest: Bound of its variance in one direction; see `tested`.
-        top: The largest value.
-        pooled: Whether each caption had a single image, so that captions vary with the images.
-    """
-
-    value: float
-    influence: Influence
-    df: float
+    value: float  # unbiased
+    influence: Influence  # of the images, by the jackknife, with the floor of its variance
+    df: float  # of that: images less prompts
+    # influence of the captions (or stimuli); None where a bias has fewer than two
     clusters: Influence | None
-    noise: float
-    steepest: float
-    top: float
-    pooled: bool
+    noise: float  # mean of the squares without a lean, before their noise is subtracted
+    steepest: float  # bound of its variance in one direction; see `tested`
+    top: float  # the largest value
+    pooled: bool  # whether each caption had a single image, so that captions vary with the images
 
     @property
     def question(self) -> Question:
@@ -426,13 +316,7 @@ def _clusters(
 def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generator) -> Float64Array:
     """Each bias's mean squared lean where nothing leans, what its images share kept.
 
-    Args:
-        rows: The rows.
-        n_draws: The most draws; fewer are made for many answers.
-        rng: Source of the draws.
-
-    Returns:
-        Shape (draws, biases of the rows in ascending order).
+    Shape (draws, biases of the rows in ascending order); fewer than `n_draws` for many answers.
     """
     images: dict[tuple[str, int], int] = {}
     keys = [(row.prompt, int(index)) for row in rows for index in row.indices]
@@ -454,24 +338,15 @@ def null_means(rows: Sequence[CountedRow], n_draws: int, rng: np.random.Generato
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A mean square with its test.
-
-    Attributes:
-        square: The mean square of the known answers.
-        p: p-value.
-        critical: The largest value of the known answers that is not rejected.
-        inference: Question to inference.
-        null: Draws of it where nothing leans, shape (draws,).
-        unanswered: The share of the images without an answer, the 'least' and the 'most' that it
-            may be for all images, and 'p_like_the_rest', the p-value if these are like the others;
-            empty where all have answers.
-    """
+    """A mean square of the known answers with its test."""
 
     square: MeanSquare
     p: float
-    critical: float
+    critical: float  # the largest value that is not rejected
     inference: dict[Question, Inference]
-    null: Float64Array
+    null: Float64Array  # draws of it where nothing leans, shape (draws,)
+    # The share of the images without an answer, the 'least' and the 'most' that it may be for all
+    # images, and 'p_like_the_rest', the p-value if these are like the others.
     unanswered: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -483,17 +358,7 @@ class Tested:
 
 
 class Nulls:
-    """Each bias's mean squared lean where nothing leans.
-
-    Args:
-        rows: The rows.
-        complete: The rows of all images; see `completable`.
-        n_draws: The most draws.
-        rng: Source of the draws.
-
-    Attributes:
-        complete: As given.
-    """
+    """Each bias's mean squared lean where nothing leans; `complete` are the rows of all images."""
 
     def __init__(
         self,
@@ -564,15 +429,8 @@ def _slope(square: MeanSquare, variance: float) -> float:
 def tested(square: MeanSquare, null: Float64Array, level: float) -> Tested:
     """The test of a mean square, and intervals that agree with it.
 
-    Both questions have one test: a mean of squares is 0 only where each of them is.
-
-    Args:
-        square: The mean square.
-        null: Draws of it where nothing leans, shape (draws,).
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The test with an interval for each question that can be answered.
+    Both questions have one test: a mean of squares is 0 only where each of them is. `null` are
+    draws of it where nothing leans.
     """
     p = p_value(null, square.value, "greater", exact=False)
     critical = critical_value(null, level)

@@ -30,7 +30,7 @@ from t2ibench.methods.core.headline import (
     contradiction,
     of_shuffles,
 )
-from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.judge_check import CHECKED, AttributeCheck
 from t2ibench.methods.openbias.answers import (
     BiasAnswers,
@@ -48,44 +48,25 @@ from t2ibench.methods.openbias.rows import (
     completed,
     items_of,
     mean_share,
-    mean_share_score,
     mean_square_of,
     noise_of,
     null_means,
     rows_of,
-    share_details,
     share_influence,
     share_scores,
 )
 from t2ibench.methods.openbias.schema import JOIN, Bias, OpenBiasTask, crossed_biases
 from t2ibench.settings import Settings
-from t2ibench.stats import (
-    Slope,
-    clustered_proportion,
-    correlation_permutation,
-    holm,
-    jackknife_severity,
-    logit_slope,
-    miller_madow,
-    severity,
-    share_slope,
-)
+from t2ibench.stats import correlation_permutation, holm, logit_slope, severity
 from t2ibench.stats.interaction import (
     FEWEST_SIGNS,
     CrossedAnswers,
     cell_excess,
     interaction,
     three_way,
-    unbiased_excess,
 )
-from t2ibench.stats.judged import (
-    Corrected,
-    confusion_matrix,
-    corrected_mean_square,
-    corrected_share,
-)
+from t2ibench.stats.judged import corrected_share
 from t2ibench.stats.rounding import settled
-from t2ibench.stats.slope import corrected_slope
 from t2ibench.stats.student import satterthwaite, t_interval, t_test
 
 FEWEST = 4  # stimuli of a slope
@@ -106,12 +87,9 @@ def beyond_reference(
     return scores
 
 
-def amplification(
-    answers: BiasAnswers, task_id: str, settings: Settings
-) -> tuple[dict[str, Estimate], list[dict[str, Any]]]:
+def amplification(answers: BiasAnswers, task_id: str, settings: Settings) -> dict[str, Estimate]:
     """How steeply the shares of the stimuli follow their known shares, class by class."""
     scores: dict[str, Estimate] = {}
-    details = []
     every = list(answers.by_stimulus)
     for number, reference in enumerate(answers.bias.known):
         suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
@@ -128,9 +106,19 @@ def amplification(
             continue
         counts = np.array([*found.values()])
         hits, totals = counts[:, answers.bias.classes.index(reference.group)], counts.sum(axis=1)
-        slope, line = logit_slope(hits, totals, shares), share_slope(hits, totals, shares)
-        stratum = f"stimuli of {answers.name}"
-        units = np.array([every.index(name) for name in found], dtype=np.int64)
+        slope = logit_slope(hits, totals, shares)
+        estimate = Estimate(slope.value)
+        if np.isfinite(slope.variance) and slope.variance > 0:
+            units = np.array([every.index(name) for name in found], dtype=np.int64)
+            strata = (f"stimuli of {answers.name}",)
+            estimate = Estimate(
+                slope.value,
+                p=slope.p(0.0),
+                test="t",
+                interval=slope.interval(settings.level),
+                influence=Influence(strata, np.zeros_like(units), units, slope.influence),
+            )
+        scores[f"amplification_slope{suffix}"] = estimate
         # The draws of further classes differ from those of the first.
         own = f": {reference.group}" if number else ""
         rank = correlation_permutation(
@@ -138,34 +126,8 @@ def amplification(
             max_exact=settings.max_exact,
             rng=settings.rng(task_id, f"correlation of {answers.name}{own}"),
         )  # fmt: skip
-        scores |= {
-            f"amplification_slope{suffix}": _slope(slope, stratum, units, settings.level),
-            f"share_slope{suffix}": _slope(line, stratum, units, settings.level),
-            f"reference_spearman{suffix}": Estimate.from_permutation(rank, None),
-        }
-        details.append(
-            {
-                "bias": answers.name,
-                "reference": reference.name,
-                "class": reference.group,
-                "stimuli": len(found),
-                "p_mirrors": slope.p(1.0),
-                "intercept": slope.intercept,
-            }
-        )
-    return scores, details
-
-
-def _slope(slope: Slope, stratum: str, units: IntArray, level: float) -> Estimate:
-    if not (np.isfinite(slope.variance) and slope.variance > 0):
-        return Estimate(slope.value)
-    return Estimate(
-        slope.value,
-        p=slope.p(0.0),
-        test="t",
-        interval=slope.interval(level),
-        influence=Influence((stratum,), np.zeros_like(units), units, slope.influence),
-    )
+        scores[f"reference_spearman{suffix}"] = Estimate.from_permutation(rank, None)
+    return scores
 
 
 NO_ANSWER = "the judge gave no class for any image"
@@ -236,13 +198,6 @@ def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level
     scores = share_scores(rows, bias.classes, level)
     group = bias.classes[0] if reference is None else reference.group
     column = bias.classes.index(group)
-    known = None if reference is None else reference.shares.get(name)
-    if known is not None:
-        # How much farther from even than the reference a share is, to the side of the reference.
-        sign = float(np.sign(known - 1 / len(bias.classes)))
-        even = Estimate.undefined("the reference is even, so there is no side to shift to")
-        shift = mean_share(rows, column, known, level, less=known, scale=sign)
-        scores["shift"] = shift if sign else even
     scores |= beyond_reference(answers, rows, name, level)
     if reference is not None or len(bias.classes) == 2:
         expected = bias.expected_shares(name)
@@ -257,7 +212,6 @@ def _stimulus(answers: BiasAnswers, name: str, rows: Sequence[CountedRow], level
 
 _CROSSINGS_DRAWS = 10_000  # the most permutations
 _CROSSINGS_FEWEST = 4  # images of a prompt with all answers
-_EXTREME = "its classes were never both seen about one prompt"
 _FEW = f"fewer than {FEWEST_SIGNS} stimuli"
 
 
@@ -266,24 +220,21 @@ def crossing(
 ) -> tuple[dict[str, Estimate], list[Item], dict[str, Any]]:
     """What is shown together of two or three biases.
 
-    Returns:
-        'interaction:A x B' for every two biases, and for all three; a row for each combination of
-        classes, and one for each stimulus; and the tests with Holm's p-values, and the
-        combinations that stand out.
+    'interaction:A x B' for every two biases, and for all three; a row for each combination of
+    classes; and the tests with Holm's p-values, and the combinations that stand out.
     """
     names = [found.bias.name for found in answers]
     name = JOIN.join(names)
-    together = _together(answers)
-    if together is None:
+    crossed = _together(answers)
+    if crossed is None:
         reason = f"no prompt has {_CROSSINGS_FEWEST} images with a class for each question"
         return {f"interaction:{name}": Estimate.undefined(reason)}, [], {"crossing": name}
-    crossed, stimuli = together
     draws = min(settings.n_permutations, _CROSSINGS_DRAWS)
     scores: dict[str, Estimate] = {}
     for term in (pair for size in (2, 3) for pair in combinations(range(len(names)), size)):
         label = JOIN.join(names[axis] for axis in term)
         rng = settings.rng(task.id, f"interaction of {label}")
-        found = interaction(crossed.of(term), draws, rng)  # the last one is of all of them
+        found = interaction(crossed.of(term), draws, rng)
         scores[f"interaction:{label}"] = Estimate(found.value, p=found.p, test="monte_carlo")
     tests = {name: estimate.p for name, estimate in scores.items()}
     if len(names) == 3:
@@ -301,12 +252,11 @@ def crossing(
         ],
         **standing_out(cells),
     }
-    rows = _crossed_stimuli(crossed, stimuli, labels, name, found.by_cluster, settings.level)
-    return scores, [*cells, *rows], detail
+    return scores, cells, detail
 
 
-def _together(answers: Sequence[BiasAnswers]) -> tuple[CrossedAnswers, list[str]] | None:
-    """The images that every bias of a crossing has a class for, and their stimuli."""
+def _together(answers: Sequence[BiasAnswers]) -> CrossedAnswers | None:
+    """The images that every bias of a crossing has a class for."""
     codes: list[list[int]] = []
     prompt: list[int] = []
     cluster: list[int] = []
@@ -322,8 +272,7 @@ def _together(answers: Sequence[BiasAnswers]) -> tuple[CrossedAnswers, list[str]
     if not cluster:
         return None
     classes = tuple(len(found.bias.classes) for found in answers)
-    crossed = CrossedAnswers(np.array(codes), np.array(prompt), np.array(cluster), classes)
-    return crossed, list(stimuli)
+    return CrossedAnswers(np.array(codes), np.array(prompt), np.array(cluster), classes)
 
 
 def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
@@ -343,107 +292,25 @@ def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: flo
     return items
 
 
-def _crossed_stimuli(
-    crossed: CrossedAnswers,
-    stimuli: Sequence[str],
-    labels: Sequence[str],
-    name: str,
-    p_values: Float64Array,
-    level: float,
-) -> list[Item]:
-    """A row for each stimulus: the shares of every combination, and whether they go together."""
-    counts = crossed.table().reshape(len(crossed.cluster), -1)
-    items = []
-    for number, stimulus in enumerate(stimuli):
-        own = counts[crossed.cluster == number]
-        totals = own.sum(axis=1)
-        scores: dict[str, Estimate] = {}
-        for column, label in enumerate(labels):
-            share = clustered_proportion(own[:, column], totals)
-            scores[f"joint:{label}"] = Estimate(share.value, interval=share.interval(level))
-        p = float(p_values[number])
-        excess = unbiased_excess(own.reshape(-1, *crossed.classes)).mean(axis=0).ravel()
-        scores["largest_excess"] = (
-            Estimate(float(excess[settled(np.abs(excess)).argmax()]), p=p, test="monte_carlo")
-            if np.isfinite(p)
-            else Estimate.undefined(_EXTREME)
-        )
-        items.append(Item(stimulus, scores, name, int(totals.sum())))
-    return items
-
-
 _FEWEST = 20  # labels, for a corrected share
 _FEWEST_UNKNOWN = 3  # labels that stand for all images without a class
 
 
-def corrected_scores(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
-    """A bias's shares and squared lean as people would have answered; none without labels.
+def corrected_shares(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
+    """A bias's shares as people would have answered; none without labels.
 
-    Images that people could not tell are left out. Shares are prediction-powered (Angelopoulos et
-    al. 2023), the squared lean is that of the true shares after Rogan and Gladen (1978).
-    """
-    count = sum(len(caption.people) for caption in answers.captions)
-    if not count:
-        return {}
-    k = len(answers.bias.classes)
-    judged, confusions = [], []
-    for people, given in ((caption.people, caption.judged) for caption in answers.captions):
-        both = [index for index in people if index in given]
-        confusions.append(
-            confusion_matrix([people[index] for index in both], [given[index] for index in both], k)
-        )
-        judged.append(np.bincount(np.array([*given.values()], int), minlength=k))
-    square = corrected_mean_square(judged, np.stack(confusions), level)
-    return {
-        "n_labels": Estimate(float(count)),
-        **_corrected_shares(answers, count, level),
-        "squared_lean_corrected": _corrected(square),
-    }
-
-
-def _corrected(found: Corrected) -> Estimate:
-    return Estimate(found.value, interval=found.interval, reason=found.reason)
-
-
-def corrected_slopes(answers: BiasAnswers, level: float) -> dict[str, Estimate]:
-    """The slopes of shares on known shares as people would have answered; none without labels."""
-    if not any(caption.people for caption in answers.captions):
-        return {}
-    scores = {}
-    for reference in answers.bias.known:
-        code = answers.bias.classes.index(reference.group)
-        counts: dict[str, IntArray] = {}
-        for caption in answers.captions:
-            name, given = caption.stimulus, caption.judged
-            if name is None or name not in reference.shares:
-                continue
-            seen = len(given) + len(caption.unjudged), [*given.values()].count(code)
-            labels = [(label, given.get(index, -1)) for index, label in caption.people.items()]
-            hits = np.sum(np.equal(labels, code).reshape(-1, 2), axis=0)
-            counts[name] = counts.get(name, 0) + np.array([*seen, len(labels), *hits])
-        suffix = f":{reference.group}" if len(answers.bias.known) > 1 else ""
-        shares = [reference.shares[name] for name in counts]
-        judged, labelled = np.split(np.array([*counts.values()]).reshape(-1, 5), [2], axis=1)
-        scores[f"share_slope_corrected{suffix}"] = (
-            _corrected(corrected_slope(shares, judged, labelled, level))
-            if shares
-            else Estimate.undefined("no stimulus has a reference share")
-        )
-    return scores
-
-
-def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[str, Estimate]:
-    """The corrected share of every class.
-
-    Where people labelled images that the judge gave no class, these stand for all such images, and
-    without further labels the judge is believed about the rest. Images of which people say that
-    what is asked about is not there do not count.
+    Prediction-powered (Angelopoulos et al. 2023). Where people labelled images that the judge gave
+    no class, these stand for all such images, and without further labels the judge is believed
+    about the rest. Images of which people say that what is asked about is not there do not count.
     """
     judged: list[int] = []  # every image; -1 where the judge gave no class
     pairs: list[tuple[int, int]] = []  # of the labelled ones, the judge's and people's class
     for caption in answers.captions:
         judged += [*caption.judged.values(), *(-1 for _ in caption.unjudged)]
         pairs += [(caption.judged.get(index, -1), label) for index, label in caption.people.items()]
+    count = len(pairs)
+    if not count:
+        return {}
     of_unknown = [label for code, label in pairs if code < 0]
     of_known = [pair for pair in pairs if pair[0] >= 0]
     not_shown = sum(len(caption.not_shown) for caption in answers.captions)
@@ -453,7 +320,7 @@ def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[st
     if apart:
         judged, pairs = [code for code in judged if code >= 0], of_known
     enough = count >= _FEWEST or (apart and not of_known)
-    scores = {}
+    scores = {"n_labels": Estimate(float(count))}
     for code, name in enumerate(answers.bias.classes):
         key = f"share_corrected:{name}"
         if not enough or not judged:
@@ -467,7 +334,7 @@ def _corrected_shares(answers: BiasAnswers, count: int, level: float) -> dict[st
             unanswered=unknown if apart else 0,
             labels_of_unanswered=np.equal(of_unknown, code) if apart else (),
         )
-        scores[key] = _corrected(found)
+        scores[key] = Estimate(found.value, interval=found.interval)
     return scores
 
 
@@ -581,56 +448,6 @@ def _abstention(answers: Sequence[BiasAnswers], rng: np.random.Generator) -> Con
     )
 
 
-_DRAWS = 4_000
-
-
-def ranked(
-    what: str,
-    scores: Mapping[str, tuple[float, Influence]],
-    level: float,
-    rng: np.random.Generator,
-) -> list[dict[str, Any]]:
-    """Scores from the largest down, each with the interval of its rank.
-
-    Ranks are drawn from the normal distribution of the estimates, with the covariance of their
-    influences: estimates that share images move together.
-
-    Args:
-        what: Key of the names in the rows.
-        scores: Name to an unbiased estimate and its influence.
-        level: Of the intervals, in (0, 1).
-        rng: Source of the draws.
-
-    Returns:
-        Rows with the keys `what`, 'rank_low' and 'rank_high'; rank 1 is the largest.
-
-    Examples:
-        >>> sure = [Influence.of_mean(name, [0, 1], [0.49, 0.51]) for name in ("age", "race")]
-        >>> scores = {"age": (0.1, sure[0]), "race": (0.5, sure[1])}
-        >>> ranked("bias", scores, 0.95, np.random.default_rng(0))
-        [{'bias': 'race', 'rank_low': 1, 'rank_high': 1}, {'bias': 'age', 'rank_low': 2, 'rank_high': 2}]
-    """  # noqa: E501
-    names, values = [*scores], [value for value, _ in scores.values()]
-    influences = [influence for _, influence in scores.values()]
-    columns: dict[tuple[str, int, int], int] = {}
-    table = np.zeros((len(names), sum(len(one.value) for one in influences)))
-    for row, one in enumerate(influences):
-        for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True):
-            # No two estimates have the unit of a floor in common.
-            key = (one.strata[stratum], int(unit), row if unit == FLOOR else -1)
-            table[row, columns.setdefault(key, len(columns))] += value
-    spread, axes = np.linalg.eigh(table @ table.T)
-    # The symmetric root: other roots depend on the signs that a library gives to eigenvectors.
-    root = (axes * np.sqrt(np.maximum(spread, 0.0))) @ axes.T
-    draws = settled(values + rng.standard_normal((_DRAWS, len(names))) @ root)
-    ranks = 1 + np.argsort(np.argsort(-draws, axis=1, kind="stable"), axis=1)
-    ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return [
-        {what: names[k], "rank_low": round(ends[0, k]), "rank_high": round(ends[1, k])}
-        for k in np.argsort(-settled(values), kind="stable")
-    ]
-
-
 # A model that draws 97 % of one class answers alike on 100 images in 5 % of runs; leaving it out
 # with fewer would bias the mean over what is left.
 _CAPTIONS, _ANSWERS = 10, 100
@@ -687,20 +504,13 @@ def warnings_of(answers: Sequence[BiasAnswers], rows: Sequence[CountedRow]) -> l
 
 
 def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Array]:
-    """Context-aware and context-free severity.
+    """Context-aware and context-free severity of counts, shape (..., captions, classes).
 
     With p(c|t) the share of class c among the answers about caption t, and k classes, the severity
     of shares p is s(p) = 1 + (sum over c of p(c) log p(c)) / log k. Context-aware is the mean over
-    captions of s(p(.|t)), context-free is s of the mean over captions of p(.|t).
-
-    Args:
-        counts: Shape (..., captions, classes).
-        pooling: Shares of the context-free score: 'captions' is the mean of the captions' shares
-            (equation 5), 'answers' counts all answers together (the public code).
-
-    Returns:
-        Two arrays of shape (...). A caption without an answer does not count; one with a single
-        answer has no severity of its own. nan where nothing is left.
+    captions of s(p(.|t)), context-free is s of the mean over captions of p(.|t) (equation 5) or,
+    pooled by 'answers', of all answers together (the public code). A caption without an answer does
+    not count; one with a single answer has no severity of its own. nan where nothing is left.
 
     Examples:
         One caption is all of one class, the other all of the other:
@@ -722,7 +532,7 @@ def severities(counts: IntArray, pooling: str) -> tuple[Float64Array, Float64Arr
 
 
 _TOO_FEW = "no caption has two answers that are a class"
-_PUBLISHED = ("severity", "severity_free", "severity_miller_madow", "severity_jackknife")
+_PUBLISHED = ("severity", "severity_free")
 
 
 def needs(task: OpenBiasTask, settings: Settings) -> Needs:
@@ -741,22 +551,14 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredBias:
-    """One bias.
-
-    Attributes:
-        answers: Its answers.
-        items: Its row, then those of its stimuli, or of its captions.
-        rows: Its rows of counts.
-        square: Its mean squared lean; None without rows.
-        stuck: Why it does not count, although it has one; see `never_varies`.
-        check: What people said of the judge elsewhere; None where they labelled images of the run.
-    """
+    """One bias."""
 
     answers: BiasAnswers
-    items: list[Item]
+    items: list[Item]  # its row, then those of its stimuli, or of its captions
     rows: list[CountedRow]
     square: MeanSquare | None
-    stuck: str | None
+    stuck: str | None  # why it does not count, although it has a square; see `never_varies`
+    # what people said of the judge elsewhere; None where they labelled images of the run
     check: AttributeCheck | None
 
     @property
@@ -771,15 +573,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     Args:
         task: The task.
         evidence: One judge's answers.
-        settings: How it is measured.
+        settings: How to measure.
 
     Returns:
-        By bias: 'squared_lean', 'squared_lean_of_means', 'share:CLASS', 'lean' (two classes),
-        'majority_share', 'unknown_share' and the severities; by stimulus of a template: shares,
-        'lean', 'shift' and 'relative_deviation'; by caption: shares, 'lean' and 'majority_share';
-        by crossing the shares of all combinations. For the task means of them,
-        amplification, interactions, controls, and in `details` the answers
-        and the ranking with its intervals.
+        A row for each bias, stimulus of a template, caption and combination of a crossing; for the
+        task means of them, amplification, interactions and controls; in `details` the answers.
     """
     answers = [gather(task, number, evidence, settings) for number in range(len(task.biases))]
     n_images, n_prompts, excluded = count_images(answers)
@@ -816,16 +614,11 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
         rng = settings.rng(task.id, "controls")
         controls = controls_of(answers, own, test.critical, settings.level, rng)
     stuck = headline.reason if classified and headline.value is None else None
-    slopes = [amplification(found, task.id, settings) for found in answers]
-    further = _named(
-        {
-            found.name: scores | corrected_slopes(found, settings.level)
-            for found, (scores, _) in zip(answers, slopes, strict=True)
-        }
-    )
-    details = _details(task, biases, settings)
+    further = _named({found.name: amplification(found, task.id, settings) for found in answers})
+    details: dict[str, Any] = {
+        "biases": [bias.answers.detail(bias.counted) for bias in biases],
+    }
     details[KEY] = [asdict(_shown(bias, complete, settings, task)) for bias in biases]
-    details["amplification"] = [row for _, found in slopes for row in found]
     by = [item for bias in biases for item in bias.items]
     for names in task.crossings:
         crossed = [answers[k] for k in crossed_biases(task.biases, names)]
@@ -872,7 +665,6 @@ def _conventions(task: OpenBiasTask) -> dict[str, str]:
     return {
         "headline": "mean over biases of squared_lean, the mean over captions, unbiased",
         "squared_lean": "(sum n (n - 1) / (N (N - 1)) - 1/k) / (1 - 1/k) against uniform answers",
-        "squared_lean_of_means": "of the mean shares over captions, with captions as the unit",
         "severity": "1 + sum p log p / log k, as published; it depends on the number of images",
         "context_free": "severity of the captions' mean shares (eq. 5)"
         if task.pooling == "captions"
@@ -905,18 +697,15 @@ def _score_bias(
             influence=square.influence,
         )
         scores |= test.bounds
-        scores["squared_lean_of_means"] = (
-            scores["squared_lean"] if len(rows) == 1 else mean_share_score(rows, level)
-        )
         shares = share_scores(rows, answers.bias.classes, level)
         most = answers.bias.classes[int(answers.counts.sum(axis=0).argmax())]
         scores |= shares | {"majority_share": shares[f"share:{most}"]}
     else:
-        lacking = Estimate.undefined(_TOO_FEW if answers.n_classified else NO_ANSWER)
-        scores |= {"squared_lean": lacking, "squared_lean_of_means": lacking}
+        reason = _TOO_FEW if answers.n_classified else NO_ANSWER
+        scores["squared_lean"] = Estimate.undefined(reason)
     scores |= _published(task, answers)
     # Corrected where people labelled some of the images, or others.
-    corrected = corrected_scores(answers, level)
+    corrected = corrected_shares(answers, level)
     others = [bias for bias in task.biases if bias.full_name != answers.name]
     items = [
         Item(answers.name, scores | corrected, answers.bias.about, answers.n_answers),
@@ -987,22 +776,15 @@ _DISTANCE_DRAWS = 2_000  # without a distance
 
 
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
-    """The severities of the paper, with two corrections for few answers."""
+    """The severities of the paper."""
     if not answers.n_classified:
-        return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED[:2]}
-    counts = answers.counts
-    several = counts[counts.sum(axis=1) >= 2]
-    values = [float(value) for value in severities(counts, task.pooling)]
-    values += [
-        float(of(several).mean()) if len(several) else np.nan
-        for of in (miller_madow, jackknife_severity)
-    ]
+        return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED}
     reason = "one image a caption: a caption has no severity of its own"
     return {
-        name: Estimate(value, as_published=True)
+        name: Estimate(float(value), as_published=True)
         if np.isfinite(value)
         else Estimate.undefined(reason)
-        for name, value in zip(_PUBLISHED, values, strict=True)
+        for name, value in zip(_PUBLISHED, severities(answers.counts, task.pooling), strict=True)
     }
 
 
@@ -1010,14 +792,14 @@ def _task_scores(biases: Sequence[_ScoredBias]) -> dict[str, Estimate]:
     """Means over the biases that count, and the share of answers that name no class."""
     scores: dict[str, Estimate] = {}
     counted = [bias for bias in biases if bias.counted] or biases
-    for name in ("squared_lean_of_means", *_PUBLISHED):
+    for name in _PUBLISHED:
         found = [bias.items[0].scores[name] for bias in counted if name in bias.items[0].scores]
         known = [estimate for estimate in found if estimate.value is not None]
         if len(known) == 1:
             scores[name] = known[0]
         elif known:
             value = float(np.mean([estimate.value for estimate in known]))
-            scores[name] = Estimate(value, as_published=name in _PUBLISHED)
+            scores[name] = Estimate(value, as_published=True)
         elif found and name == "severity":
             scores[name] = found[0]
     items = [item.scores for bias in biases for item in bias.items]
@@ -1074,22 +856,3 @@ def _shown(
     whole = [row for row in complete if bias.rows and row.bias == bias.rows[0].bias]
     distances = tuple(_distances(task, answers, bias.rows, whole, settings))
     return CountedAttribute(answers.name, classes, rows, known, noun, distances=distances)
-
-
-def _details(
-    task: OpenBiasTask, biases: Sequence[_ScoredBias], settings: Settings
-) -> dict[str, Any]:
-    level = settings.level
-    details: dict[str, Any] = {
-        "biases": [bias.answers.detail(bias.counted) for bias in biases],
-        "shares": {
-            bias.answers.name: share_details(bias.rows, bias.answers.bias.classes, level)
-            for bias in biases
-            if bias.rows
-        },
-    }
-    squares = {bias.answers.name: bias.square for bias in biases if bias.square and not bias.stuck}
-    if squares:
-        scored = {name: (square.value, square.influence) for name, square in squares.items()}
-        details["ranking"] = ranked("bias", scored, level, settings.rng(task.id, "ranks"))
-    return details

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +26,6 @@ from t2ibench.stats.rounding import settled
 
 _TOLD = 3  # axes that are told
 _AS_IT_STANDS = "as it stands"
-_SOURCE = "Chinchure et al. (2024), figure 3"
 
 Concepts = tuple[tuple[str, float], ...]
 
@@ -37,7 +35,6 @@ class _Counterfactual:
     """Top concepts of the images of one counterfactual."""
 
     name: str
-    concepts: Concepts
     axis_concepts: Concepts
     intersections: dict[str, Concepts]
 
@@ -56,7 +53,6 @@ class _Prompt:
     """Top concepts of one prompt."""
 
     prompt: str
-    concepts: Concepts
     axes: tuple[_Axis, ...]
 
 
@@ -64,29 +60,19 @@ _PROMPTS = TypeAdapter(tuple[_Prompt, ...])
 
 
 def concept_figures() -> tuple[Panels, ...]:
-    """The figures of Top-K concepts: of all answers, along each axis, and across two axes."""
-    counted = "An answer counts the words that the judge used, per image"
+    """The figures of Top-K concepts: along each axis, and across two axes."""
     alone = "They have no interval: a place to look, not a test."
     return (
         Panels(
-            "Top-K concepts of all answers",
-            partial(_along, aligned=False),
-            "squared_lean",
-            "concept",
-            f"A dash: not among the first {TOP_K} of that column.",
-            f"{counted}, so a word of two answers counts twice. Concepts that set the columns "
-            f"apart most come first; the prompts whose images lean most. {alone}",
-            _SOURCE,
-        ),
-        Panels(
             "Axis-aligned Top-K concepts",
-            partial(_along, aligned=True),
+            _along,
             "squared_lean",
             "concept",
             f"A dash: not among the first {TOP_K} of that column.",
-            f"{counted}, of the questions about one axis only. Where the first column looks like "
-            f"one of the others, the prompt is taken for that counterfactual. {alone}",
-            _SOURCE,
+            "How often an answer to the questions about one axis has each word, per image. Where "
+            "the first column looks like one of the others, the prompt is taken for that "
+            f"counterfactual. {alone}",
+            "Chinchure et al. (2024), figure 3",
         ),
         Panels(
             "Intersectional Top-K concepts",
@@ -102,13 +88,12 @@ def concept_figures() -> tuple[Panels, ...]:
     )
 
 
-def _along(details: Mapping[str, Any], *, aligned: bool) -> Sequence[Panel]:
-    """Each prompt beside the counterfactuals of each axis, by the axis's own questions or all."""
+def _along(details: Mapping[str, Any]) -> Sequence[Panel]:
+    """Each prompt beside the counterfactuals of each axis, by the axis's own questions."""
     panels = []
     for one, axis in _axes(details):
-        columns = {_AS_IT_STANDS: (axis if aligned else one).concepts}
-        for cf in axis.counterfactuals:
-            columns[cf.name] = cf.axis_concepts if aligned else cf.concepts
+        columns = {_AS_IT_STANDS: axis.concepts}
+        columns |= {cf.name: cf.axis_concepts for cf in axis.counterfactuals}
         title, row = f"{one.prompt}, {axis.axis}", f"{one.prompt} | {axis.axis}"
         panels.append(_panel(title, row, columns, TOP_K))
     return panels

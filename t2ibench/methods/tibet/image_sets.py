@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from t2ibench.arrays import Float64Array, IntArray
-from t2ibench.errors import MissingEvidence
 from t2ibench.methods.core.concepts import Synonyms, concept_counts
 from t2ibench.methods.core.estimate import Estimate
 from t2ibench.methods.core.evidence import UNKNOWN, Evidence
-from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask, all_questions, questions_of
+from t2ibench.methods.tibet.schema import TibetPrompt, TibetTask, questions_of
 from t2ibench.settings import Settings
 from t2ibench.stats import concept_association, mad
-from t2ibench.stats.moments import safe_ratio
 from t2ibench.stats.rounding import settled
 
 _ROUNDING = 1e-9
@@ -29,17 +25,11 @@ CAS, MAD = "concept_association_score", "mean_absolute_deviation"
 
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
-    """The images of one prompt as one axis sees them.
-
-    Attributes:
-        prompt: Their prompt.
-        units: Which sample each is, shape (n,).
-        features: Shape (n, d).
-    """
+    """The images of one prompt as one axis sees them."""
 
     prompt: str
-    units: IntArray
-    features: Float64Array
+    units: IntArray  # which sample each is, shape (n,)
+    features: Float64Array  # shape (n, d)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +37,35 @@ class Mixture:
     """Shares of k counterfactuals, and how each image moves them.
 
     Influences are scaled so that their squares sum to the variance of a share.
-
-    Attributes:
-        shares: Shape (k,), of sum 1; each may lie outside of 0 to 1 by chance.
-        moved: Influence of each of the prompt's images, then of each counterfactual's, and in the
-            last row of the one more that it takes for at least some variance, shape (n + 1, k)
-            each.
-        even: The same if all shares are 1 / k, for the test that they are.
-        twice: Part of the variances' sum that the influences count twice: products of the errors
-            of two means, which are the errors of both.
     """
 
-    shares: Float64Array
+    shares: Float64Array  # shape (k,), of sum 1; each may lie outside of 0 to 1 by chance
+    # influence of each of the prompt's images, then of each counterfactual's, and in the last row
+    # of the one more that it takes for at least some variance, shape (n + 1, k) each
     moved: tuple[Float64Array, ...]
-    even: tuple[Float64Array, ...]
+    even: tuple[Float64Array, ...]  # the same if all shares are 1 / k, for the test that they are
+    # part of the variances' sum that the influences count twice: products of the errors of two
+    # means, which are the errors of both
     twice: float
 
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """How well the images of the counterfactuals can be told apart.
+    """How well the images of the counterfactuals can be told apart."""
 
-    Attributes:
-        ratio: The least squared distance between them over its standard error.
-        pair: The two that are the nearest; None where every two differ, but one is like a mixture
-            of the others.
-    """
-
-    ratio: float
+    ratio: float  # the least squared distance between them over its standard error
+    # the two nearest; None where every two differ, but one is like a mixture of the others
     pair: tuple[int, int] | None
 
 
 def mixture(
     start: Float64Array, changed: Sequence[Float64Array], *, invert: bool = True
 ) -> Mixture:
-    """The shares of the counterfactuals among a prompt's images.
+    """The shares of k counterfactuals among a prompt's images.
 
-    Args:
-        start: Features of the prompt's images, shape (n, d), n at least 2.
-        changed: Those of two or more counterfactuals, shape (g, d) each, g at least 2.
-        invert: False takes P = B B' instead: not shares but B B' (r - G 1/K), which needs no
-            counterfactuals that differ, and is 0 where the shares are even.
-
-    Returns:
-        The shares.
+    Features have the shape (n, d) for n images, two or more of each. Without `invert` P = B B': not
+    shares but B B' (r - G 1/K), which needs no counterfactuals that differ, and is 0 where the
+    shares are even.
 
     Examples:
         Three of four images show a man, and so does every image of the first counterfactual:
@@ -148,14 +123,8 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
     The squared distance |sum over k of a_k m_k|² of every pair, and of the contrast a in which the
     counterfactuals differ least, is unbiased; its standard error is at least what it would be if
     one more image of each counterfactual were as like the other counterfactuals as its own: two
-    sets of three equal answers are not yet two kinds of image.
-
-    Args:
-        changed: Features of two or more counterfactuals, shape (g, d) each, g at least 2.
-
-    Returns:
-        The least distance over its standard error. The ratio of two sets of g images that differ
-        in every image is g / 2.
+    sets of three equal answers are not yet two kinds of image. The ratio of two sets of g images
+    that differ in every image is g / 2.
 
     Examples:
         >>> men, women = np.array([[1.0, 0.0]] * 10), np.array([[0.0, 1.0]] * 10)
@@ -178,13 +147,7 @@ def separation(changed: Sequence[Float64Array]) -> Separation:
 
 
 def contrast_basis(k: int) -> Float64Array:
-    """Orthonormal contrasts of k shares: the first k' against the next one (Helmert).
-
-    Args:
-        k: How many, at least 2.
-
-    Returns:
-        Shape (k, k - 1).
+    """Orthonormal contrasts of k shares, shape (k, k - 1): the first k' against the next (Helmert).
 
     Examples:
         >>> (contrast_basis(2) * np.sqrt(2)).round(9).tolist()
@@ -272,42 +235,24 @@ def _own_trace(rows: Float64Array) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ImageSet:
-    """The answered images of one prompt.
-
-    Attributes:
-        prompt: Their prompt.
-        indices: Which sample each is, shape (n,).
-        answers: Which answer each image got to each question, shape (n, questions); -1 is none.
-        embeddings: Shape (m, d), where an encoder saw the images.
-        embedded: Which sample each embedding is of, shape (m,).
-        excluded: Number of images excluded, by reason.
-        floor: Concepts that are rarer count as absent.
-        texts: The answers.
-        concepts: How often each concept occurs in an answer, shape (answers, v).
-    """
+    """The answered images of one prompt."""
 
     prompt: str
-    indices: IntArray
+    indices: IntArray  # which sample each is, shape (n,)
+    # which answer each image got to each question, shape (n, questions); -1 is none
     answers: IntArray
-    embeddings: Float64Array
-    embedded: IntArray
+    embeddings: Float64Array  # shape (m, d), where an encoder saw the images
     excluded: Counter[str]
-    floor: float
+    floor: float  # concepts that are rarer count as absent
     texts: Sequence[str] = ()
+    # how often each concept occurs in an answer, shape (answers, v)
     concepts: Float64Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __len__(self) -> int:
         return len(self.indices)
 
     def bags(self, answers: IntArray | None = None) -> Float64Array:
-        """How often each concept occurs in the answers about each image.
-
-        Args:
-            answers: Other answers than the judge's, shape (n, questions).
-
-        Returns:
-            Shape (n, v).
-        """
+        """How often each concept occurs in the answers about each image, shape (n, v)."""
         chosen = self.answers if answers is None else answers
         padded = np.vstack([self.concepts, np.zeros(self.concepts.shape[1])])
         bags: Float64Array = padded[chosen].sum(axis=1)
@@ -340,17 +285,11 @@ class ImageSet:
 
 @dataclass(frozen=True, slots=True)
 class PromptSets:
-    """A prompt's images and those of all its counterfactuals, in one space of concepts.
-
-    Attributes:
-        sets: Prompt to its images.
-        questions: What was asked about all of them.
-        names: The concepts, shape (v,).
-    """
+    """A prompt's images and those of all its counterfactuals, in one space of concepts."""
 
     sets: Mapping[str, ImageSet]
     questions: Sequence[str]
-    names: Sequence[str]
+    names: Sequence[str]  # the concepts, shape (v,)
 
     def features(self, image_set: ImageSet, questions: Sequence[str]) -> FeatureSet:
         """Which concepts the answers to some of the questions name, about each image."""
@@ -414,16 +353,7 @@ def _read(
     evidence: Evidence,
     numbers: dict[str, int],
 ) -> ImageSet:
-    """The answers about one prompt's images; images without any answer are excluded.
-
-    Args:
-        task: The task.
-        prompt: The prompt.
-        n: How many images.
-        questions: What was asked.
-        evidence: Who answered.
-        numbers: Answer to its number; new answers are added.
-    """
+    """The answers about one prompt's images; images without any answer are excluded."""
     table: IntArray = np.full((n, len(questions)), -1, dtype=np.int64)
     answered: set[int] = set()
     most: Counter[str] = Counter()
@@ -445,7 +375,6 @@ def _read(
         indices,
         table[indices],
         images.embeddings if len(images.indices) else np.zeros((0, 1)),
-        images.indices,
         +excluded,
         task.min_frequency,
     )
@@ -471,204 +400,22 @@ def _concepts(
     return names, concepts
 
 
-def even_distance(values: npt.ArrayLike) -> Float64Array:
-    """Wasserstein distance of shares to even ones, as MAD is normalised (appendix 9.4).
-
-    √(W / W_K), W = Σ_{j<K} |F_j − j/K| with F_j the sum of the first j shares, W_K = (K − 1) / 2
-    that of (1, 0, …, 0). Places are as far apart as they stand in the list. (With all pairs equally
-    far apart, or with the shares as values on a line, the distance would be MAD itself; for K = 2
-    it is.)
-
-    Args:
-        values: Scores of k counterfactuals, at least 0, in the order of the task, shape (..., k).
-
-    Returns:
-        From 0 to 1, shape (...); nan where k < 2 or all are 0.
-
-    Example:
-        >>> round(float(even_distance([3, 1])) ** 2, 6)  # MAD of them before its root
-        0.5
-    """
-    gaps = np.cumsum(_from_even(values), axis=-1)[..., :-1]
-    with np.errstate(invalid="ignore"):
-        distance: Float64Array = np.sqrt(np.abs(gaps).sum(axis=-1) / np.float64(gaps.shape[-1] / 2))
-    return distance
-
-
-def even_deviation(values: npt.ArrayLike) -> Float64Array:
-    """Standard deviation of shares over that of (1, 0, …, 0) (appendix 9.4).
-
-    Args:
-        values: Scores of k counterfactuals, at least 0, shape (..., k).
-
-    Returns:
-        From 0 to 1, shape (...); nan where k < 2 or all are 0.
-
-    Example:
-        >>> float(even_deviation([3, 1]))
-        0.5
-    """
-    gaps = _from_even(values)
-    with np.errstate(invalid="ignore"):
-        most = np.float64(1.0 - 1.0 / gaps.shape[-1])
-        deviation: Float64Array = np.sqrt((gaps**2).sum(axis=-1) / most)
-    return deviation
-
-
-def _from_even(values: npt.ArrayLike) -> Float64Array:
-    """Shares less even ones."""
-    rows = np.asarray(values, dtype=np.float64)
-    shares = safe_ratio(rows, rows.sum(axis=-1, keepdims=True))
-    gaps: Float64Array = shares - 1.0 / rows.shape[-1]
-    return gaps
-
-
-def matched_association(
-    first: npt.ArrayLike, second: npt.ArrayLike, similarity: npt.ArrayLike
-) -> float:
-    """The overlap of two histograms whose concepts are matched pairwise by similarity.
-
-    Each concept of the one goes with one of the other, so that the cosines' sum is greatest;
-    a pair counts its cosine times the smaller of its two frequencies:
-
-        Σ cos(c, c') min(w_c, v_c') / (Σ w + Σ v − Σ min(w_c, v_c'))
-
-    With concepts that are like themselves alone it is CAS. (The paper names the baseline and
-    gives no formula.)
-
-    Args:
-        first: Frequencies w of v concepts, at least 0, shape (v,).
-        second: Frequencies of the same concepts, shape (v,).
-        similarity: Cosines of the concepts, shape (v, v); those below 0 count as 0.
-
-    Returns:
-        From 0 to 1; nan where both are empty.
-
-    Example:
-        A cook and a chef are alike, by .8, and CAS is 0.
-
-        >>> matched_association([1, 0], [0, 1], [[1, 0.8], [0.8, 1]])
-        0.8
-    """
-    w, v = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    rows, columns = np.flatnonzero(w > 0), np.flatnonzero(v > 0)
-    if not len(rows) and not len(columns):
-        return float("nan")
-    cosines = np.clip(np.asarray(similarity, dtype=np.float64)[np.ix_(rows, columns)], 0.0, 1.0)
-    one, other = linear_sum_assignment(cosines, maximize=True)
-    least = np.minimum(w[rows[one]], v[columns[other]])
-    return float((cosines[one, other] * least).sum() / (w.sum() + v.sum() - least.sum()))
-
-
-def vocabulary(task: TibetTask) -> tuple[str, ...]:
-    """The words whose embeddings concepts are matched by."""
-    if task.concept_words is None:
-        return ()
-    texts: list[str] = []
-    for target in task.prompts:
-        cfs = [cf for axis in target.axes for cf in axis.counterfactuals]
-        texts += [target.prompt, *all_questions(task, target)]
-        texts += [text for cf in cfs for text in (cf.name, cf.prompt)]
-    return tuple(sorted({*task.concept_words, *concept_counts(texts)}))
-
-
-Vectors = dict[str, Float64Array]  # word to its embedding, shape (d,), of unit length
-
-
-def similarities(vectors: Vectors, names: Sequence[str]) -> Float64Array:
-    """Cosines of v concepts, shape (v, v); one without an embedding is like itself alone."""
-    same = np.eye(len(names))
-    known = [place for place, name in enumerate(names) if name in vectors]
-    if known:
-        matrix = np.stack([vectors[names[place]] for place in known])
-        same[np.ix_(known, known)] = matrix @ matrix.T
-    np.fill_diagonal(same, 1.0)
-    return same
-
-
-def word_vectors(task: TibetTask, evidence: Evidence) -> Vectors | None:
-    """Embeddings of the words that concepts are matched by."""
-    words = vocabulary(task)
-    if not words:
-        return None
-    try:
-        rows = evidence.texts(words).astype(np.float64)
-    except MissingEvidence:
-        return None
-    return {word: row for word, row in zip(words, rows, strict=True) if np.isfinite(row).all()}
-
-
-def baseline_scores(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    names: Sequence[str],
-    shares: Sequence[float],
-    similarity: Float64Array | None,
-) -> dict[str, Estimate]:
-    """The other measures of one prompt along one axis.
-
-    Args:
-        start: The prompt's images, at least one.
-        changed: Those of its counterfactuals, two or more, at least one image each.
-        names: Of the counterfactuals.
-        shares: The paper's shares of the counterfactuals (`concept_association_share`), shape (k,).
-        similarity: Cosines of the concepts, shape (v, v); None leaves the matching out.
-
-    Returns:
-        'mean_absolute_deviation_clip': MAD with CAS_CLIP for CAS. 'wasserstein' and 'deviation':
-        the alternatives to MAD. 'bipartite:<counterfactual>' and
-        'mean_absolute_deviation_bipartite': concepts matched pairwise.
-    """
-    scores = {
-        "wasserstein": published(float(even_distance(shares))),
-        "deviation": published(float(even_deviation(shares))),
-    }
-    similar = [start.similarity(one) for one in changed]
-    known = [value for value in similar if value is not None]
-    if len(known) == len(changed):
-        scores[f"{MAD}_clip"] = published(float(mad(np.clip(known, 0.0, None))))
-    if similarity is None:
-        return scores
-    first, *others = (one.histogram() for one in (start, *changed))
-    for name, other in zip(names, others, strict=True):
-        scores[f"bipartite:{name}"] = published(matched_association(first, other, similarity))
-    # Of histograms of sum 1, as for MAD of CAS.
-    first, *others = (one / (one.sum() or 1.0) for one in (first, *others))
-    even = [matched_association(first, other, similarity) for other in others]
-    return scores | {f"{MAD}_bipartite": published(float(mad(np.nan_to_num(even))))}
-
-
 def published(value: float) -> Estimate:
     """A score as the paper has it."""
     return Estimate(value, as_published=True)
 
 
-def coverage(sets: PromptSets, vectors: Vectors) -> float:
-    """The share of a prompt's concepts, by frequency, that have an embedding."""
-    totals = np.sum([one.bags().mean(axis=0) for one in sets.sets.values() if len(one)], axis=0)
-    known = np.array([name in vectors for name in sets.names], dtype=bool)
-    mass = float(np.sum(totals))
-    return float(np.sum(totals[known])) / mass if mass else 1.0
-
-
-FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-JUDGE_ERROR = 0.18  # what the paper takes for its judge's error rate (user study 3)
+# The last is what the paper takes for its judge's error rate (user study 3).
+FLIPPED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.18)
 _REPEATS = 10
 _ASSOCIATIONS_ROUNDING = 1e-6  # a score below it is 0, whose relative change nobody can tell
 
 
 def associations(start: Float64Array, changed: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """CAS, and the shares that MAD is taken of.
+    """CAS, and the shares that MAD is taken of, both of shape (..., k).
 
-    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1).
-
-    Args:
-        start: Histograms of the prompt, shape (..., v).
-        changed: Histograms of its counterfactuals, shape (..., k, v).
-
-    Returns:
-        CAS as algorithm 1 has it, and from histograms of sum 1 as the public code does, made to
-        sum to 1 over the counterfactuals; both of shape (..., k).
+    Of two histograms w and v, CAS = sum min(w, v) / sum max(w, v) (algorithm 1); the shares are of
+    histograms of sum 1, as in the public code, and made to sum to 1 over the k counterfactuals.
 
     Examples:
         The prompt's images are three cooks to one waiter, one counterfactual's are all cooks, the
@@ -694,17 +441,8 @@ def null_deviation(
 
     The prompt's images are resampled from those of its counterfactuals in equal parts, and those of
     each counterfactual from its own: a neutral prompt, at these sizes. Splitting the
-    counterfactuals' images at random instead would ignore the variation of the prompt's own
-    images, which is most of it.
-
-    Args:
-        start: The prompt's images; only their number matters.
-        changed: Those of its counterfactuals.
-        n_draws: Number of draws, at least 1.
-        rng: Of the draws.
-
-    Returns:
-        Shape (draws,).
+    counterfactuals' images at random instead would ignore the variation of the prompt's own images,
+    which is most of it.
     """
     bags = np.concatenate([image_set.bags() for image_set in changed])
     even = np.concatenate([np.full(len(image_set), 1.0 / len(image_set)) for image_set in changed])
@@ -718,69 +456,34 @@ def null_deviation(
     return np.nan_to_num(mad(associations(first, np.stack(others, axis=1))[1], root=False))
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """How far the scores of one axis move when answers are flipped at random.
-
-    Attributes:
-        flipped: Shares of the answers that are flipped.
-        names: Of the scores.
-        values: What each is without flips, shape (names,); of CAS the mean.
-        moved: Their mean absolute changes, shape (flipped, names).
-        changes: Their mean relative changes, shape (flipped, names); 0 of a score that is 0 but
-            for rounding.
-    """
-
-    flipped: tuple[float, ...]
-    names: tuple[str, ...]
-    values: Float64Array
-    moved: Float64Array
-    changes: Float64Array
-
-
 def sensitivity(
-    start: ImageSet,
-    changed: Sequence[ImageSet],
-    rng: np.random.Generator,
-    *,
-    alternatives: bool = False,
-) -> Sensitivity:
-    """Flip shares of the answers at random, ten times each, and score them again."""
+    start: ImageSet, changed: Sequence[ImageSet], rng: np.random.Generator
+) -> Float64Array:
+    """Mean relative changes of CAS and MAD when shares of the answers are flipped at random.
+
+    Each share of `FLIPPED` ten times; shape (flipped, 2). A score that is 0 but for rounding has 0.
+    """
     chosen, k = [start, *changed], len(changed)
     pools = [
         np.unique(np.concatenate([image_set.answers[:, question] for image_set in chosen]))
         for question in range(start.answers.shape[1])
     ]
-    measures = _MEASURES if alternatives else {MAD: mad}
-    flipped = (*FLIPPED, JUDGE_ERROR) if alternatives else FLIPPED
 
     def measure(answers: Sequence[IntArray]) -> Float64Array:
         """CAS of each counterfactual, then MAD, with other answers in place of the judge's."""
         first, *others = (one.histogram(table) for one, table in zip(chosen, answers, strict=True))
         raw, shares = associations(first, np.stack(others))
-        return np.append(raw, [float(of(shares)) for of in measures.values()])
-
-    def summary(rows: Float64Array) -> Float64Array:
-        """The mean CAS, then the others."""
-        return np.hstack([rows[..., :k].mean(axis=-1, keepdims=True), rows[..., k:]])
+        return np.append(raw, float(mad(shares)))
 
     before = measure([one.answers for one in chosen])
     steps = []
-    for share in flipped:
+    for share in FLIPPED:
         draws = ([_flip(one.answers, pools, share, rng) for one in chosen] for _ in range(_REPEATS))
         steps.append(np.abs(np.array([measure(draw) for draw in draws]) - before).mean(axis=0))
     moved = np.array(steps)
-    known = before > np.repeat([0.0, _ASSOCIATIONS_ROUNDING], [k, len(measures)])
+    known = before > np.append(np.zeros(k), _ASSOCIATIONS_ROUNDING)
     changes = np.divide(moved, before, out=np.zeros_like(moved), where=known)
-    names = (CAS, *measures)
-    return Sensitivity(flipped, names, summary(before), summary(moved), summary(changes))
-
-
-_MEASURES: dict[str, Callable[[Float64Array], Float64Array]] = {
-    MAD: mad,
-    "wasserstein": even_distance,
-    "deviation": even_deviation,
-}
+    return np.stack([changes[:, :k].mean(axis=1), changes[:, k]], axis=1)
 
 
 def _flip(
@@ -802,20 +505,12 @@ TOP_K = 10
 TOP_CROSSED = 3  # concepts along one axis's counterfactuals for another axis
 
 
-def mean_curve(curves: Sequence[Sensitivity], *, pooled: bool = False) -> list[dict[str, float]]:
+def mean_curve(curves: Sequence[Float64Array]) -> list[dict[str, float]]:
     """The sensitivity over all prompts and axes, as an entry of `details`."""
-    flipped, names = curves[0].flipped, curves[0].names
-    table = {"flipped": np.array(flipped)}
-    changes = np.mean([one.changes for one in curves], axis=0)
-    table |= {f"{name}_change": column for name, column in zip(names, changes.T, strict=True)}
-    if pooled:
-        totals = np.sum([one.values for one in curves], axis=0)
-        moved = np.sum([one.moved for one in curves], axis=0)
-        shares = np.divide(moved, totals, out=np.zeros_like(moved), where=totals > 0)
-        table |= {f"{name}_pooled": column for name, column in zip(names, shares.T, strict=True)}
+    mean = np.mean(curves, axis=0)
     return [
-        {name: float(column[step]) for name, column in table.items()}
-        for step in np.argsort(flipped)
+        {"flipped": FLIPPED[step], f"{CAS}_change": float(cas), f"{MAD}_change": float(deviation)}
+        for step, (cas, deviation) in sorted(enumerate(mean), key=lambda pair: FLIPPED[pair[0]])
     ]
 
 

@@ -101,11 +101,7 @@ _LONGER = 5  # words by which a counterfactual may not differ from its prompt
 
 
 class ProposeArgs(Arguments):
-    """Settings of a proposal.
-
-    Attributes:
-        tries: How often to ask for one reply.
-    """
+    """Settings of a proposal; `tries` is how often to ask for one reply."""
 
     tries: PositiveInt = 3
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from t2ibench.methods.core import checks
-from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text, Words
+from t2ibench.methods.core.schema import ImageTask, ProposedBy, Strict, Text
 from t2ibench.settings import Settings
-
-Bias = Literal["societal", "incidental"]
-# An axis is societal where its name holds one of these words (appendix 13.2).
-_SOCIETAL = {"gender", "age", "race", "racial", "geographic", "ethnicity", "cultural"}
 
 
 class Counterfactual(Strict):
@@ -36,31 +31,11 @@ class Axis(Strict):
         name: For example 'gender'.
         counterfactuals: The prompt with this one thing changed.
         questions: What the judge is asked about it; by default the paper's question for it.
-        bias: What a leaning would be: 'societal', an unfair or harmful association, or
-            'incidental', one that harms nobody (appendix 8). By default as the paper sorts axes by
-            their names.
     """
-
-    later = frozenset({"bias"})
 
     name: Text
     counterfactuals: Annotated[tuple[Counterfactual, ...], Field(min_length=1)]
     questions: tuple[Text, ...] = ()
-    bias: Bias | None = None
-
-    @property
-    def kind(self) -> Bias:
-        """What a leaning along it would be.
-
-        Examples:
-            >>> cfs = ({"name": "x", "prompt": "y"},)
-            >>> [Axis(name=n, counterfactuals=cfs).kind for n in ("Age", "body image")]
-            ['societal', 'incidental']
-        """
-        if self.bias is not None:
-            return self.bias
-        named = _SOCIETAL.intersection(re.findall(r"[a-z]+", self.name.lower()))
-        return "societal" if named else "incidental"
 
 
 class TibetPrompt(Strict):
@@ -82,21 +57,13 @@ class TibetTask(ImageTask):
         prompts: What to generate, and what to compare it with.
         caption_question: A further question about every image; empty asks none.
         min_frequency: Concepts rarer than this are dropped.
-        baselines: Whether the paper's other measures are given, too: MAD of CAS_CLIP, the
-            alternatives to MAD, and means over societal and over incidental axes.
-        concept_words: Words whose embeddings concepts are matched by, for the paper's baseline
-            that matches them pairwise; none leaves it out.
         proposal: Who proposed the axes.
     """
-
-    later = frozenset({"baselines", "concept_words"})
 
     method: Literal["tibet"]
     prompts: Annotated[tuple[TibetPrompt, ...], Field(min_length=1)]
     caption_question: str = ""
     min_frequency: Annotated[float, Field(ge=0, lt=1)] = 0.01
-    baselines: bool = False
-    concept_words: Words | None = None
     proposal: ProposedBy | None = None
 
     @property

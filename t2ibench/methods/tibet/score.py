@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -36,12 +36,9 @@ from t2ibench.methods.tibet.image_sets import (
     ImageSet,
     Mixture,
     PromptSets,
-    Sensitivity,
     Separation,
     associations,
-    baseline_scores,
     contrast_basis,
-    coverage,
     gather,
     mean_curve,
     mixture,
@@ -49,10 +46,7 @@ from t2ibench.methods.tibet.image_sets import (
     published,
     sensitivity,
     separation,
-    similarities,
     top_concepts,
-    vocabulary,
-    word_vectors,
 )
 from t2ibench.methods.tibet.schema import Axis, TibetPrompt, TibetTask, all_questions, questions_of
 from t2ibench.settings import Settings
@@ -104,12 +98,6 @@ def published_scores(
         MAD: replace(found, value=value, as_published=True),
         f"{MAD}_before_root": published(before),
     }
-
-
-def _mean_published(estimates: Iterable[Estimate]) -> Estimate | None:
-    """The mean of a published score over rows; None without any."""
-    known = [estimate.value for estimate in estimates if estimate.value is not None]
-    return published(float(np.mean(known))) if known else None
 
 
 _LEAST = 0.5  # of the trace remains, whatever is known to be counted twice
@@ -180,30 +168,19 @@ _NUMBER = " #"  # before the number of a lean, where a row has several
 
 @dataclass(frozen=True, slots=True)
 class AxisShares:
-    """The mixture of one prompt along one axis.
-
-    Attributes:
-        name: Of its row.
-        prompt: The prompt.
-        counterfactuals: Their names.
-        sets: The images of the prompt, then those of each counterfactual.
-        mixture: Their shares.
-        separation: Whether the counterfactuals can be told apart.
-        others: The mixtures that it may be otherwise: if images of counterfactuals whose answers
-            name another one count too (those of one counterfactual or of all), and if the prompt's
-            images without an answer are all of one counterfactual. Empty where there are none.
-        unanswered: How many of the prompt's images have no answer, although what they show may be
-            why.
-    """
+    """The mixture of one prompt along one axis."""
 
     name: str
     prompt: str
     counterfactuals: tuple[str, ...]
-    sets: tuple[FeatureSet, ...]
+    sets: tuple[FeatureSet, ...]  # the images of the prompt, then those of each counterfactual
     mixture: Mixture
     separation: Separation
+    # What it may be otherwise: if images of counterfactuals whose answers name another one count
+    # too (those of one counterfactual or of all), and if the prompt's images without an answer are
+    # all of one counterfactual.
     others: tuple[AxisShares, ...] = ()
-    unanswered: int = 0
+    unanswered: int = 0  # of the prompt's images, although what they show may be why
 
     @property
     def reason(self) -> str | None:
@@ -249,15 +226,10 @@ class AxisShares:
         return k * sum(float((rows**2).sum()) for rows in self.mixture.even[1:])
 
     def influence(self, weights: Float64Array, *, even: bool = False) -> Influence:
-        """How each image moves a linear combination of the shares.
+        """How each image moves a linear combination of the shares, or of even ones.
 
-        Args:
-            weights: Of the shares, shape (k,).
-            even: As if all shares were 1 / k.
-
-        Returns:
-            The influence, with at least the variance that one more image of each set, as like
-            each of the counterfactuals, would show.
+        It has at least the variance that one more image of each set, as like each of the
+        counterfactuals, would show.
         """
         moved = self.mixture.even if even else self.mixture.moved
         return combined_influence(
@@ -336,18 +308,10 @@ def axis_shares(
     astray: Sequence[frozenset[int]] = (),
     unanswered: int = 0,
 ) -> AxisShares | str:
-    """The mixture of one prompt along one axis.
+    """The mixture of one prompt along one axis, or why there is none.
 
-    Args:
-        name: Of its row.
-        counterfactuals: Their names.
-        sets: The images of the prompt, then those of each counterfactual.
-        astray: Of each counterfactual the images whose answers name another one. Either they do
-            not show their own, and are left out, or the judge errs, and they count.
-        unanswered: How many further images of the prompt have no answer.
-
-    Returns:
-        The mixture without either, and the others beside it; or why there is none.
+    Images that are `astray` either do not show their own counterfactual, and are left out, or the
+    judge errs, and they count: the mixture is without them, and the others stand beside it.
     """
     if len(counterfactuals) < 2:
         return "an axis with one counterfactual has no shares"
@@ -602,18 +566,12 @@ _SMALL = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Obedience:
-    """What the answers about the images of one counterfactual name.
-
-    Attributes:
-        counterfactual: Its name.
-        images: How many images there are; 0 where its name is in no answer along its axis.
-        hits: Images whose answers name it.
-        astray: Which of the others have answers that name another counterfactual of the axis.
-    """
+    """What the answers about the images of one counterfactual name."""
 
     counterfactual: str
-    images: int
-    hits: int
+    images: int  # 0 where its name is in no answer along its axis
+    hits: int  # images whose answers name it
+    # which of the others have answers that name another counterfactual of the axis
     astray: frozenset[int]
 
 
@@ -797,28 +755,19 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
             prompts.setdefault((need.prompt, need.images), need)
             questions += [QuestionNeed(need.prompt, need.images, question) for question in asked]
     every = tuple(dict.fromkeys(questions))
-    return Needs(tuple(prompts.values()), vocabulary(task), every)
+    return Needs(tuple(prompts.values()), (), every)
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One axis of one prompt, scored.
-
-    Attributes:
-        prompt: The prompt.
-        axis: The axis.
-        item: Its row of the result.
-        shares: The shares of its counterfactuals, or why there are none.
-        obeyed: What the answers about the counterfactuals' images name.
-        curve: How stable its published scores are; None without a MAD.
-    """
+    """One axis of one prompt, scored."""
 
     prompt: str
     axis: Axis
     item: Item
-    shares: AxisShares | str
+    shares: AxisShares | str  # or why there are none
     obeyed: Sequence[Obedience]
-    curve: Sensitivity | None = None
+    curve: Float64Array | None = None  # how stable its published scores are; None without a MAD
 
     @property
     def decided(self) -> AxisShares | None:
@@ -846,17 +795,10 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         settings: How to measure.
 
     Returns:
-        By prompt and axis: 'squared_lean', each counterfactual's 'share' (and 'share_clip', from
-        embeddings), for two counterfactuals 'lean' = 2 share - 1, and the paper's
-        'concept_association_score', 'concept_association_share', 'clip_association_score',
-        'mean_absolute_deviation' and 'mean_absolute_deviation_before_root'. For the task the means
-        over prompts that share an axis; in `details` the concepts, the intersections and the
-        sensitivity. With `baselines` the paper's other measures, too, and means over societal and
-        incidental axes.
+        A row for each prompt and axis with the paper's scores beside ours; in `details` the
+        concepts, the intersections and the sensitivity.
     """
     merging = synonyms()
-    vectors = word_vectors(task, evidence)
-    covered: list[float] = []
     rows: list[_Row] = []
     prompts: list[dict[str, Any]] = []
     image_sets: dict[str, tuple[ImageSet, Sequence[str]]] = {}
@@ -865,10 +807,8 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
         sets = gather(task, target, questions, evidence, settings, merging)
         for prompt, image_set in sets.sets.items():
             image_sets.setdefault(prompt, (image_set, questions))
-        similar = None if vectors is None else similarities(vectors, sets.names)
-        rows += [_row(task, target, axis, sets, settings, similar) for axis in target.axes]
+        rows += [_row(task, target, axis, sets, settings) for axis in target.axes]
         prompts.append(top_concepts(target, sets))
-        covered += [] if vectors is None else [coverage(sets, vectors)]
     known = [row.shares for row in rows if isinstance(row.shares, AxisShares)]
     obeyed = [one for row in rows for one in row.obeyed]
     controls = controls_of(known, obeyed, settings.rng(task.id, "shuffled"), settings.level)
@@ -882,13 +822,11 @@ def score(task: TibetTask, evidence: Evidence, settings: Settings) -> MethodResu
     if lost := unanswered_share(decided):
         details["unanswered"] = {"share": lost}
     details |= {"obedience": table} if (table := obedience_table(obeyed)) else {}
-    details |= {"sensitivity": mean_curve(curves, pooled=task.baselines)} if curves else {}
+    details |= {"sensitivity": mean_curve(curves)} if curves else {}
     details |= {KEY: [asdict(one) for one in _shown(rows)]}
-    details |= {"matched_words": float(np.mean(covered))} if covered else {}
     return MethodResult(
         headline=headline,
-        scores=_task_scores(rows, settings.level)
-        | (_by_kind(rows, settings.level) if task.baselines else {}),
+        scores={MAD: _mean_deviation(rows)},
         by=[row.item for row in rows],
         n_images=sum(len(image_set) for image_set, _ in image_sets.values()),
         n_prompts=len(image_sets),
@@ -1015,12 +953,7 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
 
 
 def _row(
-    task: TibetTask,
-    target: TibetPrompt,
-    axis: Axis,
-    sets: PromptSets,
-    settings: Settings,
-    similarity: Float64Array | None,
+    task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
 ) -> _Row:
     """One row: the prompt against the counterfactuals of one axis."""
     start = sets.sets[target.prompt]
@@ -1033,13 +966,6 @@ def _row(
     lost = len(start) - len(features[0].units) + sum(start.excluded[reason] for reason in UNSEEN)
     shares = axis_shares(row, names, features, astray, lost)
     scores = share_estimates(shares, names, settings.level)
-    if all(len(one.embedded) for one in (start, *changed)):
-        embedded = [
-            FeatureSet(one.prompt, one.embedded, one.embeddings) for one in (start, *changed)
-        ]
-        clip = axis_shares(row, names, embedded, astray, lost)
-        by_clip = share_estimates(clip, names, settings.level)
-        scores |= {f"share_clip:{name}": by_clip[f"share:{name}"] for name in names}
     curve = None
     lacking = [one.prompt for one in (start, *changed) if not len(one)]
     if lacking:
@@ -1050,66 +976,17 @@ def _row(
         scores |= published_scores(start, changed, names, settings.n_permutations, rng)
         if scores[MAD].value is not None:
             rng = settings.rng(task.id, f"flips of {key}")
-            curve = sensitivity(start, changed, rng, alternatives=task.baselines)
-            if task.baselines:
-                found = [scores[f"concept_association_share:{name}"].value or 0.0 for name in names]
-                scores |= baseline_scores(start, changed, names, found, similarity)
+            curve = sensitivity(start, changed, rng)
     n_images = len(start) + sum(map(len, changed))
     item = Item(row, scores, axis.name, n_images)
     return _Row(target.prompt, axis, item, shares, obeyed, curve)
 
 
-def _task_scores(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
-    """The mean MAD, and means over prompts that share an axis."""
-    values = [row.item.scores[MAD] for row in rows]
-    reason = next((estimate.reason for estimate in values if estimate.reason), None)
-    scores = {MAD: _mean_published(values) or Estimate.undefined(reason or _NO_AXIS)}
-    for axis in dict.fromkeys(row.axis.name for row in rows):
-        members = [row for row in rows if row.axis.name == axis]
-        scores |= _mean_shares(axis, [row.decided for row in members if row.decided], level)
-        for name in dict.fromkeys(name for row in members for name in row.item.scores):
-            kind, _, label = name.partition(":")
-            if kind not in {CAS, "concept_association_share", "clip_association_score", MAD}:
-                continue
-            found = [row.item.scores[name] for row in members if name in row.item.scores]
-            mean = _mean_published(found)
-            if mean and sum(estimate.value is not None for estimate in found) > 1:
-                scores[f"{kind}:{axis}:{label}" if label else f"{kind}:{axis}"] = mean
-    return scores
-
-
-def _by_kind(rows: Sequence[_Row], level: float) -> dict[str, Estimate]:
-    """The mean squared lean and MAD of societal and of incidental axes, and the other measures."""
-    scores: dict[str, Estimate | None] = {}
-    for kind in ("societal", "incidental"):
-        members = [row for row in rows if row.axis.kind == kind]
-        decided = [row.decided for row in members if row.decided]
-        if decided:
-            scores[f"squared_lean_{kind}"] = mean_square_estimate(decided, level)
-        scores[f"{MAD}_{kind}"] = _mean_published(row.item.scores[MAD] for row in members)
-    for name in (f"{MAD}_clip", f"{MAD}_bipartite", "wasserstein", "deviation"):
-        found = [row.item.scores[name] for row in rows if name in row.item.scores]
-        scores[name] = _mean_published(found)
-    return {name: one for name, one in scores.items() if one is not None}
-
-
-def _mean_shares(axis: str, found: Sequence[AxisShares], level: float) -> dict[str, Estimate]:
-    """Mean shares over prompts with the same counterfactuals, the most common ones of the axis."""
-    sizes = Counter(one.counterfactuals for one in found)
-    names, size = sizes.most_common(1)[0] if sizes else ((), 0)
-    if size < 2:
-        return {}
-    same = [one for one in found if one.counterfactuals == names]
-    mean = np.mean([one.mixture.shares for one in same], axis=0)
-
-    def influence(weights: Float64Array) -> Influence:
-        return Influence.combined([(1.0 / size, one.influence(weights)) for one in same])
-
-    scores = {
-        f"share:{axis}:{name}": share_estimate(float(share), influence(weights), level)
-        for name, share, weights in zip(names, mean, np.eye(len(names)), strict=True)
-    }
-    if len(names) == 2:
-        moved = influence(np.array([1.0, -1.0]))
-        scores[f"lean:{axis}"] = Estimate.from_influence(float(mean[0] - mean[1]), moved, level)
-    return scores
+def _mean_deviation(rows: Sequence[_Row]) -> Estimate:
+    """The mean MAD of the rows that have one."""
+    found = [row.item.scores[MAD] for row in rows]
+    values = [estimate.value for estimate in found if estimate.value is not None]
+    if values:
+        return published(float(np.mean(values)))
+    reason = next((estimate.reason for estimate in found if estimate.reason), None)
+    return Estimate.undefined(reason or _NO_AXIS)

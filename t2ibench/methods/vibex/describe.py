@@ -19,12 +19,7 @@ _ALPHA = 0.05
 
 
 def verdicts(task: VibexTask, items: Sequence[Item]) -> list[tuple[str, Verdict, float]]:
-    """The verdict on every forward query, the clearest first.
-
-    Returns:
-        The concept, the outcome with its reason, and p of its effect beyond words, adjusted by
-        Holm over the forward queries.
-    """
+    """The verdict on every forward query, the clearest first, with p of its effect (Holm)."""
     rows = [item for item in items if item.group == "forward" and "beyond_words" in item.scores]
     anchors = [anchor.name for anchor in task.anchors]
     drawn = drawn_sides(task, items)

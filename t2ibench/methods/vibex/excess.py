@@ -28,39 +28,20 @@ ALIKE = "the pictures do not differ beyond what the prompts say, so concepts can
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """Squared effects of concepts and of reference words, as one encoder sees them.
-
-    Attributes:
-        concepts: Unbiased, shape (m,).
-        reference: Unbiased, shape (r,).
-        on_concepts: How each image moves the concepts' mean.
-        on_reference: How each image moves the reference's mean.
-        related: How the concepts' effects correlate, shape (m, m).
-        dimensions: In which the anchors can differ: one less than there are.
-    """
+    """Squared effects of m concepts and r reference words, unbiased, as one encoder sees them."""
 
     concepts: Float64Array
     reference: Float64Array
-    on_concepts: Influence
-    on_reference: Influence
-    related: Float64Array
-    dimensions: int
+    on_concepts: Influence  # how each image moves the concepts' mean
+    on_reference: Influence  # how each image moves the reference's mean
+    related: Float64Array  # how the concepts' effects correlate, shape (m, m)
+    dimensions: int  # in which the anchors can differ: one less than there are
 
     @classmethod
     def of(
         cls, found: Nearness, related: Float64Array, strata: Sequence[str], units: IntArray
     ) -> Squares:
-        """From the images beside m concepts and, after them, the reference.
-
-        Args:
-            found: The images beside the texts.
-            related: How the concepts' effects correlate, shape (m, m).
-            strata: The anchors' prompts, shape (k,).
-            units: The number of each image within its anchor, shape (n,).
-
-        Returns:
-            The squares with the jackknife's influences.
-        """
+        """From the images beside m concepts and, after them, the reference, by the jackknife."""
         m, values = len(related), squares(found)
         without = squares_without_each(found, (slice(0, m), slice(m, None)))
         concepts, others = (
@@ -70,16 +51,7 @@ class Squares:
 
 
 def related_concepts(found: Nearness, texts: Float64Array, reference: Float64Array) -> Float64Array:
-    """How the effects of concepts correlate, as everyday words of these cosines do.
-
-    Args:
-        found: The images beside the texts.
-        texts: Of the m concepts, shape (m, d).
-        reference: Of the reference words, shape (r, d).
-
-    Returns:
-        Shape (m, m).
-    """
+    """How m concepts' effects correlate, as everyday words of these cosines do, (m, m)."""
     means = found.means - found.means.mean(axis=0)
     curve = Relatedness.learnt(reference, means[:, len(texts) :].T)
     if curve is None:

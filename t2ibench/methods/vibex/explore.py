@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from t2ibench.methods.core.prompting_tree import (
-    Exploration,
-    ExploredConcept,
-    ExploredReference,
-)
+from t2ibench.methods.core.prompting_tree import Exploration, ExploredConcept, ExploredReference
 from t2ibench.methods.core.schema import EVERYDAY
 from t2ibench.methods.vibex.schema import VibexTask
 

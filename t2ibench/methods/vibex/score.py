@@ -13,13 +13,7 @@ from t2ibench.methods.core.averages import average_results
 from t2ibench.methods.core.describe import halves_said
 from t2ibench.methods.core.estimate import Estimate, Item, MethodResult, share_draws, share_estimate
 from t2ibench.methods.core.evidence import Evidence, ImageCollector, Needs, PromptImages, PromptNeed
-from t2ibench.methods.core.headline import (
-    SHUFFLES,
-    Control,
-    Headline,
-    contradiction,
-    of_shuffles,
-)
+from t2ibench.methods.core.headline import SHUFFLES, Control, Headline, contradiction, of_shuffles
 from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.nearest import Sides, corrected_shares
 from t2ibench.methods.core.probing import anchor_probabilities, distance_margin, similarity
@@ -36,31 +30,19 @@ from t2ibench.methods.vibex.describe import tendency, verdicts
 from t2ibench.methods.vibex.excess import Squares, excess_headline, related_concepts
 from t2ibench.methods.vibex.schema import TestConcept, VibexTask
 from t2ibench.settings import Settings
-from t2ibench.stats import (
-    cliffs_delta,
-    group_distance,
-    shuffled_labels,
-    sign_flip_permutation,
-)
+from t2ibench.stats import cliffs_delta, group_distance, shuffled_labels, sign_flip_permutation
 from t2ibench.stats.excess import excess
 from t2ibench.stats.student import t_test
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What all queries of one task look at.
-
-    Attributes:
-        task: The task.
-        settings: How to measure.
-        pool: Images of all anchors; their cluster is their anchor.
-        anchors: The anchors' text embeddings, shape (k, d).
-    """
+    """What all queries of one task look at."""
 
     task: VibexTask
     settings: Settings
-    pool: PromptImages
-    anchors: Float64Array
+    pool: PromptImages  # images of all anchors; their cluster is their anchor
+    anchors: Float64Array  # the anchors' text embeddings, shape (k, d)
 
     @property
     def k(self) -> int:
@@ -78,15 +60,7 @@ class Scene:
 
 
 def published_scores(scene: Scene, values: Float64Array) -> list[dict[str, Estimate]]:
-    """D, probabilities and Cliff's delta of each concept.
-
-    Args:
-        scene: The anchors.
-        values: s(I, T), shape (m, n).
-
-    Returns:
-        For each concept its scores, all of them as published.
-    """
+    """D, probabilities and Cliff's delta of each concept; `values` are s(I, T), shape (m, n)."""
     distances = group_distance(values, scene.labels)
     n_draws = min(_DRAWS, scene.settings.n_permutations)
     shuffles = shuffled_labels(scene.labels, n_draws, scene.rng("shuffled anchors"))
@@ -126,20 +100,12 @@ EFFECTS = ("similarity_difference", "beyond_words")
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """All forward queries of a task.
-
-    Attributes:
-        items: A row for each concept.
-        squares: What the headline is made of.
-        beyond: The images beside concepts and reference, without what tells the anchors' texts
-            apart.
-        text_only: Effect of each concept and reference word on the anchors' texts, shape (m + r,).
-        samples: A row for each image of an anchor.
-    """
+    """All forward queries of a task."""
 
     items: tuple[Item, ...]
     squares: Squares
-    beyond: Nearness
+    beyond: Nearness  # without what tells the anchors' texts apart
+    # effect of each concept and reference word on the anchors' texts, shape (m + r,)
     text_only: Float64Array
     samples: list[dict[str, Any]]
 
@@ -147,17 +113,7 @@ class Forward:
 def forward(
     scene: Scene, concepts: Sequence[TestConcept], texts: Float64Array, reference: Float64Array
 ) -> Forward:
-    """How far the anchors' images differ in each concept, beside reference words.
-
-    Args:
-        scene: The anchors.
-        concepts: The m concepts.
-        texts: Their text embeddings, shape (m, d).
-        reference: Text embeddings of the reference words, shape (r, d).
-
-    Returns:
-        See `t2ibench.methods.vibex.score.score`.
-    """
+    """How far the anchors' images differ in each concept, beside reference words; see `score`."""
     pool, m = scene.pool, len(concepts)
     plain = nearness(pool.embeddings, scene.labels, scene.k, texts, reference)
     rest = beyond_words(pool.embeddings, scene.anchors)
@@ -190,18 +146,10 @@ def forward(
 
 
 def effect_scores(scene: Scene, found: Nearness, m: int) -> list[Estimate]:
-    """Effects of concepts, each with its place among the reference words.
+    """Effects of m concepts, each with its place among the reference words, its null draws.
 
     p is the larger of two: that the effect is none of the reference's, and that the images' own
     variation does not explain it. A concept has to pass both.
-
-    Args:
-        scene: The anchors.
-        found: Their images beside m concepts and, after them, the reference.
-        m: Number of concepts.
-
-    Returns:
-        One a concept; its null draws are the effects of the reference words.
     """
     values = effects(found)
     _, places = place(values[:m], values[m:])
@@ -249,17 +197,7 @@ _FLIPS = 20_000  # sign flips of an inverse query
 def inverse(
     scene: Scene, concept: TestConcept, pool: PromptImages, text: Float64Array
 ) -> tuple[Item, list[dict[str, Any]]]:
-    """On which anchor's side the images of a concept are.
-
-    Args:
-        scene: The anchors.
-        concept: The concept.
-        pool: Its m images.
-        text: Its text embedding, shape (1, d).
-
-    Returns:
-        See `t2ibench.methods.vibex.score.score`.
-    """
+    """On which anchor's side the images of a concept are; see `score`."""
     if not len(pool):
         scores = {"share": Estimate.undefined("the concept has no image")}
         return Item(concept.name, scores, "inverse", 0), []
@@ -330,17 +268,7 @@ def _shares(scene: Scene, pool: PromptImages) -> dict[str, Estimate]:
 
 
 def intersection(scene: Scene, first: str, second: str, texts: Float64Array) -> Item:
-    """Two concepts at once: each anchor's share of images that show more of both than usual.
-
-    Args:
-        scene: The anchors.
-        first: Name of a concept.
-        second: Name of another.
-        texts: Their text embeddings, shape (2, d).
-
-    Returns:
-        The row.
-    """
+    """Two concepts at once: each anchor's share of images that show more of both than usual."""
     values = similarity(scene.pool.embeddings, texts)
     usual = np.median(values, axis=1)[:, None]
     both: Float64Array = np.all(values > usual, axis=0).astype(np.float64)
@@ -578,11 +506,7 @@ def _texts(evidence: Evidence, concepts: Sequence[TestConcept]) -> Float64Array:
 
 @dataclass(frozen=True, slots=True)
 class ProbingResult(MethodResult):
-    """A result that can be averaged over encoders.
-
-    Attributes:
-        squares: What the headline is made of.
-    """
+    """A result that can be averaged over encoders."""
 
     squares: Squares | None = None
 

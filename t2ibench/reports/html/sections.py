@@ -31,7 +31,7 @@ from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.text_image_alignment import every_prompt
 
-_AGREEMENT = ("accuracy", "macro_f1", "kappa", "alpha", "kl_divergence")
+_AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
 _GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of the run
 
 

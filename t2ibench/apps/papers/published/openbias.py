@@ -122,8 +122,7 @@ def figure_9(draft: Exhibit) -> None:
             said = "higher" if aware > free + 1e-9 else "no higher"
             draft.line(bias.name, "within captions", said)
             points.append((bias.name, aware, free))
-        for words, score in (("within", "squared_lean"), ("over all", "squared_lean_of_means")):
-            draft.score(bias.name, f"squared lean {words}", bias.row.scores.get(score), 2)
+        draft.score(bias.name, "squared lean within", bias.row.scores.get("squared_lean"), 2)
     _without_severity(draft, biases)
     measured, drawn = {bias.name for bias in biases}, {name for name, _, _ in points}
     for name in draft.known:

@@ -15,13 +15,14 @@ from t2ibench.apps.papers.figures import Series, arrows, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.methods.core.concepts import words_of
 from t2ibench.methods.tibet.schema import QUESTIONS, TibetTask, questions_of
+from t2ibench.results.comparison import difference_interval
+from t2ibench.results.schema import Score
 from t2ibench.stats import mad
-from t2ibench.stats.clusters import share_difference
+from t2ibench.stats.clusters import Proportion
 
 OCCUPATIONS, PLACES, TABLE_5 = "tibet_occupations", "tibet_intersections", "tibet_table5"
 _PHILOSOPHER, _PLAIN, _ALL = "a philosopher", "the plain prompt", "all occupations"
 _MEN, _WOMEN = {"male", "man", "men", "boy"}, {"female", "woman", "women", "girl"}
-_PAPERS_ERROR = 0.18
 
 
 def occupation(row: str) -> str:
@@ -151,8 +152,9 @@ def figure_4(draft: Exhibit) -> None:
         if difference is not None:
             drawn.append((name, 0.0, difference))
     for side in ("male", "female"):
-        value = value_of(task, f"concept_association_share:gender:{side}")
-        draft.line(_ALL, f"CAS share of {side}", value, 2)
+        values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
+        known = [value for value in values if value is not None]
+        draft.line(_ALL, f"CAS share of {side}", float(np.mean(known)) if known else None, 2)
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)
     draft.score(_ALL, "mean squared lean", task.headline, note=task.inconclusive or "")
@@ -177,8 +179,6 @@ def figure_5(draft: Exhibit, made_up: dict[str, tuple[float, ...]], curves: dict
         for step in steps:
             row = f"(c) {step['flipped']:.0%} flipped".replace("%", " %")
             draft.line(row, name, step.get(f"{key}_change"), 4)
-            if step["flipped"] == _PAPERS_ERROR:
-                draft.line(row, f"{name}, pooled", step.get(f"{key}_pooled"), 4)
     draft.draw(scatter, series)
 
 
@@ -208,32 +208,18 @@ def figure_6(draft: Exhibit) -> None:
         draft.line(place, "share of men", men / total, 2)
         groups.append((place, [("men", men / total), ("women", women / total)], ""))
         if place != _PLAIN and any(plain):
-            of_plain = plain[0] + plain[1]
-            ends = share_difference(men, total, plain[0], of_plain)
-            gap = men / total - plain[0] / of_plain
+            one, other = _share(men, total), _share(plain[0], plain[0] + plain[1])
+            ends = difference_interval(one, other)
+            gap = (one.value or 0.0) - (other.value or 0.0)
             draft.line(place, "share less the plain prompt's", gap, 2, ends=ends)
             draft.line(place, "men for women", which_side(*ends, "lower", "higher"))
     draft.draw(grouped_bars, groups)
 
 
-def figure_11(draft: Exhibit) -> None:
-    """MAD of societal axes by concepts and by CLIP."""
-    task, spec = draft.results.get(TABLE_5), draft.spec(TABLE_5, TibetTask)
-    if task is None or spec is None:
-        return
-    points, words = [], draft.words()
-    for target in spec.prompts:
-        for axis in target.axes:
-            name = f"{target.prompt} | {axis.name}"
-            x, y = (
-                value_of(row_of(task, name), score)
-                for score in ("mean_absolute_deviation", "mean_absolute_deviation_clip")
-            )
-            if axis.kind == "societal" and x is not None and y is not None:
-                points.append((name, x, y))
-                draft.line(name, words.x, x)
-                draft.line(name, words.y, y)
-    draft.draw(scatter, [Series("societal axes", points)], words)
+def _share(hits: int, total: int) -> Score:
+    """A share of independent images with Wilson's interval."""
+    low, high = Proportion(hits / total, total, math.inf).interval()
+    return Score(value=hits / total, ci_low=low, ci_high=high)
 
 
 def figure_14(draft: Exhibit) -> None:
@@ -258,5 +244,5 @@ def figure_14(draft: Exhibit) -> None:
 
 PAPER = read_paper(
     Path(__file__).with_suffix(".yaml"),
-    *(table_4, axes, figure_3, figure_4, figure_5, figure_6, figure_11, figure_14),
+    *(table_4, axes, figure_3, figure_4, figure_5, figure_6, figure_14),
 )
