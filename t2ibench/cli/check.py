@@ -24,8 +24,8 @@ def add(verbs: Any) -> None:
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
     action = actions.add_parser(
         "adapter",
-        help="test a generator, encoder, judge or rewriter of your own",
-        description="Test a generator, encoder, judge or rewriter against its contract and print "
+        help="test a generator, encoder or judge of your own",
+        description="Test a generator, encoder or judge against its contract and print "
         "what it violates, one line each; exit 1 if anything.",
     )
     add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
