@@ -64,7 +64,7 @@ def load_pipeline(source: str, args: DiffusersArguments, device: str, dtype: str
         else "Check the name, the connection and (for gated models) `hf auth login`; "
         "weights have to be safetensors."
     )
-    with loading(source, hint, library="diffusers", flag="--model-args"):
+    with loading(source, hint, library="diffusers"):
         options = {**local, "torch_dtype": torch_dtype(dtype), "use_safetensors": True}
         named = {"revision": args.revision, "variant": args.variant}
         options |= {key: value for key, value in named.items() if value} | args.to_load
