@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli import check_adapter, check_judge
-from t2ibench.cli.usage import add_device, add_flag, not_negative, positive
+from t2ibench.cli.usage import add_device, add_flag
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def add(verbs: Any) -> None:
     actions = check.add_subparsers(title="what", metavar="WHAT", required=True)
     action = actions.add_parser(
         "adapter",
-        help="test a generator, encoder, judge or rewriter of your own",
-        description="Test a generator, encoder, judge or rewriter against its contract and print "
+        help="test a generator, encoder or judge of your own",
+        description="Test a generator, encoder or judge against its contract and print "
         "what it violates, one line each; exit 1 if anything.",
     )
     add_flag(action, "spec SPEC", "as --model, --encoder, … takes it")
@@ -40,20 +40,19 @@ def add(verbs: Any) -> None:
         help="a judge's errors where people have labelled images, and whether to use it",
         description="Ask a judge about images that people have labelled: how often it is right and "
         "how often it abstains, class by class and by the groups of other labels, what its errors "
-        "make of a share, and a verdict: use, use corrected, do not use. Without images of your "
-        "own it is asked about drawn ones whose answers are known.",
+        "make of a share, and a verdict: use, use corrected, do not use.",
     )
     add_flag(action, "spec SPEC", "as --judge takes it")
     add_flag(action, "--judge-args k=v,…", "its arguments", default="")
-    add_flag(action, "--images DIR", "folders of images, as folder: reads them", nargs="+")
+    add_flag(
+        action, "--images DIR", "folders of images, as folder: reads them", nargs="+", required=True
+    )
     add_flag(
         action,
         "--labels FILE",
         "people's labels, in each folder: a CSV with 'file' and a column an attribute (people.csv)",
     )
     add_flag(action, "--output FILE", "write the check, for `run --judge-check FILE`")
-    add_flag(action, "--drawn N", "drawn images (40)", type=positive, default=40)
-    add_flag(action, "--seed N", "of the images", type=not_negative, default=0)
     add_flag(action, "--encoder E", "for the judge clip: by default t2ibench's")
     add_device(action)
     action.set_defaults(handler=check_judge.run)

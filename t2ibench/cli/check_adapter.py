@@ -9,7 +9,7 @@ from typing import Any
 
 from t2ibench.arguments import parse_args
 
-KINDS = ("generator", "encoder", "judge", "rewriter")
+KINDS = ("generator", "encoder", "judge")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def _kind_of(spec: str) -> str:
     if is_target(spec) and spec.partition(":")[0] not in GENERATORS:
         # A class tells by its members; a function is taken for one that makes a generator.
         value = load_target(spec)
-        members = {"encode_images": "encoder", "answer": "judge", "rewrite": "rewriter"}
+        members = {"encode_images": "encoder", "answer": "judge"}
         return next((kind for name, kind in members.items() if hasattr(value, name)), "generator")
     return "generator"
 
@@ -52,7 +52,6 @@ def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
     from t2ibench.models.encoders import create_encoder
     from t2ibench.models.generators import create_generator, libraries_of
     from t2ibench.models.judges import answers_in_words, create_judges
-    from t2ibench.models.rewriters import create_rewriter
 
     spec, given = arguments.spec, arguments.prompt
     create: Callable[..., Any]
@@ -64,15 +63,12 @@ def _problems(kind: str, arguments: argparse.Namespace) -> list[str]:
     elif kind == "encoder":
         create = create_encoder
         check = partial(contract.check_encoder, texts=given or contract.TEXTS)
-    elif kind == "judge":
+    else:
 
         def create(spec: str, args: dict[str, str], **where: Any) -> Any:
             return create_judges([spec], args, encoders=["toyland"], **where)[0]
 
         check = partial(contract.check_judge, free_text=answers_in_words(spec))
-    else:
-        create = create_rewriter
-        check = partial(contract.check_rewriter, prompts=given or contract.REWRITTEN)
     args = parse_args(arguments.model_args or "")
     other = parse_args(arguments.other_args or "", "--other-args")
     where = {"device": arguments.device, "dtype": arguments.dtype}

@@ -20,10 +20,6 @@ _WIDTH = 80
 _CLASS_WIDTH = 18
 _NOTES = 10
 _LABELS = "people.csv"
-_DRAWN = (
-    "Drawn images show whether a judge follows the question and abstains; how it reads real ones "
-    "only labels of your own can say: --images DIR --labels people.csv."
-)
 _ALIKE = (
     "These errors hold for images like these: of other models, prompts or styles they may differ."
 )
@@ -54,13 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
         judge.report_waits(_say)
     with quietly():
         trial = try_judge(judge, known, _progress, source)
-    people = bool(arguments.images)
-    print("\n".join([*check_lines(trial.check, people), *_summary(trial)]))
+    print("\n".join([*check_lines(trial.check), *_summary(trial)]))
     if arguments.output:
-        if not people:
-            raise T2IBenchError(
-                "--output is for a check by people's labels.", "Add --images DIR and --labels FILE."
-            )
         write_text(Path(arguments.output), trial.check.model_dump_json(indent=1) + "\n")
     return 0
 
@@ -73,10 +64,6 @@ def _known(arguments: argparse.Namespace) -> tuple[list[Known], list[str], list[
     """What is asked, where its answers are from, and what of that cannot be used."""
     from t2ibench.apps.labelling import trial
 
-    if not arguments.images:
-        if arguments.labels:
-            raise T2IBenchError("--labels FILE is of images.", "Add --images DIR.")
-        return trial.toyland_questions(arguments.drawn, arguments.seed), [], []
     known: list[Known] = []
     notes: list[str] = []
     folders = [Path(name).expanduser() for name in arguments.images]
@@ -99,18 +86,17 @@ def _progress(done: int, total: int) -> None:
         print(f"\r{done} of {total} answers", end="" if done < total else "\n", file=sys.stderr)
 
 
-def check_lines(check: JudgeCheck, people: bool = True) -> list[str]:
+def check_lines(check: JudgeCheck) -> list[str]:
     """A check as text of 80 columns."""
-    of = f"labelled images of {', '.join(check.source)}" if people else "drawn images"
-    lines = textwrap.wrap(f"{check.judge} on {check.images} {of}", _WIDTH)
+    source = ", ".join(check.source)
+    lines = textwrap.wrap(f"{check.judge} on {check.images} labelled images of {source}", _WIDTH)
     for one in check.attributes:
         lines += ["", *textwrap.wrap(f"{one.attribute}: {one.question}", _WIDTH)]
         if any(found.sensitivity.images for found in one.classes):
             lines += [*_table(one), *_by_group(one)]
-        if people:
-            verdict = f"Verdict: {one.verdict}. {one.reason[:1].upper()}{one.reason[1:]}."
-            lines += textwrap.wrap(verdict, _WIDTH)
-    return [*lines, "", *textwrap.wrap(_ALIKE if people else _DRAWN, _WIDTH)]
+        verdict = f"Verdict: {one.verdict}. {one.reason[:1].upper()}{one.reason[1:]}."
+        lines += textwrap.wrap(verdict, _WIDTH)
+    return [*lines, "", *textwrap.wrap(_ALIKE, _WIDTH)]
 
 
 def _table(one: AttributeCheck) -> list[str]:

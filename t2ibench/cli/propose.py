@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import re
 import shlex
 from collections.abc import Mapping
@@ -36,7 +35,7 @@ _LICENCE = "Nobody has checked it: read, correct and cite it before you publish 
 _MOST_PROBLEMS = 10
 # Flags for what is asked about.
 _SUBJECT_FLAGS = {
-    "captions": ("captions", "column", "split", "people"),
+    "captions": ("captions", "column", "people"),
     "prompts": ("prompt", "prompts"),
 }
 
@@ -72,16 +71,8 @@ def add(verbs: Any) -> None:
     )
     add_device(verb, ", for hf:")
     captions = verb.add_argument_group("for methods that start from captions")
-    add_flag(captions, "--captions FILE|ID", "COCO, Flickr30k, CSV, folder:DIR, …")
-    add_flag(
-        captions,
-        "--caption-by J",
-        "of images without captions (folder:DIR): a judge, vlm:… or openai:…, that writes "
-        "DIR/prompts.jsonl first",
-    )
-    add_flag(captions, "--judge-args k=v,…", "of --caption-by", default="")
+    add_flag(captions, "--captions FILE", "COCO, Flickr30k, CSV, folder:DIR, …")
     add_flag(captions, "--column NAME", "column of the captions (caption)")
-    add_flag(captions, "--split NAME", "split of a datasets id (train)")
     add_flag(captions, "--people", "captions of one person only")
     prompts = verb.add_argument_group("for methods that start from prompts")
     add_flag(prompts, "--prompt TEXT", "may be repeated", action="append")
@@ -101,8 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
     output = Path(arguments.output)
     if output.suffix not in {".yaml", ".yml"}:
         raise T2IBenchError(f"--output {output}: expected a file that ends in .yaml.")
-    if arguments.caption_by:
-        write_captions(arguments)
     of_captions = proposal.subjects == "captions" and arguments.captions
     # Captions that are the prompts of a folder of images all count by default.
     images: Mapping[str, int] = images_in(arguments.captions) or {} if of_captions else {}
@@ -161,15 +150,13 @@ def _subjects(arguments: argparse.Namespace, proposal: Proposal[Any]) -> list[st
         return _prompts(arguments)
     if not arguments.captions:
         raise T2IBenchError(
-            "Which captions? Give --captions FILE, folder:DIR for the prompts of images, or a "
-            "datasets id."
+            "Which captions? Give --captions FILE, or folder:DIR for the prompts of images."
         )
     from t2ibench.proposals.captions import read_captions
 
     return read_captions(
         arguments.captions,
         column=arguments.column,
-        split=arguments.split,
         people=arguments.people,
         clean=arguments.clean,
         limit=arguments.limit,
@@ -231,82 +218,3 @@ def _write(output: Path, task: dict[str, Any]) -> None:
     errors = [str(problem) for problem in problems if not problem.warning]
     if errors:
         raise TaskFileError([*errors, f"{output}: correct it by hand; the replies are kept"])
-
-
-QUESTION = "Describe the image in one sentence."
-_PART = 64
-
-
-def write_captions(arguments: argparse.Namespace) -> None:
-    """Write prompts.jsonl beside the images, which `folder:` and `propose` read.
-
-    Images that have a caption are not asked about again.
-
-    Raises:
-        T2IBenchError: some images have none in the end; those of the others are kept.
-    """
-    from t2ibench.methods.core.evidence import UNKNOWN
-    from t2ibench.models.judges import create_judges
-    from t2ibench.models.protocols import ReportsWaits
-    from t2ibench.pipeline.observers import open_judge
-    from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.work import ask
-    from t2ibench.store.database import Database
-    from t2ibench.store.images import StoredImage, image_files
-    from t2ibench.store.jsonl import append_rows, read_rows
-
-    kind, _, named = str(arguments.captions).partition(":")
-    if kind != "folder":
-        raise T2IBenchError(
-            "--caption-by writes captions of images: it needs --captions folder:DIR.",
-            "Captions of a file are read as they are: leave --caption-by out.",
-        )
-    folder = Path(named)
-    files = image_files(folder)
-    if not files:
-        none = f"'{folder}' holds no images." if folder.is_dir() else f"No such folder: '{folder}'."
-        raise T2IBenchError(none)
-    args = parse_args(arguments.judge_args, "--judge-args")
-    (judge,) = create_judges(
-        [arguments.caption_by], args, device=arguments.device, dtype=arguments.dtype
-    )
-    judge_run = open_judge(judge, Database(folder / ".t2ibench"))
-    output, reporter = folder / "prompts.jsonl", ConsoleReporter()
-    if isinstance(judge, ReportsWaits):
-        judge.report_waits(reporter.say)
-    listed = {str(row.get("file")) for row in read_rows(output)} if output.is_file() else set()
-    todo = [path for path in files if path.relative_to(folder).as_posix() not in listed]
-    problems: list[str] = []
-    captioned = len(files) - len(todo)
-    with reporter.stage("Captioning", len(todo), "images") as ticker:
-        for start in range(0, len(todo), _PART):
-            images = [
-                StoredImage(path, hashlib.sha256(path.read_bytes()).hexdigest(), "", 0)
-                for path in todo[start : start + _PART]
-            ]
-            report = ask([(image, [(QUESTION, ())]) for image in images], judge_run)
-            rows = []
-            for image in images:
-                answer = judge_run.store.get(image.sha256, QUESTION, ())
-                if answer is not None and answer.answer not in {"", UNKNOWN}:
-                    name = image.path.relative_to(folder).as_posix()
-                    rows.append({"file": name, "prompt": answer.answer})
-                elif answer is not None:
-                    problems.append(f"{image.path} has no caption: the judge cannot tell")
-            append_rows(output, rows)
-            captioned += len(rows)
-            problems += map(str, report.damaged)
-            for why, count in report.reasons.items():
-                problems.append(f"{count} images have no caption: {why}")
-            if report.stopped is not None:
-                problems.append(f"{judge.name} was stopped: {report.stopped}")
-                break
-            ticker.advance(len(images))
-    for line in problems[:10]:
-        reporter.warn(line)
-    reporter.say(f"{captioned} of {len(files)} images have a caption: {output}")
-    if captioned < len(files):
-        raise T2IBenchError(
-            f"{len(files) - captioned} images have no caption.",
-            "Run the same command again, or take these images out.",
-        )

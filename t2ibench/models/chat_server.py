@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.models.adapter import Adapter, Request
@@ -30,13 +30,6 @@ class ChatArguments(ServerArguments):
     """
 
     max_tokens: PositiveInt = 64
-
-
-class ChatReply(NamedTuple):
-    """A reply and its log-probability, where the server gives it."""
-
-    text: str
-    logprob: float | None
 
 
 class ChatServer:
@@ -81,26 +74,18 @@ class ChatServer:
         """The reply to a conversation, greedily decoded; safe to call from several threads."""
         started = self.start(messages)
         try:
-            return started.result().text
+            return started.result()
         finally:
             started.cancel()
 
     def start(
         self, messages: Sequence[Mapping[str, Any]], extra: Mapping[str, Any] | None = None
-    ) -> Future[ChatReply]:
-        """Begin to ask.
-
-        Args:
-            messages: The conversation.
-            extra: Further fields of the request.
-
-        Returns:
-            The reply, or one of the errors of `server_errors`.
-        """
+    ) -> Future[str]:
+        """Begin to ask, with further fields; brings a reply, or one of `server_errors`."""
         fields = {"temperature": 0, "max_tokens": self.settings["max_tokens"], **(extra or {})}
         return submit(self._chat(list(messages), fields))
 
-    async def _chat(self, messages: list[Any], fields: Mapping[str, Any]) -> ChatReply:
+    async def _chat(self, messages: list[Any], fields: Mapping[str, Any]) -> str:
         reply = await self._server.ask(lambda: self._complete(messages, fields))
         if reply.status == 200:
             return _read(reply)
@@ -126,7 +111,7 @@ class ChatServer:
         return Reply(200, found.model_dump_json().encode(), server.key)
 
 
-def _read(reply: Reply) -> ChatReply:
+def _read(reply: Reply) -> str:
     try:
         choice = reply.json()["choices"][0]
         message = choice["message"]
@@ -140,12 +125,7 @@ def _read(reply: Reply) -> ChatReply:
         raise RefusedError("refused by a filter of the server")
     if not isinstance(content, str):
         raise BadReplyError("the server's reply has no text")
-    try:
-        tokens = choice["logprobs"]["content"]
-        logprob = float(sum(float(token["logprob"]) for token in tokens)) if tokens else None
-    except (KeyError, TypeError, ValueError):
-        logprob = None
-    return ChatReply(content, logprob)
+    return content
 
 
 def chat_adapter(

@@ -16,8 +16,6 @@ from t2ibench.models.locations import exists
 _ATTEMPTS = 2
 _PAUSE = 1.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
-_TOO_MANY = 429
-_UNKNOWN = 401  # of what is private, and of what is not there, to those who are not logged in
 
 
 class NotDownloadedError(T2IBenchError):
@@ -84,22 +82,15 @@ def _problem(source: str, file: str, revision: str | None) -> tuple[str, str]:
             status = error.response.status_code
             if status not in _BUSY:
                 raise
-            problem, hint = f"{where} is out of order at the moment ({status})", "Try again later."
-            if status == _TOO_MANY:
-                wait = error.response.headers.get("retry-after") or ""
-                asked = f" for {shown(wait, 20)} seconds" if wait.isdigit() else ""
-                problem = f"{where} asks to wait{asked} (429, too many requests)"
-                hint = "Try again later; `hf auth login` raises the limit."
+            problem = f"{where} is busy at the moment ({status})"
+            hint = "Try again later; `hf auth login` raises limits."
         except Exception as error:  # the client's own classes change with the library below it
             problem = f"{where} does not answer ({type(error).__name__}: {first_line(error)})"
             hint = "Check the connection, proxies and HF_ENDPOINT, or give a local folder."
         else:
             if found.commit_hash:
                 return "", ""
-            return (
-                f"what answers at {where} is not a hub of models (it names no commit)",
-                "Check HF_ENDPOINT, and whether the network asks for a login in the browser.",
-            )
+            return f"{where} is not a hub of models (it names no commit)", "Check HF_ENDPOINT."
     return problem, hint
 
 
@@ -117,13 +108,7 @@ def _refused(source: str, file: str, revision: str | None, error: OSError) -> T2
         )
     if "EntryNotFoundError" in kinds:
         return T2IBenchError(f"'{model}' has no {file}.", _OTHERWISE.get(file))
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if "RepositoryNotFoundError" in kinds or status == _UNKNOWN:
-        return T2IBenchError(
-            f"The hub has no model '{model}', or it is private.",
-            "Check the name; a private or gated model needs `hf auth login`.",
-        )
     return T2IBenchError(
-        f"The hub declined '{model}': {first_line(error)}",
-        "The token of `hf auth login` may not be allowed to read it.",
+        f"The hub has no model '{model}', or it is private.",
+        "Check the name; a private model needs `hf auth login`, and a token that may read it.",
     )

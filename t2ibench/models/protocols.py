@@ -351,18 +351,6 @@ class Releasable(Protocol):
 
 
 @runtime_checkable
-class ExpectsPrompts(Protocol):
-    """A generator that is quicker if it knows which prompts come next (optional)."""
-
-    def expect(self, prompts: Sequence[str]) -> None:
-        """Say which prompts come next. It changes no image.
-
-        Args:
-            prompts: Each once, in their order.
-        """
-
-
-@runtime_checkable
 class KnowsWords(Protocol):
     """A generator that knows only some words, and can say which it does not (optional)."""
 

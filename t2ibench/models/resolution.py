@@ -204,8 +204,8 @@ def checked(value: T, protocol: Any, kind: str, spec: str) -> T:
         words = ", ".join(f"'{name}'" for name in missing)
         raise T2IBenchError(
             f"{_origin(value, spec)} is not {article} {kind}: it has no {words}.",
-            f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check adapter --kind "
-            "generator|encoder|judge|rewriter` says what each must do.",
+            f"See {protocol.__module__}.{protocol.__name__}; `t2ibench check adapter` tries "
+            "what each must do.",
         )
     given = getattr(value, "name", None)
     if isinstance(given, str) and visible(given) != given:  # it goes into files and terminals

@@ -12,7 +12,6 @@ from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.language import Per, Rewriter
 from t2ibench.models.protocols import (
     Charges,
-    ExpectsPrompts,
     GeneratedImage,
     GeneratesInParts,
     Generator,
@@ -182,18 +181,6 @@ class _InParts(Rewritten):
             yield [(asked[k][0], _noted(drawn, asked[k][1])) for k, drawn in part]
 
 
-class _Expects(Rewritten):
-    inner: Any
-
-    def expect(self, prompts: Sequence[str]) -> None:
-        """See models.protocols.ExpectsPrompts; of prompts with a rewriting an image, nothing."""
-        if self.info.per == "prompt":
-            known = (self.rewriting(prompt, 0) for prompt in prompts)
-            texts = [one.rewritten for one in known if one is not None and one.rewritten]
-            self.inner.expect(list(dict.fromkeys(texts)))
-
-
-_OWN: dict[type, type[Rewritten]] = {GeneratesInParts: _InParts, ExpectsPrompts: _Expects}
 _PASSED_ON = (Charges, ReportsSettings, Releasable, ReportsWaits)
 
 
@@ -206,9 +193,9 @@ def _of_inner(name: str) -> property:
 
 def rewritten(generator: Generator, info: RewriterInfo) -> Generator:
     """A generator behind a rewriter, with the optional members that the generator has."""
-    bases = [made for protocol, made in _OWN.items() if isinstance(generator, protocol)]
     has = [protocol for protocol in _PASSED_ON if isinstance(generator, protocol)]
     members = {name: _of_inner(name) for protocol in has for name in members_of(protocol)}
-    kind = type("Rewritten", (*bases, Rewritten), members)
+    base = _InParts if isinstance(generator, GeneratesInParts) else Rewritten
+    kind = type("Rewritten", (base,), members)
     model: Generator = kind(generator, info)
     return model

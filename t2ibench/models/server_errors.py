@@ -19,6 +19,18 @@ _BLOCKED = {
     *("safety_violation", "nsfw", "image_safety", "prohibited_content"),
 }
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_NO_ACCESS = ("grants no access", "Check the key in {variable}.")
+_NOT_THERE = (
+    "has no such address or model",
+    "Check base_url=… and the name after the colon.",
+)
+# Statuses with which no request can work: what is said, and the next step.
+_UNUSABLE = {
+    **dict.fromkeys((401, 403), _NO_ACCESS),
+    402: ("is not paid for", ""),
+    **dict.fromkeys((404, 405, 501), _NOT_THERE),
+    429: ("asks for fewer requests", ""),
+}
 _BLOCKED_WORDS = re.compile(
     r"content[ _-]?(polic|filter|management|moderation)|safety[ _-]?(system|filter|check|polic)"
     r"|moderation|responsible ai|usage polic|\bnsfw\b"
@@ -136,28 +148,16 @@ class Reply:
 
     def check_access(self, where: str) -> None:
         """Raise where no request to this server can work."""
-        status, words = self.status, self.words()
-        if status == 401 and not self.key:
-            raise UnusableServerError(
-                f"The server {where} requires an API key.", f"Set it in {self.key.variable}."
-            )
+        status, variable = self.status, self.key.variable
         if 300 <= status < 400:
+            says = f"redirects to another address ({status}), and the key is sent to no other"
+            raise UnusableServerError(f"The server {where} {says}.", "Give that one as base_url=….")
+        says, hint = _UNUSABLE.get(status, ("", ""))
+        if self.message().codes & _NO_MONEY:
+            says, hint = _UNUSABLE[402]
+        elif status == 401 and not self.key:
+            says, hint = "requires an API key", "Set it in {variable}."
+        if says:
             raise UnusableServerError(
-                f"The server {where} redirects to another address ({status}), and the key is sent "
-                "to no other.",
-                "Give the address itself as base_url=….",
+                f"The server {where} {says} ({self.words()}).", hint.format(variable=variable)
             )
-        if status in {401, 403}:
-            raise UnusableServerError(
-                f"The server {where} grants no access ({words}).",
-                f"Check the key in {self.key.variable}.",
-            )
-        if status == 402 or self.message().codes & _NO_MONEY:
-            raise UnusableServerError(f"The server {where} is not paid for ({words}).")
-        if status in {404, 405, 501}:
-            raise UnusableServerError(
-                f"The server {where} has no such address or model ({words}).",
-                "Check base_url=… and the name after the colon.",
-            )
-        if status == 429:
-            raise UnusableServerError(f"The server {where} replied {words}.")

@@ -52,7 +52,7 @@ def _filled(
     before = kept.spec.drawn_from.drawn if kept is not None and kept.spec.drawn_from else None
     if source is None:
         return kept, None
-    if before is not None and _same(before, source, pool):
+    if before is not None and _same(before, source):
         return kept, None
     found = fill(task, pool, source, kept_file(run, task.id))
     drawn = found.spec.drawn_from
@@ -65,10 +65,9 @@ def _filled(
     )
 
 
-def _same(before: CaptionSource, source: Source, pool: CaptionPool) -> bool:
+def _same(before: CaptionSource, source: Source) -> bool:
     """Whether a source is what a run had its captions from, or was, before it went."""
-    split = source.split_of(pool, of_file=before.of == "file")
-    if (before.split, before.column) != (split, source.column):
+    if before.column != source.column:
         return False
     if source.path.exists():
         return before.sha256 == source.sha256()
@@ -84,8 +83,7 @@ def _without(tasks: Sequence[LoadedTask]) -> T2IBenchError:
     more = f" (and {others} more task{'' if others == 1 else 's'})" if others else ""
     return T2IBenchError(
         f"{task.id}{more} needs captions that cannot be shipped: {pool.title}.",
-        f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}, or a datasets "
-        "id instead of the file.",
+        f"Get {pool.file} ({pool.address}; {pool.licence}) and give {_flags(tasks)}.",
     )
 
 

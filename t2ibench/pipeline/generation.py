@@ -15,7 +15,6 @@ from typing import get_args
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import (
-    ExpectsPrompts,
     GeneratedImage,
     GeneratesInParts,
     Generator,
@@ -72,8 +71,6 @@ def generated(
 
     What was generated before a failure or a request to stop still comes.
     """
-    if isinstance(generator, ExpectsPrompts):
-        generator.expect(list(dict.fromkeys(request.prompt for request in requests)))
     waiting: deque[list[Future[ImageFile]]] = deque()
     start = 0
     at_once = isinstance(generator, GeneratesInParts)  # what was paid for is not kept waiting

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from t2ibench.toyland import draw
 from tests import hand
 from tests.conftest import Cli
 
@@ -62,26 +60,3 @@ def test_a_gate(runs: dict[str, Path], cli: Cli) -> None:
     assert (status, out) == (1, "") and "Did you mean 'difference.ci_low'" in errors
     status, out, errors = cli("run", "--tasks", "all", "--fail-on", "headline.x>0")
     assert status == 1 and "does not know 'headline.x'" in errors
-
-
-def test_captions_by_a_judge(tmp_path: Path, cli: Cli) -> None:
-    pictures = tmp_path / "pictures"
-    pictures.mkdir()
-    for number, prompt in enumerate(("a nurse", "a rose", "a man")):
-        draw(prompt, number).save(pictures / f"{number}.png")
-    (pictures / "broken.png").write_bytes(b"no picture")
-    propose = ("propose", "openbias", "--output", tmp_path / "task.yaml", "--caption-by", "toyland")
-    status, _, errors = cli(*propose, "--captions", f"folder:{pictures}")
-    assert status == 1 and "broken.png cannot be used: it cannot be read as an image" in errors
-    rows = [json.loads(line) for line in (pictures / "prompts.jsonl").read_text().splitlines()]
-    assert [row["file"] for row in rows] == ["0.png", "1.png", "2.png"]
-    assert rows[1]["prompt"].startswith("flower")
-    (pictures / "broken.png").unlink()
-    assert "3 of 3 images have a caption" in cli(*propose, "--captions", f"folder:{pictures}")[2]
-    assert len((pictures / "prompts.jsonl").read_text().splitlines()) == 3
-    for captions, why in (
-        ("x.json", "needs --captions folder:DIR"),
-        ("folder:x", "No such folder"),
-    ):
-        status, _, errors = cli(*propose, "--captions", captions)
-        assert status == 1 and why in errors

@@ -196,7 +196,6 @@ def test_streams_of_a_shell(line: str, tmp_path: Path) -> None:
 # A flag after those of SMALL, its value, and what the error says.
 TYPED = [
     ("--model", "m" * 5000, "Unknown model 'mmm"),
-    ("--model", "C:/models/sd", "written with '/'"),
     ("--model", "a\nb", "Unknown model 'a\\nb'"),
     ("--model", "\x1b[2Jx", "Unknown model '\\x1b[2Jx'"),
     ("--model", "~nobodyhere/x", "No such folder"),
@@ -328,7 +327,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (ANSWERS, HEAD + "²,x\n".encode(), "x.csv:2: a row needs"),
     (f"{WEAT}x.gz", ZIPPED[:12] + b"\xff" * 30, "x.gz cannot"),
     (f"{WEAT}x.txt", b"rose 1 0 0\ntulip\t0\t1\t0\n", "x.txt:2: expected"),
-    (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1 x 0\n", "x.txt:2: 'x' is not a number"),
+    (f"{WEAT}x.txt", b"flower 1 0 0\nrose 1 x 0\n", "x.txt:2: expected a word and 3 numbers"),
     (f"{WEAT}x.bin", b"x", "binary format"),
     (f"{WEAT}x.txt", b"", "has no word vectors"),
     (SHEET, "id;answer\n", "holds no answer"),

@@ -152,7 +152,13 @@ class Nameless:
     [
         (Coloured, []),
         (Reversed, ["not in the order of the requests"]),
-        (Batchy, ["a batch of 3 differ by up to 2 of 255 levels", "its own request only"]),
+        (
+            Batchy,
+            [
+                "a batch of 3 differ by up to 2 of 255 levels",
+                "each must depend on its own request only",
+            ],
+        ),
         (Prudish, ["generate() of 1 requests for the empty text raises ValueError: no prompt"]),
         (Silent, ["'refused' without a reason", "none of the prompts gives an image"]),
         (Short, ["returns 2 results for 3 requests"]),
@@ -248,7 +254,7 @@ Itself = embedding(untrained=lambda _: Rows())
         (Long, "not of unit length"),
         (Doubles, "gives float64 of shape (1, 3); expected a float32 array"),
         (Unsorted, "not in the order of the requests"),
-        (Centred, "an embedding must depend on its own item only"),
+        (Centred, "each must depend on its own request only"),
         (Zeros, "row of NaN for a missing embedding"),
     ],
 )
@@ -277,7 +283,7 @@ class Counting(Yes):
     [
         (Yes, None),
         (Poetic, "is none of the classes male, female and not 'unknown'"),
-        (Counting, "an answer must depend on its own query only"),
+        (Counting, "each must depend on its own request only"),
         (Mute, "neither an answer nor a reason"),
     ],
 )

@@ -39,7 +39,7 @@ def test_weights_of_one_variant_only_are_loaded(sdxl: Path, tmp_path: Path) -> N
     half = tmp_path / "half"
     (mine,), (theirs,) = (pixels(folder, {}, REQUESTS[:1]) for folder in (half, sdxl))
     assert np.array_equal(mine, theirs)
-    with pytest.raises(T2IBenchError, match="variant=fp16"):
+    with pytest.raises(T2IBenchError, match="variant=bf16"):
         pixels(half, {"variant": "bf16"}, REQUESTS[:1])
 
 

@@ -45,6 +45,7 @@ def test_prompts_are_encoded_once_wherever_a_pipeline_encodes_them_apart(
     others = {name for name, row in rows.items() if not row.once}
     assert others == {
         "AmusedPipeline",
+        "Kandinsky5T2IPipeline",
         "KandinskyV22CombinedPipeline",
         "StableCascadeCombinedPipeline",
     }

@@ -15,7 +15,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.models.language import Rewriter, RewriteRequest
 from t2ibench.models.protocols import (
     Charges,
-    ExpectsPrompts,
     GeneratedImage,
     GeneratesInParts,
     ImageRequest,
@@ -257,7 +256,6 @@ class Full(Plain):
     """A generator with all of them."""
 
     cost: float | None = 1.5
-    expected: tuple[str, ...] = ()
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         return [replace(one, revised_prompt="own word") for one in super().generate(requests)]
@@ -272,9 +270,6 @@ class Full(Plain):
 
     def forecast(self, requests: Sequence[ImageRequest]) -> str:
         return f"{len(requests)} requests"
-
-    def expect(self, prompts: Sequence[str]) -> None:
-        self.expected = tuple(prompts)
 
     def effective_settings(self) -> dict[str, Any]:
         return {"steps": 1}
@@ -298,7 +293,7 @@ def behind(generator: Any, tmp_path: Path) -> Any:
     return model
 
 
-OPTIONAL = (GeneratesInParts, Charges, ExpectsPrompts, ReportsSettings, Releasable, ReportsWaits)
+OPTIONAL = (GeneratesInParts, Charges, ReportsSettings, Releasable, ReportsWaits)
 
 
 @pytest.mark.parametrize("kind", [Plain, Full])
@@ -322,8 +317,6 @@ def test_a_model_behind_a_rewriter(tmp_path: Path, kind: type[Plain]) -> None:
     if kind is Full:
         parts = dict(pair for part in model.generate_in_parts(requests) for pair in part)
         assert [parts[k].status for k in range(5)] == [one.status for one in found]
-        model.expect(list(dict.fromkeys(prompts)))
-        assert generator.expected == ("a male nurse",)
         model.cost = 2.0
         assert generator.cost == 2.0 and model.forecast(requests) == "5 requests"
         assert model.effective_settings() == {"steps": 1}

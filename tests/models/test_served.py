@@ -301,22 +301,6 @@ def test_a_server_that_is_not_there_or_never_answers_is_soon_given_up(
     assert len(waits) == 2
 
 
-@pytest.mark.slow
-def test_a_long_first_wait_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("t2ibench.models.generators.hosted._LONG", 0.1)
-
-    def slow(*_: Any) -> Said:
-        threading.Event().wait(0.5)
-        return one()
-
-    said: list[str] = []
-    with speaking(slow) as (url, _):
-        model: Any = served(url)
-        model.report_waits(said.append)
-        model.generate(requests(PROMPTS, 1))
-    assert len(said) == 1 and "has not answered" in said[0] and "timeout=5" in said[0]
-
-
 def test_a_server_that_goes_away_loses_nothing_that_it_gave(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,78 +42,53 @@ def constrained(body: dict[str, Any]) -> tuple[int, Any]:
     """A server that says in words what it sees, unless it is held to a schema or a choice."""
     seen = read(posted_image(body)).top("gender")
     schema = schema_of(body)
-    options = schema["properties"]["answer"]["enum"] if schema else None
-    options = options or body.get("structured_outputs", {}).get("choice")
-    if not options:
+    if not schema:
         return 200, f"Neither male nor female is certain, but {seen} is likelier"
-    said = seen if seen in options else options[-1]
-    text = json.dumps({"answer": said}) if schema else said
-    choice: dict[str, Any] = {"message": {"role": "assistant", "content": text}}
-    if body.get("logprobs"):
-        tokens = [{"token": part, "logprob": -0.25} for part in (text[:3], text[3:])]
-        choice["logprobs"] = {"content": tokens}
-    return 200, {"choices": [choice]}
+    options = schema["properties"]["answer"]["enum"]
+    return 200, json.dumps({"answer": seen if seen in options else options[-1]})
 
 
-@pytest.mark.parametrize("structured", ["schema", "choice"])
-def test_a_server_is_held_to_the_classes(structured: str) -> None:
+def test_a_server_is_held_to_the_classes() -> None:
     with serving(constrained) as (url, posted):
-        answers = judge(url, structured=structured).answer(queries())
+        answers = judge(url).answer(queries())
     assert [found.answer for found in answers] == ["male", "female"] * 3
     assert len(posted) == 6
-    raw, options = json.loads(answers[0].raw), [*GENDER, "unknown"]
-    assert raw["logprob"] == -0.5 and "male" in raw["reply"]
-    if structured == "schema":
-        schema = schema_of(posted[0])
-        assert schema and schema["properties"]["answer"]["enum"] == options
-        assert posted[0]["response_format"]["json_schema"]["strict"] is True
-        assert schema["required"] == ["answer"] and schema["additionalProperties"] is False
-    else:
-        assert posted[0]["structured_outputs"] == {"choice": options}
-        assert posted[0]["guided_choice"] == options  # vLLM before 0.12
+    assert json.loads(answers[0].raw) == {"answer": "male"}
+    schema = schema_of(posted[0])
+    assert schema and schema["properties"]["answer"]["enum"] == [*GENDER, "unknown"]
+    assert posted[0]["response_format"]["json_schema"]["strict"] is True
+    assert schema["required"] == ["answer"] and schema["additionalProperties"] is False
 
 
 def test_without_it_the_reply_is_parsed() -> None:
     with serving(constrained) as (url, posted):
         answers = judge(url, structured="none").answer(queries())
     assert {found.answer for found in answers} == {"unknown"}  # it names both
-    assert not any({"response_format", "logprobs", "structured_outputs"} & set(b) for b in posted)
+    assert not any("response_format" in body for body in posted)
 
 
-def declining(*members: str, status: int = 400) -> Callable[[dict[str, Any]], tuple[int, Any]]:
-    """A server that declines requests with these members."""
+def declining(status: int = 400) -> Callable[[dict[str, Any]], tuple[int, Any]]:
+    """A server that declines schemas."""
 
     def speak(body: dict[str, Any]) -> tuple[int, Any]:
-        if set(members) & set(body):
-            return status, DECLINES
-        return (200, "female") if "response_format" not in body else constrained(body)
+        return (status, DECLINES) if "response_format" in body else (200, "female")
 
     return speak
 
 
-@pytest.mark.parametrize(
-    ("members", "status", "first", "then"),
-    [
-        (("logprobs",), 400, 2, {"response_format"}),
-        (("logprobs", "response_format"), 400, 3, set[str]()),
-        (("response_format",), 422, 3, set[str]()),
-    ],
-)
-def test_what_a_server_declines_is_remembered(
-    members: tuple[str, ...], status: int, first: int, then: set[str]
-) -> None:
-    with serving(declining(*members, status=status)) as (url, posted):
+@pytest.mark.parametrize("status", [400, 422])
+def test_what_a_server_declines_is_remembered(status: int) -> None:
+    with serving(declining(status)) as (url, posted):
         one = judge(url, workers="1")
-        found = one.answer(queries())
-        assert all(answer.answer in GENDER for answer in found)
-        assert len(posted) == first + 5  # only the first question is sent more than once
+        assert all(answer.answer in GENDER for answer in one.answer(queries()))
+        assert len(posted) == 2 + 5  # only the first question is sent more than once
         one.answer(queries())
-        assert len(posted) == first + 5 + 6
-    assert all({"response_format", "logprobs"} & set(body) == then for body in posted[first:])
+        assert len(posted) == 2 + 5 + 6
+    assert not any("response_format" in body for body in posted[1:])
 
 
 def test_what_was_under_way_when_a_plainer_form_was_taken_is_put_again() -> None:
-    with serving(declining("logprobs", "response_format")) as (url, _):
+    with serving(declining()) as (url, _):
         answers = judge(url, workers="6").answer(queries())
     assert all(found.answer in GENDER for found in answers)
 
@@ -128,8 +103,8 @@ def test_a_question_that_is_declined_however_it_is_put_costs_itself_only() -> No
         answers = judge(url, workers="1").answer(queries())
     assert [found.answer for found in answers] == [None, "female"] * 3
     assert answers[0].reason == "the server replied 400: image too large"
-    assert all("response_format" in body for body in posted[3:])  # nothing was unlearnt
-    assert len(posted) == 3 + 5  # once these classes were answered, the form is not to blame
+    assert all("response_format" in body for body in posted[2:])  # nothing was unlearnt
+    assert len(posted) == 2 + 5  # once these classes were answered, the form is not to blame
 
 
 @pytest.mark.parametrize("status", [400, 403, 422])
@@ -139,15 +114,6 @@ def test_what_a_filter_declines_is_asked_once(status: int) -> None:
         answers = judge(url, workers="1").answer(queries())
     assert {found.answer for found in answers} == {None} and len(posted) == 6
     assert answers[0].reason == f"the server replied {status}: The image was flagged."
-
-
-@pytest.mark.parametrize("tokens", [None, [], [{"token": "a"}], [{"logprob": "x"}], "no", [3]])
-def test_odd_log_probabilities_cost_nothing(tokens: Any) -> None:
-    message = {"role": "assistant", "content": "male"}
-    said = {"choices": [{"message": message, "logprobs": {"content": tokens}}]}
-    with serving(lambda _: (200, said)) as (url, _):
-        (found,) = judge(url).answer(queries(1))
-    assert (found.answer, found.raw) == ("male", "male")
 
 
 def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,10 +134,10 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
     litellm(monkeypatch, refused, acompletion=acompletion)
     monkeypatch.setenv("T2IBENCH_LITELLM_KEY", "sk-0123456789")
     waits = without_waiting(monkeypatch)
-    with serving(declining("logprobs")) as (url, posted):
+    with serving(declining()) as (url, posted):
         (one,) = create_judges(["litellm:any/eye"], {"base_url": url, "workers": "1"})
         answers = one.answer(queries())
-        assert [found.answer for found in answers] == ["male", "female"] * 3
+        assert {found.answer for found in answers} == {"female"}
         assert len(posted) == 7 and posted[0]["authorization"] == "Bearer sk-0123456789"
     said = (401, {"error": {"message": "not sk-0123456789"}})
     with serving(lambda _: said) as (url, posted):
@@ -185,7 +151,7 @@ def test_litellm_is_asked_in_the_same_way(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_stored_answers_of_the_plain_way_are_still_found() -> None:
     url = "http://127.0.0.1:1/v1"
-    plain, schema, choice = (judge(url, structured=way) for way in ("none", "schema", "choice"))
+    plain, schema = (judge(url, structured=way) for way in ("none", "schema"))
     before = {"adapter": "openai judge 1", "model": "eye", "max_tokens": 64}
     assert plain.fingerprint == fingerprint(before, url=f"{url}/chat/completions")
-    assert len({plain.fingerprint, schema.fingerprint, choice.fingerprint}) == 3
+    assert plain.fingerprint != schema.fingerprint

@@ -23,21 +23,12 @@ from t2ibench.models.generators.folder import FILE_KEYS, ImageFolder
 from t2ibench.models.protocols import Answer, Judge, Query
 from t2ibench.store.pixels import UnreadableImageError, read_image
 from t2ibench.store.tables import read_table
-from t2ibench.toyland import draw_scene, read_bias_settings, sample_scene
 
 _AGAIN = 40  # questions that are asked twice
 _EXAMPLE = "'file,gender' with rows such as 'nurse 1.jpg,female'"
 _NOT_ASKED = {"id", "prompt", "index", "sha256", "labeller", *FILE_KEYS}
 _NO_ONE_CLASS = (*NO_CLASS, "both", "mixed", "several", "other")  # what no class answers
 _MOST_CLASSES = 12  # a column with more holds no classes
-_KINDS = {"person": "a person", "flower": "a rose", "insect": "an ant"}
-# As many people as other things, so that a judge is seen to abstain, too.
-_CAPTIONS = ("a photo of a person", "a rose", "a photo of a person", "an ant")
-_EVEN = {f"all.{name}": "0.5" for name in ("gender.female", "age.old", "weather.pleasant")}
-_GENDER = ("What is the gender of the person in the image?", ("female", "male"))
-_AGE = ("How old is the person in the image?", ("adult", "old"))
-_WEATHER = ("What is the weather in the image?", ("sunny", "rainy"))
-_SHOWN = ("What does the image show?", tuple(_KINDS.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +69,6 @@ class Trial:
     asked_again: int
     same_again: int
     reasons: dict[str, int] = field(default_factory=dict)
-
-
-def toyland_questions(images: int, seed: int = 0) -> list[Known]:
-    """Questions about drawn images, whose answers are known because we drew them.
-
-    Half of the images show a person, half a flower or an insect; gender, age and weather are drawn
-    evenly. Questions about a person are asked of every image: 'unknown' is right where there is
-    none.
-    """
-    biases = read_bias_settings(_EVEN)
-    found = []
-    for number in range(images):
-        caption = _CAPTIONS[number % len(_CAPTIONS)]
-        digest = hashlib.sha256(f"check-judge\0{seed}\0{number}".encode()).digest()
-        scene = sample_scene(caption, int.from_bytes(digest[:8], "big"), biases)
-        image = draw_scene(scene)
-        sha256 = hashlib.sha256(image.tobytes()).hexdigest()
-        person = scene.people[0] if scene.people else None
-        truths = (
-            ("gender", _GENDER, person.gender if person else UNKNOWN),
-            ("age", _AGE, person.age if person else UNKNOWN),
-            ("weather", _WEATHER, "sunny" if scene.weather == "pleasant" else "rainy"),
-            ("what is shown", _SHOWN, _KINDS[scene.kind]),
-        )
-        # Images are drawn one by one: each is a cluster of its own.
-        for attribute, asked, truth in truths:
-            query = Query(image, caption, number, sha256, *asked)
-            found.append(Known(query, truth, attribute, str(number)))
-    return found
 
 
 def people_questions(folder: Path, labels: Path) -> tuple[list[Known], list[str]]:

@@ -51,25 +51,21 @@ class VectorEncoder(TextsOnly):
 
     def _dimension(self) -> int:
         """Numbers of a word: those of the first line, or of the second after a header."""
-        promised = None
         with reading(self.path), self._open() as file:
             for number, line in enumerate(file, start=1):
                 cells = line.rstrip().split(b" ")
-                if number == 1 and _is_header(cells):
-                    promised = int(cells[1])
-                elif line.strip():
-                    if len(cells) < 3 or promised not in {None, len(cells) - 1}:
-                        raise self._malformed(number, promised, len(cells) - 1)
-                    return len(cells) - 1
+                if line.isspace() or (number == 1 and _is_header(cells)):
+                    continue
+                if len(cells) < 3:
+                    raise self._malformed(number, "numbers")
+                return len(cells) - 1
         raise T2IBenchError(
             f"'{self.path}' has no word vectors.", "Expected a word and its numbers on each line."
         )
 
-    def _malformed(self, line: int, wanted: int | None, found: int) -> T2IBenchError:
-        numbers = "its numbers" if wanted is None else f"{wanted} numbers"
+    def _malformed(self, line: int, numbers: str) -> T2IBenchError:
         return T2IBenchError(
-            f"{shown(self.path)}:{line}: expected a word and {numbers}, separated by single "
-            f"spaces, found a word and {found} cells.",
+            f"{shown(self.path)}:{line}: expected a word and {numbers}, with a space between each.",
             "Correct the line or remove it; if it is the last one, the file is incomplete.",
         )
 
@@ -92,7 +88,7 @@ class VectorEncoder(TextsOnly):
                     continue
                 # Words may have spaces in them; too few cells are a line that was cut.
                 if line.count(b" ") < self._dim:
-                    raise self._malformed(number, self._dim, line.rstrip().count(b" "))
+                    raise self._malformed(number, f"{self._dim} numbers")
                 if line.partition(b" ")[0] not in first_words:
                     continue
                 word, *cells = line.rstrip().rsplit(b" ", self._dim)
@@ -104,19 +100,11 @@ class VectorEncoder(TextsOnly):
         return unit_rows(rows)
 
     def _vector(self, cells: Sequence[bytes], number: int) -> list[float]:
-        if len(cells) != self._dim:
-            raise self._malformed(number, self._dim, len(cells))
-        values = []
-        for cell in cells:
-            with suppress(ValueError):
-                values.append(float(cell))
-                if math.isfinite(values[-1]):
-                    continue
-            raise T2IBenchError(
-                f"{shown(self.path)}:{number}: '{shown(cell.decode(errors='replace'))}' is not a "
-                "number.",
-                "Correct the line or remove it.",
-            )
+        values = [math.nan]
+        with suppress(ValueError):
+            values = [float(cell) for cell in cells]
+        if len(values) != self._dim or not all(map(math.isfinite, values)):
+            raise self._malformed(number, f"{self._dim} numbers")
         return values
 
 

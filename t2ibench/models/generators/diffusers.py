@@ -28,7 +28,6 @@ from t2ibench.models.generators.pipelines import (
     mixes_prompts,
 )
 from t2ibench.models.generators.prompts import EncodedPrompts, encode_once
-from t2ibench.models.generators.speed import one_at_a_time
 from t2ibench.models.locations import exists, is_hub_id, is_path, no_folder
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 
@@ -93,13 +92,10 @@ class DiffusersGenerator:
         self.guided_images_per_prompt = sizes.guided_images_per_prompt
         on_cuda = self._device.startswith("cuda")
         self._prompts: EncodedPrompts | None = None
-        self._expected: tuple[str, ...] = ()
         self._size = BatchSize(
             sizes.fixed_batch or (8 if on_cuda else 1),
             CudaMemory(self._device) if on_cuda and not sizes.fixed_batch else None,
         )
-        if one_at_a_time(self._args):
-            self._batch_limit, self._size = 1, BatchSize(1)
 
     @property
     def batch_size(self) -> int:
@@ -143,12 +139,6 @@ class DiffusersGenerator:
             return {}
         return effective_settings(self._pipeline, self._args, self._dtype, self._shape)
 
-    def expect(self, prompts: Sequence[str]) -> None:
-        """Encode these prompts together (see models.protocols.ExpectsPrompts)."""
-        self._expected = tuple(prompts)
-        if self._prompts is not None:
-            self._prompts.expect(self._expected)
-
     def load(self) -> None:
         """Load the pipeline, if it is not there, and have it encode each prompt once."""
         if self._pipeline is not None:
@@ -156,8 +146,7 @@ class DiffusersGenerator:
         self._pipeline = self._load()
         if self._hook is not None:
             self._pipeline, self._per_image = self._hook.apply(self._pipeline, self._args)
-        self._prompts = encode_once(self._pipeline, self._args.offload)
-        self.expect(self._expected)
+        self._prompts = encode_once(self._pipeline)
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Generate the requests, each as a hook says where there is one.

@@ -9,7 +9,6 @@ import secrets
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from threading import Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import urlsplit
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
-_LONG = 20.0  # seconds without a first answer that the user is told of
 _DEAF = 1.0  # seconds: requests that fail together are one sign
 _SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
@@ -140,10 +138,8 @@ class Fields:
         given = args.deciding()
         self._asked = {_NAMES[name]: value for name, value in given.items() if name in _NAMES}
         self._asked |= args.body
-        self._arguments = {_NAMES[name]: name for name in given if name in _NAMES}
         self._wishes = {name: v for name, v in wishes.items() if name not in self._asked}
         self._seed_bits = [*(_SEED_BITS if args.seed else ()), 0]
-        self._taken: set[str] = set()
         self.known = False
 
     def of(self, request: ImageRequest) -> dict[str, Any]:
@@ -152,34 +148,25 @@ class Fields:
         bits = self._seed_bits[0]
         return {**fields, "seed": request.seed & ((1 << bits) - 1)} if bits else fields
 
-    def took(self, fields: Mapping[str, Any]) -> None:
-        """Take note that a request with these fields gave an image."""
-        self.known = True
-        self._taken |= fields.keys()
-
     def effective(self) -> dict[str, Any]:
         """What the server took."""
         if not self.known:
             return {}
         bits = self._seed_bits[0]
-        seeds = {
-            63: "one an image",
-            0: "none: whether the same images would come again is unknown",
-        }
-        taken = {name: value for name, value in self._asked.items() if name in self._taken}
-        return {**taken, "seed": seeds.get(bits, f"one an image, its lowest {bits} bits")}
+        seed = f"one an image, its lowest {bits} bits" if bits < _SEED_BITS[0] else "one an image"
+        if not bits:
+            seed = "none: whether the same images would come again is unknown"
+        return {**self._asked, "seed": seed}
 
     def left_out(self, reply: Reply, fields: Mapping[str, Any], prompt: str) -> bool:
         """Leave a field out that a reply complains about."""
-        if self.known or reply.status not in {400, 422}:
-            return False
         said = reply.message()
         field = refused_field(said, fields.keys(), prompt)
-        if field is None:
+        if self.known or reply.status not in {400, 422} or field is None:
             return False
         words = one_line(said.text)
         if field in self._asked:
-            name = self._arguments.get(field, f"body.{field}")
+            name = next((own for own, sent in _NAMES.items() if sent == field), f"body.{field}")
             raise UnusableServerError(
                 f"The server {self._where} does not take {field}={self._asked[field]!r}: {words}.",
                 f"Leave {name}=… out of --model-args, or give a value that it takes.",
@@ -333,17 +320,7 @@ class HostedGenerator:
         return f"{what}, {number * self._price:,.2f} at {self._price:g} an image."
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Generate images, several at a time.
-
-        Args:
-            requests: What to generate.
-
-        Returns:
-            One result for each request, in their order.
-
-        Raises:
-            T2IBenchError: the server cannot be used.
-        """
+        """Generate images, several at a time."""
         found = dict(pair for part in self.generate_in_parts(requests) for pair in part)
         return [found[number] for number in range(len(requests))]
 
@@ -364,29 +341,17 @@ class HostedGenerator:
             affords = self._most is None or costs <= self._most * (1 + 1e-9)
             return self._throttle.limit if affords else 0
 
-        slow = (
-            f"The server {self._server.where} has not answered for {_LONG:.0f} s; timeout="
-            f"{self._args.timeout} in --model-args is how long each attempt may take."
-        )
-        announcement = Timer(_LONG, lambda: self._server.tell(slow))
-        announcement.daemon = True
-        if not self._worked:
-            announcement.start()
-        try:
-            for done in as_they_end(waiting, begin, room):
-                announcement.cancel()
-                part: list[tuple[int, GeneratedImage]] = []
-                for number, found in done:
-                    outcome = self._outcome(found, monotonic() - began.pop(number))
-                    if isinstance(outcome, T2IBenchError):
-                        ended = ended or outcome
-                        waiting.clear()
-                    else:
-                        part.append((number, outcome))
-                if part:
-                    yield part
-        finally:
-            announcement.cancel()
+        for done in as_they_end(waiting, begin, room):
+            part: list[tuple[int, GeneratedImage]] = []
+            for number, found in done:
+                outcome = self._outcome(found, monotonic() - began.pop(number))
+                if isinstance(outcome, T2IBenchError):
+                    ended = ended or outcome
+                    waiting.clear()
+                else:
+                    part.append((number, outcome))
+            if part:
+                yield part
         if ended is not None:
             raise ended
         if waiting:
@@ -427,7 +392,7 @@ class HostedGenerator:
             key = hashlib.sha256(what.encode()).hexdigest()[:32]
             found = await self._server.ask(lambda: self._call(prompt, optional, key))  # noqa: B023
             if not isinstance(found, Reply):
-                self._fields.took(optional)
+                self._fields.known = True
                 return GeneratedImage("ok", found), self._price
             if found.status != 200:
                 if self._fields.left_out(found, optional, prompt):
@@ -449,7 +414,7 @@ class HostedGenerator:
                 if garbled >= _GARBLED:
                     raise
                 continue
-            self._fields.took(optional)
+            self._fields.known = True
             drawn = await drawn_of(item, self._fetch, self._server.key)
             return drawn, self._usual(item.made) if item.cost is None else item.cost
 

@@ -46,7 +46,6 @@ _REFUSED = {
         **{key: f"write {key}=… instead." for key in ("variant", "revision")},
         "safety_checker": "write safety_checker=false instead.",
     },
-    "cache": {},
     "hook": {},
 }
 
@@ -90,16 +89,11 @@ class DiffusersArguments(Arguments):
         revision: Revision of the hub repository.
         variant: Variant of the weights' files, such as fp16.
         safety_checker: False switches it off.
-        offload: Where weights wait: on the device, or in main memory by model, by layer, or only
-            those of the text encoders, once the prompts of a shard are encoded.
+        offload: Where weights wait: on the device, or in main memory by model or by layer.
         compile: Whether torch compiles the denoiser; the first batch takes minutes.
-        attention: Back-end of attention, as diffusers calls it.
-        cache: Diffusers' configuration of what steps of the denoiser reuse of earlier ones, such
-            as TaylorSeerCacheConfig; images are other ones.
         hook: A function of the user's own, called with the loaded pipeline (see `hooks`).
         to_call: `call.NAME=VALUE`: further arguments of the pipeline's `__call__`.
         to_load: `load.NAME=VALUE`: further arguments of `from_pretrained`.
-        to_cache: `cache.NAME=VALUE`: settings of `cache`.
         to_hook: `hook.NAME=VALUE`: keywords of `hook`.
     """
 
@@ -117,14 +111,11 @@ class DiffusersArguments(Arguments):
     revision: _Text | None = None
     variant: _Text | None = None
     safety_checker: bool | None = None
-    offload: Annotated[str, one_of("none", "model", "sequential", "text")] = "none"
+    offload: Annotated[str, one_of("none", "model", "sequential")] = "none"
     compile: bool = False
-    attention: _Text | None = None
-    cache: _Text | None = None
     hook: _Text | None = None
     to_call: dict[str, Any] = Field(default_factory=dict, alias="call.NAME")
     to_load: dict[str, Any] = Field(default_factory=dict, alias="load.NAME")
-    to_cache: dict[str, Any] = Field(default_factory=dict, alias="cache.NAME")
     to_hook: dict[str, Any] = Field(default_factory=dict, alias="hook.NAME")
 
     @model_validator(mode="before")
@@ -134,9 +125,8 @@ class DiffusersArguments(Arguments):
 
     @model_validator(mode="after")
     def _complete(self) -> DiffusersArguments:
-        for start in ("cache", "hook"):
-            for name in getattr(self, f"to_{start}") if getattr(self, start) is None else ():
-                raise ValueError(f"{start}.{name} needs a {start} to go to: {start}=…")
+        for name in self.to_hook if self.hook is None else ():
+            raise ValueError(f"hook.{name} needs a hook to go to: hook=…")
         return self
 
     def given(self) -> dict[str, Any]:

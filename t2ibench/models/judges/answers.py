@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -67,11 +67,12 @@ class AnswersJudge:
         self._path = path
         self._rows: dict[_Key, _Given] = {}
         self._column_of = cache(self._column)
-        rows: list[tuple[int, dict[str, Any]]]
-        if path.suffix.lower() in {".jsonl", ".json"}:
-            rows = list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
-        else:
-            rows = [(line, dict(row)) for line, row in read_table(path).rows]
+        as_json = path.suffix.lower() in {".jsonl", ".json"}
+        rows: list[tuple[int, Mapping[str, Any]]] = (
+            list(read_rows_strictly(path, '{"prompt": "…", "index": 0, "answer": "…"}'))
+            if as_json
+            else list(read_table(path).rows)
+        )
         self._columns = sorted({name for _, row in rows for name in row} - _NOT_ASKED)
         self._wide = "answer" not in self._columns
         for line, row in rows:
@@ -79,7 +80,7 @@ class AnswersJudge:
             if answers:
                 self._merge(self._rows, self._key(row, line), _Given([line], answers))
 
-    def _answers(self, row: dict[str, Any], line: int) -> dict[str, str]:
+    def _answers(self, row: Mapping[str, Any], line: int) -> dict[str, str]:
         """The answers of a row; an empty cell is an answer that is not there."""
         if self._wide:
             given = {name: row.get(name) for name in self._columns}
@@ -92,7 +93,7 @@ class AnswersJudge:
             given = {given["question"] or "": given["answer"]}
         return {key.strip(): text.strip() for key, text in given.items() if text and text.strip()}
 
-    def _key(self, row: dict[str, Any], line: int) -> _Key:
+    def _key(self, row: Mapping[str, Any], line: int) -> _Key:
         """How a row names its image."""
         if row.get("id"):
             return "id", str(row["id"]).strip()
@@ -193,10 +194,7 @@ class AnswersJudge:
             verb = "matches" if len(left) == 1 else "match"
             return f"{self.name}: {len(left)} of {len(rows)} rows {verb} no image here; {said}."
         image = images[0][0]
-        try:
-            seen = shown(os.path.relpath(image.path, self._path.parent), 400)
-        except ValueError:  # on another drive
-            seen = shown(image.path, 400)
+        seen = shown(os.path.relpath(image.path, self._path.parent), 400)
         raise T2IBenchError(
             f"{self._path}: none of its {len(rows)} rows matches an image of this run; {said}.",
             f"A row names an image by its file, seen from there ('{seen}'), by "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -13,18 +12,14 @@ from typing import Any, Literal
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.models.chat_server import (
-    LIBRARIES,
-    ChatArguments,
-    ChatReply,
-    ChatServer,
-    chat_adapter,
-)
+from t2ibench.models.chat_server import LIBRARIES, ChatArguments, ChatServer, chat_adapter
 from t2ibench.models.fingerprint import fingerprint
 from t2ibench.models.judges.replies import class_of, instruction
 from t2ibench.models.protocols import Answer, Query
 from t2ibench.models.server_errors import DeclinedError, ServerAwayError
 from t2ibench.models.servers import as_they_end
+
+_BRACES = 16  # tokens that JSON takes around an answer
 
 
 class OpenAiArguments(ChatArguments):
@@ -33,31 +28,26 @@ class OpenAiArguments(ChatArguments):
     Attributes:
         workers: How many requests go out at a time.
         structured: How a server is held to the classes: 'schema' sends a JSON schema
-            (`response_format`: OpenAI, vLLM, SGLang, llama.cpp, …), 'choice' vLLM's own field,
-            'none' leaves it to the question.
+            (`response_format`: OpenAI, vLLM, SGLang, llama.cpp, …), 'none' leaves it to the
+            question.
     """
 
     workers: PositiveInt = 8
-    structured: Literal["schema", "choice", "none"] = "schema"
+    structured: Literal["schema", "none"] = "schema"
 
 
 class OpenAiJudge:
     """Asks a server about each image (see models.protocols.Judge).
 
-    The server is held to the classes, and asked for the log-probability of its answer. One that
-    declines this (status 400 or 422) is asked with less, down to the bare question. What the first
-    answer in some classes came with is remembered: from then on, what is declined in these classes
-    is the question itself, and it is not sent again. Nor is one that a filter declines. A server
-    that ignores the classes answers in words, which are read as ever.
+    The server is held to the classes by a schema. One that declines this (status 400 or 422) is
+    asked without it. What the first answer in some classes came with is remembered: from then on,
+    what is declined in these classes is the question itself, and it is not sent again. Nor is one
+    that a filter declines. A server that ignores the classes answers in words, which are read as
+    ever.
 
     Each question is a request of its own, with its image: several questions in one conversation
     would see one another's answers. The image comes first and its questions follow one another,
     which is what a server's prefix cache needs to read it once.
-
-    Args:
-        name: As the user wrote it.
-        server: The model on its server.
-        args: Limits, and how it is asked.
     """
 
     def __init__(self, name: str, server: ChatServer, args: OpenAiArguments) -> None:
@@ -65,11 +55,11 @@ class OpenAiJudge:
         self._server = server
         self._workers = args.workers
         self._max_tokens = args.max_tokens
-        self._forms = _FORMS[args.structured]
-        self._accepted: dict[tuple[str, ...], int] = {}  # the form that classes were answered in
+        self._structured = args.structured != "none"
+        self._held: dict[tuple[str, ...], bool] = {}  # whether classes were answered by a schema
         self.batch_size = 4 * args.workers
         parts = {"adapter": "openai judge 1", **self._server.settings}
-        if args.structured != "none":
+        if self._structured:
             parts["structured"] = args.structured
         self.fingerprint = fingerprint(parts)
 
@@ -89,34 +79,39 @@ class OpenAiJudge:
     def answer_in_parts(self, queries: Sequence[Query]) -> Iterator[list[tuple[int, Answer]]]:
         """The same, each answer as soon as it is there (see models.protocols.AnswersInParts)."""
         encoded: dict[str, str] = {}
-        forms: dict[int, int] = {}
+        held: dict[int, bool] = {}
         waiting = deque(range(len(queries)))
 
-        def begin(number: int) -> Future[ChatReply]:
+        def begin(number: int) -> Future[str]:
             query = queries[number]
             # Where another question has found out meanwhile, this one need not.
-            forms[number] = max(forms.get(number, 0), self._first(query))
+            held[number] = held.get(number, True) and self._takes_schema(query)
             if query.sha256 not in encoded:
                 buffer = io.BytesIO()
                 query.image.save(buffer, format="PNG")
                 data = base64.b64encode(buffer.getvalue()).decode()
                 encoded[query.sha256] = f"data:image/png;base64,{data}"
-            return self._ask(query, encoded[query.sha256], forms[number])
+            return self._ask(query, encoded[query.sha256], held[number])
 
         away: list[tuple[int, ServerAwayError]] = []
         for done in as_they_end(waiting, begin, lambda: self._workers):
             part = []
             for number, found in done:
-                query, form = queries[number], forms[number]
+                query = queries[number]
+                # Once these classes were answered by a schema, it is not to blame.
+                to_blame = held[number] and not self._held.get(query.classes)
                 if isinstance(found, ServerAwayError):
                     away.append((number, found))
-                elif isinstance(found, DeclinedError) and self._takes_less(query, form):
-                    forms[number] += 1
+                elif isinstance(found, DeclinedError) and to_blame:
+                    held[number] = False
                     waiting.appendleft(number)
                 elif isinstance(found, T2IBenchError):
                     part.append((number, Answer(None, reason=str(found))))
+                elif query.classes:
+                    self._held[query.classes] = held[number]
+                    part.append((number, Answer(class_of(found, query.classes), found)))
                 else:
-                    part.append((number, self._answer(query, found, form)))
+                    part.append((number, Answer(" ".join(found.split()), found)))
             if part:
                 yield part
         if away and len(away) == len(queries):
@@ -124,74 +119,36 @@ class OpenAiJudge:
         if away:  # one away is an answer less; all away is the end
             yield [(number, Answer(None, reason=str(error))) for number, error in away]
 
-    def _first(self, query: Query) -> int:
-        """The form to begin with: the one these classes, or any others, were answered in."""
-        if not query.classes:
-            return len(self._forms) - 1
-        return self._accepted.get(query.classes, min(self._accepted.values(), default=0))
+    def _takes_schema(self, query: Query) -> bool:
+        """Whether to begin with a schema: as these classes, or any others, were answered."""
+        if not query.classes or not self._structured:
+            return False
+        return self._held.get(query.classes, any(self._held.values()) or not self._held)
 
-    def _takes_less(self, query: Query, form: int) -> bool:
-        """Whether the form may be why a question is declined, and there is a plainer one."""
-        plainest = len(self._forms) - 1
-        return form < self._accepted.get(query.classes, plainest)
-
-    def _ask(self, query: Query, url: str, form: int) -> Future[ChatReply]:
+    def _ask(self, query: Query, url: str, held: bool) -> Future[str]:
         content = [
             {"type": "image_url", "image_url": {"url": url}},
             {"type": "text", "text": instruction(query.question, query.classes)},
         ]
         extra: dict[str, Any] = {}
-        for member in self._forms[form]:
-            extra |= member((*query.classes, UNKNOWN), self._max_tokens)
+        if held:
+            extra = {"response_format": _schema((*query.classes, UNKNOWN))}
+            extra["max_tokens"] = self._max_tokens + _BRACES
         return self._server.start([{"role": "user", "content": content}], extra)
 
-    def _answer(self, query: Query, reply: ChatReply, form: int) -> Answer:
-        text, raw = reply.text, reply.text
-        if not query.classes:
-            return Answer(" ".join(text.split()), raw)
-        self._accepted[query.classes] = form
-        if reply.logprob is not None:
-            raw = json.dumps(
-                {"reply": text, "logprob": round(reply.logprob, 4)}, ensure_ascii=False
-            )
-        return Answer(class_of(text, query.classes), raw)
 
-
-def _schema(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
+def _schema(options: Sequence[str]) -> dict[str, Any]:
     """One of the options, as OpenAI's structured outputs have it."""
-    answer = {"type": "string", "enum": list(options)}
     schema = {
         "type": "object",
-        "properties": {"answer": answer},
+        "properties": {"answer": {"type": "string", "enum": list(options)}},
         "required": ["answer"],
         "additionalProperties": False,
     }
     return {
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "answer", "strict": True, "schema": schema},
-        },
-        "max_tokens": max_tokens + _BRACES,
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": schema},
     }
-
-
-def _choice(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
-    """The same as vLLM has it: from 0.12 on, and before. Each ignores the other's field."""
-    return {"structured_outputs": {"choice": list(options)}, "guided_choice": list(options)}
-
-
-def _logprobs(options: Sequence[str], max_tokens: int) -> dict[str, Any]:
-    return {"logprobs": True}
-
-
-_Member = Callable[[Sequence[str], int], dict[str, Any]]
-_BRACES = 16  # tokens that JSON takes around an answer
-# What a request carries beside the question: the most first, the bare question last.
-_FORMS: dict[str, tuple[tuple[_Member, ...], ...]] = {
-    "schema": ((_schema, _logprobs), (_schema,), ()),
-    "choice": ((_choice, _logprobs), (_choice,), ()),
-    "none": ((),),
-}
 
 
 ADAPTER, LITELLM = (

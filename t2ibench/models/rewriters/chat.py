@@ -16,7 +16,6 @@ from t2ibench.models.chat_model import ChatModel
 from t2ibench.models.chat_server import (
     LIBRARIES,
     ChatArguments,
-    ChatReply,
     ChatServer,
     chat_adapter,
 )
@@ -137,13 +136,13 @@ class ServerRewriter(_ChatRewriter):
                     status = "refused" if isinstance(found, RefusedError) else "failed"
                     part.append((number, Rewriting(status, reason=str(found))))
                 else:
-                    part.append((number, read_reply(found.text, requests[number].prompt)))
+                    part.append((number, read_reply(found, requests[number].prompt)))
             if part:
                 yield part
         if away is not None:
             raise away
 
-    def _ask(self, request: RewriteRequest) -> Future[ChatReply]:
+    def _ask(self, request: RewriteRequest) -> Future[str]:
         temperature = self._args.used_temperature
         sampling = {"temperature": temperature, "seed": request.seed} if temperature else {}
         return self._server.start(self._args.messages(request), sampling)

@@ -140,7 +140,7 @@ def _shapes(generator: DiffusersGenerator, request: ImageRequest) -> set[str]:
 def _shape(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_shape(one) for one in value]
-    return tuple(value.tensor.shape) if hasattr(value, "tensor") else value
+    return tuple(value.shape) if hasattr(value, "shape") else value
 
 
 def untried() -> list[str]:
