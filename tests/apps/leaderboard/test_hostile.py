@@ -135,7 +135,6 @@ HOSTILE: list[tuple[Callable[[Path], None], str]] = [
     (question("[" * 100_000), "with no list of classes"),
     (first("answers", image="x"), "about no image"),
     (first("answers", judge=7), "of no judge"),
-    (add("models", SOMEBODY), "is of the judge 'me', which submission.json does not name"),
     (first("embeddings", model=7), NONE),
     (first("embeddings", kind="sounds"), NONE),
     (first("embeddings", width=10**9), NONE),
