@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.leaderboard.names import visible
 from t2ibench.apps.leaderboard.submission import Manifest, without_path
 from t2ibench.errors import T2IBenchError
-from t2ibench.methods.core.evidence import UNKNOWN
 from t2ibench.methods.core.pools import same_but_for_captions
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.scoring import Stores
 from t2ibench.results.schema import Results, TaskResult
 from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
 from t2ibench.store.answers import ANSWERS_BY, by_people
-from t2ibench.store.evidence import EvidenceStore, text_key
-from t2ibench.store.images import Attempt, ImageStore, image_seed
+from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_task
 
@@ -138,54 +133,15 @@ def _short(value: Any) -> str:
     return visible(value if isinstance(value, str) else json.dumps(value), 120)
 
 
-def attempt_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
-    """Images that a task needs and the submission lacks, that none needs, or of a chosen seed."""
-    lacking = Counter[str]()
+def seed_problems(plan: Plan, images: ImageStore) -> Iterator[str]:
+    """An image of a chosen seed; what is missing shows in the scores."""
     for request in plan.requests:
         attempt = images.get(request.prompt, request.index)
-        if attempt is None:
-            lacking[request.prompt] += 1
-        elif attempt.seed != image_seed(plan.settings.seed, request.prompt, request.index):
+        if attempt and attempt.seed != image_seed(
+            plan.settings.seed, request.prompt, request.index
+        ):
             yield f"image {request.index} of '{request.prompt}' does not have the required seed"
             return
-    for prompt, count in islice(lacking.items(), _SHOWN):
-        yield f"{count} images of '{prompt}' are missing"
-
-
-def evidence_problems(plan: Plan, images: ImageStore, stores: Stores) -> Iterator[str]:
-    """Evidence that a task needs and the submission lacks, or that cannot be."""
-    for request in plan.requests:
-        attempt = images.get(request.prompt, request.index)
-        if attempt is not None and attempt.sha256:
-            yield from _image_problems(plan, attempt, stores)
-    for name, one in [*stores.encoders.items(), *stores.controls.items()]:
-        control = one is stores.controls.get(name)
-        texts = plan.controlled_texts if control else plan.texts_for(one.embeds_images)
-        if absent := one.missing("texts", map(text_key, texts)):
-            by = f"the control of {name}" if control else name
-            yield f"{len(absent)} texts have no embedding by {by}"
-
-
-def _image_problems(plan: Plan, attempt: Attempt, stores: Stores) -> Iterator[str]:
-    where = f"image {attempt.index} of '{attempt.prompt}'"
-    sha = attempt.sha256 or ""
-    readers: dict[str, EvidenceStore] = {}
-    if attempt.index < plan.embedded.get(attempt.prompt, 0):
-        readers |= {name: one for name, one in stores.encoders.items() if one.embeds_images}
-    if attempt.index < plan.controlled.get(attempt.prompt, 0):
-        readers |= {f"the control of {name}": one for name, one in stores.controls.items()}
-    for name, encoder in readers.items():
-        if not encoder.has("images", sha):
-            yield f"{where} has no embedding by {name}"
-    for (question, classes), count in plan.questions.get(attempt.prompt, {}).items():
-        if attempt.index >= count:
-            continue
-        for name, judge in stores.judges.items():
-            answer = judge.get(sha, question, classes)
-            if answer is None:
-                yield f"{name} has no answer to '{question}' about {where}"
-            elif classes and answer.answer not in {*classes, UNKNOWN}:
-                yield f"{name} answers '{question}' about {where} with none of its classes"
 
 
 def differences(results: Results, recomputed: Mapping[str, TaskResult]) -> list[str]:
