@@ -87,7 +87,7 @@ def test_whatever_a_judge_raises_ends_nothing(root: Path) -> None:
 
 def test_twins_do_not_stand_beside_each_other(tmp_path: Path) -> None:
     write_submission(tmp_path, "mine", model_results(0, SHARES["toy"]))
-    for number, name in enumerate(("MlNE", "mıne", "mine")):
+    for number, name in enumerate(("MlNE", "m1ne", "mine")):
         folder = write_submission(tmp_path / ".more", name, model_results(0, SHARES["toy"]))
         edit_json(folder / "submission.json", set_in("model", value="toyland"))
         folder.rename(tmp_path / f"aaa-{number}")
