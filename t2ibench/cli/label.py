@@ -1,17 +1,13 @@
-"""`t2ibench label export|import|agree|correlate`: people's answers beside the judge's."""
+"""`t2ibench label export|import|agree`: people's answers beside the judge's."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from t2ibench.cli.usage import add_flag, not_negative, positive
-from t2ibench.errors import T2IBenchError, did_you_mean, shown
-
-if TYPE_CHECKING:
-    import pandas as pd
+from t2ibench.errors import T2IBenchError, did_you_mean
 
 _EXAMPLES = """\
 examples:
@@ -19,7 +15,6 @@ examples:
   t2ibench label import runs/sdxl sheet.csv --labeller anna
   t2ibench score runs/sdxl                              every share, corrected by people's answers
   t2ibench label agree runs/sdxl                        kappa, alpha and F1 of each judge
-  t2ibench label correlate ratings.csv --score asc --rating human --by test
 """
 
 
@@ -27,7 +22,7 @@ def add(verbs: Any) -> None:
     """Add the verb."""
     label = verbs.add_parser(
         "label",
-        help="people's answers: export, import, agree (a judge with people), correlate",
+        help="people's answers: export, import, agree (a judge with people)",
         description="Judges err. Export a random sample of images, let people answer about it "
         "without seeing prompt or judge, import their answers: every share is then given "
         "corrected, too.",
@@ -50,18 +45,6 @@ def add(verbs: Any) -> None:
     agree = actions.add_parser("agree", help="how far each judge agrees with people")
     add_flag(agree, "run RUN", "a run with imported labels")
     agree.set_defaults(handler=run_agree)
-    action = actions.add_parser(
-        "correlate",
-        help="rank correlation of any score with people's ratings, from one CSV",
-        description="Kendall's tau-b between two columns of a CSV, with its interval: does a score "
-        "order images as people do?",
-    )
-    add_flag(action, "file FILE", "a CSV with a header")
-    add_flag(action, "--score COLUMN", "the measured score", required=True)
-    add_flag(action, "--rating COLUMN", "people's rating", required=True)
-    add_flag(action, "--by COLUMN", "one correlation for each value of it")
-    add_flag(action, "--level L", "of the interval (0.95)", type=float, default=0.95)
-    action.set_defaults(handler=run_correlate)
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -167,66 +150,3 @@ def run_agree(arguments: argparse.Namespace) -> int:
         "'unknown' are left out."
     )
     return 0
-
-
-_FEWEST = 5
-
-
-def run_correlate(arguments: argparse.Namespace) -> int:
-    """Print Kendall's tau-b between a column of scores and a column of ratings."""
-    from tabulate import tabulate
-
-    from t2ibench.stats.correlation import kendall_tau
-
-    score, rating, by = arguments.score, arguments.rating, arguments.by
-    table = _read(Path(arguments.file), score, rating, by)
-    rows = []
-    for name, pairs in table.groupby(by, sort=False) if by else [("", table)]:
-        if len(pairs) < _FEWEST:
-            where = f" of '{name}'" if by else ""
-            raise T2IBenchError(
-                f"{arguments.file} has {len(pairs)} pairs{where}; {_FEWEST} are the fewest."
-            )
-        found = kendall_tau(pairs[score].tolist(), pairs[rating].tolist(), arguments.level)
-        interval = f"[{found.low:+.3f}, {found.high:+.3f}]" if found.low == found.low else "–"
-        tau = f"{found.tau:+.3f}" if found.tau == found.tau else "–"
-        p = f"{found.p:.4f}" if found.p == found.p else "–"
-        rows.append([*([name] if by else []), found.n, tau, interval, p])
-    percent = f"{arguments.level:.0%}".replace("%", " %")
-    headers = [*([by] if by else []), "n", "tau-b", f"{percent} CI", "p"]
-    print(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
-    print(
-        f"\nKendall's tau-b between '{score}' and '{rating}': 1 is the same order, 0 none, -1 the "
-        "reverse. The interval is for items like these."
-    )
-    return 0
-
-
-def _read(file: Path, score: str, rating: str, by: str | None) -> pd.DataFrame:
-    """Rows with both numbers; those that lack one are left out, and said."""
-    import pandas as pd
-
-    from t2ibench.store.tables import read_table
-
-    table = read_table(file, "Give a CSV with a header.")
-    for name in filter(None, (score, rating, by)):
-        if name not in table.columns:
-            raise T2IBenchError(
-                f"{file} has no column '{shown(name)}'.{did_you_mean(name, table.columns)} "
-                f"Columns: {', '.join(map(shown, table.columns)) or 'none'}."
-            )
-    rows, numbers = [row for _, row in table.rows], [number for number, _ in table.rows]
-    texts = pd.DataFrame(rows, numbers, list(table.columns))
-    there: pd.DataFrame = texts[(texts[[score, rating]].map(str.strip) != "").all(axis=1)].copy()
-    if len(there) < len(texts):
-        lacking = len(texts) - len(there)
-        print(f"{lacking} rows without one of the two numbers are left out.", file=sys.stderr)
-    for name in (score, rating):
-        values = pd.to_numeric(there[name], errors="coerce")
-        for line in values.index[values.isna()][:1]:
-            bad = shown(there.loc[line, name])
-            raise T2IBenchError(f"{file}:{line}: '{bad}' is not a number.")
-        there[name] = values
-    if there.empty:
-        raise T2IBenchError(f"{file} has 0 pairs; {_FEWEST} are the fewest.")
-    return there

@@ -52,8 +52,6 @@ def add(verbs: Any) -> None:
     add_flag(of, "--name NAME", "what the leaderboard calls the model (its own name)")
     pictures = "two thumbnails of each of N prompts, beside other models' (0)"
     add_flag(of, "--thumbnails N", pictures, type=not_negative, default=0)
-    add_flag(of, "--evidence-to PATH", "put evidence.db there, a file or a folder")
-    add_flag(of, "--evidence-url URL", "where others read it, if not there")
     card = of.add_argument_group("the model's card", "shown as stated by the submitter")
     add_flag(card, "--licence NAME", "of the weights, such as apache-2.0")
     add_flag(card, "--parameters N", "their number, such as 0.9B")
@@ -88,8 +86,6 @@ def _add_checks(action: Any, all_of_them: bool = False) -> None:
     draw = "make N images of each again, embed them and all texts, ask the judges (0)"
     add_flag(action, "--draw N", draw, type=not_negative, default=0)
     add_flag(action, "--minutes N", "how long each may take (60)", type=positive, default=60)
-    local = "also read files of this machine and private networks: evidence, models"
-    add_flag(action, "--local", local)
     keep = "keep verdicts there and recall them; outside of the checkout, where no pull request can"
     add_flag(action, "--verdicts DIR", f"{keep} write")
 
@@ -97,15 +93,10 @@ def _add_checks(action: Any, all_of_them: bool = False) -> None:
 def submit(arguments: argparse.Namespace) -> int:
     """Pack a run as a submission and check it."""
     from t2ibench.apps.leaderboard.packing import pack
-    from t2ibench.apps.leaderboard.remote import send
     from t2ibench.apps.leaderboard.verify import verify
     from t2ibench.pipeline.progress import ConsoleReporter
 
     reporter = ConsoleReporter()
-    if arguments.evidence_url and not arguments.evidence_to:
-        raise T2IBenchError(
-            "--evidence-url says where the file of --evidence-to is read.", "Give both."
-        )
     card = _card(arguments)
     name = _name(Path(arguments.run), Path(arguments.to), arguments.name)
     to = Path(arguments.to)
@@ -113,17 +104,13 @@ def submit(arguments: argparse.Namespace) -> int:
     # What is refused leaves nothing behind.
     with tempfile.TemporaryDirectory(prefix=".adding-", dir=near) as place:
         packed = pack(Path(arguments.run), Path(place), reporter, name, arguments.thumbnails, card)
-        verdict = verify(packed)  # before anything leaves the folder
+        verdict = verify(packed)
         for line in verdict.problems:
             reporter.warn(line)
         if verdict.problems:
             raise T2IBenchError(
                 f"The leaderboard would refuse this run, so nothing was written into {to}."
             )
-        if arguments.evidence_to:
-            home = to / packed.name
-            sent = send(packed, arguments.evidence_to, arguments.evidence_url, home)
-            reporter.say(f"evidence: {sent.bytes / 1e6:.1f} MB, read from {sent.url}")
         folder = to / packed.name
         to.mkdir(parents=True, exist_ok=True)
         if folder.is_dir():
@@ -203,7 +190,7 @@ def _verifier(arguments: argparse.Namespace, roots: Iterable[Path]) -> Verifier:
     from t2ibench.apps.leaderboard.verdicts import Verifier
 
     home = Path(arguments.verdicts).expanduser() if arguments.verdicts else None
-    return Verifier(roots, arguments.draw, home, arguments.minutes, arguments.local)
+    return Verifier(roots, arguments.draw, home, arguments.minutes)
 
 
 def build(arguments: argparse.Namespace) -> int:

@@ -263,21 +263,18 @@ def test_answers(tries: Tries, here: Path, cli: Cli) -> None:
 
 
 @sizes(20, 400)
-def test_sheets_ratings_captions_vectors_and_settings(tries: Tries, here: Path, cli: Cli) -> None:
+def test_sheets_captions_vectors_and_settings(tries: Tries, here: Path, cli: Cli) -> None:
     assert cli("label", "export", RUN, "--images", "2")[0] == 0
     sheet = (RUN / "labels" / "sheet.csv").read_bytes()
     config = b"model: toyland\ntasks: openbias_examples\nlimit: 1\nimages_per_prompt: 2\n"
     vectors = b"3 2\nman 1 0\nwoman 0 1\nart .5 .5\n"
-    rated = b"asc,human,test\n1,2,a\n2,3,a\n3,1,b\n2,2,b\n"
     captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
-    correlate = ("label", "correlate")
     weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
     propose = ("propose", "openbias", "--proposer", "replay:none.jsonl", "--output", "out.yaml")
     readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "run.yaml": (config, ("run", "--config", "run.yaml", "--dry-run")),
         "words.txt": (vectors, ("--encoder", "vectors:words.txt", *weat)),
-        "rated.csv": (rated, (*correlate, "rated.csv", "--score", "asc", "--rating", "human")),
         "captions.json": (captions, (*propose, "--captions", "captions.json")),
         "captions.csv": (b"caption\na man\n", (*propose, "--captions", "captions.csv")),
     }

@@ -295,7 +295,6 @@ def test_records_of_other_versions_and_of_no_version(
 
 PROPOSE = "propose openbias --proposer replay:r.jsonl --output o.yaml --captions"
 TIBET = "propose tibet --output o.yaml --proposer replay:"
-LABEL = "label correlate x.csv --score a --rating b"
 CONFIG = f"{RUN} --config x.yaml"
 TOYLAND = "--model toyland --tasks weat"
 ANSWERS = "--model toyland --tasks openbias --judge answers:x.csv"
@@ -318,8 +317,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (f"{TIBET}r.jsonl --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
     (f"{TIBET}x.jsonl --prompt chef", DEEP, "x.jsonl:1: not a JSON object"),
     (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
-    (LABEL, b"a,b\n1,2\n" + b"9" * 5000 + b"x,1\n", "x.csv:3: '999"),
-    (LABEL.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
+    (SHEET.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
     (CONFIG, DEEP, "x.yaml:1: is nested"),
     (CONFIG, b"model: \xff", "is not UTF-8"),
     (CONFIG, b'output_dir: "a\\0b"', "such a name"),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from t2ibench.stats.correlation import kendall_tau
-from tests.conftest import Cli
 
 
 def test_by_hand() -> None:
@@ -35,18 +33,3 @@ def test_the_interval_covers(n: int, correlation: float) -> None:
     found = [kendall_tau(*pair.T) for pair in pairs]
     shown = [one for one in found if not math.isnan(one.low)]
     assert len(shown) > 200 and np.mean([one.low <= truth <= one.high for one in shown]) >= 0.93
-
-
-def test_the_verb_reads_a_csv(tmp_path: Path, cli: Cli) -> None:
-    file = tmp_path / "ratings.csv"
-    lines = [f"{test},{k},{k if test == 'a' else -k}" for test in "ab" for k in range(6)]
-    file.write_text("\n".join(["test,asc,human", *lines, "a,,3"]))
-    words = ("label", "correlate", file, "--rating", "human", "--score")
-    status, out, error = cli(*words, "asc", "--by", "test")
-    assert status == 0 and "+1.000" in out and "-1.000" in out
-    assert "1 rows without one of the two numbers are left out." in error
-    status, _, error = cli(*words, "acs")
-    assert status == 1 and "Did you mean 'asc'?" in error
-    file.write_text("asc,human\n1,x\n")
-    status, _, error = cli(*words, "asc")
-    assert status == 1 and f"{file}:2: 'x' is not a number." in error

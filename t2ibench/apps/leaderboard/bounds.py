@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods import needs
 from t2ibench.models.generators.passthrough import value_of
-from t2ibench.results.schema import Results, Score, TaskSettings
+from t2ibench.results.schema import TaskSettings
 from t2ibench.settings import Settings
 from t2ibench.tasks.loader import LoadedTask
 
@@ -35,8 +34,6 @@ _FREE = frozenset({
     "price_per_rewriting",
 })  # fmt: skip
 _AGAIN = 5.0  # seconds after which a deadline is repeated to code that did not heed it
-_LARGEST_OF = {float: sys.float_info.max, int: 2**64, bool: 1}
-_OFF_SCALE = 1.0  # how far an unbiased estimate may lie outside of its scale
 
 
 def plain_files(folder: Path) -> tuple[dict[str, Path], list[str]]:
@@ -201,37 +198,3 @@ def deadline(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def value_problems(results: Results) -> Iterator[str]:
-    """Numbers that are no numbers, or lie outside of the scale of what they measure."""
-    for name, task in results.tasks.items():
-        if bad := next(_not_finite(task.model_dump(mode="python"), name), None):
-            yield f"{bad} is not a finite number"
-            continue
-        head = task.headline
-        for what, value in (("value", head.value), ("square", head.square)):
-            if value is not None and abs(value) > 1 + _OFF_SCALE:
-                yield f"{name}: headline.{what} is {value:g}, and its scale ends at 1"
-        scores: dict[str, Score] = {f"scores.{key}": score for key, score in task.scores.items()}
-        for where, score in {"headline": head, **scores}.items():
-            for what in ("p", "p_holm", "p_bh"):
-                p = getattr(score, what)
-                if p is not None and not 0 < p <= 1:
-                    yield f"{name}: {where}.{what} is {p:g}, which is no p-value"
-        for parts in task.text_image_alignment.values():
-            if any(part.value is not None and abs(part.value) > 1 for part in parts):
-                yield f"{name}: text_image_alignment has a value that is no mean of cosines"
-
-
-def _not_finite(value: Any, where: str) -> Iterator[str]:
-    """Where the numbers are that are infinite or none."""
-    if isinstance(value, float | int):
-        if not abs(value) <= _LARGEST_OF[type(value)]:
-            yield where
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _not_finite(inner, f"{where}.{key}")
-    elif isinstance(value, list | tuple):
-        for number, inner in enumerate(value):
-            yield from _not_finite(inner, f"{where}[{number}]")

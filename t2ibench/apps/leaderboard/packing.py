@@ -13,13 +13,10 @@ import numpy as np
 
 from t2ibench.apps.leaderboard.bounds import LARGEST, sha256_of
 from t2ibench.apps.leaderboard.evidence import NAME as EVIDENCE
-from t2ibench.apps.leaderboard.regenerate import FILE_REWRITER, REWRITINGS
 from t2ibench.apps.leaderboard.submission import Card, Manifest, without_path
 from t2ibench.apps.leaderboard.thumbs import QUALITY, SHOWN_IMAGES, SIZE
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.generators import can_regenerate
-from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewriters.file import FileRewriter
 from t2ibench.pipeline.captions import keep
 from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.progress import Reporter
@@ -37,7 +34,6 @@ from t2ibench.store.distinct import DistinctImages
 from t2ibench.store.evidence import EvidenceStore, Kind, slug, text_key
 from t2ibench.store.files import write_bytes, write_text
 from t2ibench.store.images import LOOKS, Attempt, ImageStore
-from t2ibench.store.jsonl import write_rows
 from t2ibench.store.pixels import UnreadableImageError, thumbnail
 from t2ibench.store.schema import content_id
 from t2ibench.version import __version__
@@ -96,8 +92,6 @@ def pack(
     )
     write_text(target / "results.json", results.to_json())
     keep(plan.tasks, target)
-    if why := _keep_rewritings(folder, target):
-        reporter.warn(f"The rewritten prompts can only be stated, not verified: {why}")
     for key, data in shown.items():
         write_bytes(target / "thumbs" / f"{key}.jpg", data)
     _write_manifest(folder, generator, results, target, card or Card())
@@ -283,19 +277,3 @@ def _answers(
                     )
                 if answer:
                     yield replace(answer, raw="")
-
-
-def _keep_rewritings(folder: RunFolder, target: Path) -> str | None:
-    """Put a run's file of rewritings into its submission; why not, where that cannot be."""
-    settings, generator = folder.record.settings, folder.record.generator
-    info = generator.rewriter if generator else None
-    if info is None or not (settings.rewriter or "").startswith(FILE_REWRITER):
-        return None
-    try:
-        rewriter = create_rewriter(str(settings.rewriter), settings.rewriter_args)
-    except T2IBenchError as error:
-        return str(error)
-    if not isinstance(rewriter, FileRewriter) or rewriter.fingerprint != info.fingerprint:
-        return f"{info.name} is not the file any more that the prompts were rewritten with."
-    write_rows(target / REWRITINGS, rewriter.rows())
-    return None

@@ -7,7 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from t2ibench.apps.leaderboard.regenerate import Claims, RegeneratedImage, Regeneration, on_server
+from t2ibench.apps.leaderboard.regenerate import (
+    Claims,
+    RegeneratedImage,
+    Regeneration,
+    check_paths,
+    on_server,
+)
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.encoders import create_encoder
@@ -30,7 +36,6 @@ _Evidence = TypeVar("_Evidence", EvidenceStore, AnswerStore)
 
 def _parts(
     kind: str,
-    absent: str,
     specs: Sequence[str],
     make: Callable[[str], _Part],
     stores: Mapping[str, _Evidence],
@@ -47,7 +52,7 @@ def _parts(
             reasons.append(str(error))
     for name, evidence in stores.items():
         if name not in here:
-            found.lacking.append(f"the {kind} {name} {absent}: {'; '.join(reasons)}")
+            found.lacking.append(f"the {kind} {name} was not asked again: {'; '.join(reasons)}")
         elif here[name].fingerprint != evidence.fingerprint:
             line = f"the {kind} {name} here is not the one that was used"
             # Of what is downloaded or lies in a folder, this machine may have another version.
@@ -61,89 +66,79 @@ def embed_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regen
     """Embed all texts and the images that were made, by every encoder and its control."""
 
     def make(spec: str) -> Encoder:
-        claims.check_paths(spec)
+        check_paths(spec)
         return create_encoder(spec, dtype=claims.command.dtype, recorded=True)
+
+    def embed(
+        part: str, one: Encoder, stored: EvidenceStore, texts: Sequence[str], to: Mapping[str, int]
+    ) -> None:
+        wanted = [
+            image for image in images if image.attempt.index < to.get(image.attempt.prompt, 0)
+        ]
+        with found.tolerant(f"{one.name} cannot embed here"):
+            unlike = [*_unlike_texts(one, stored, texts)]
+            unlike += _unlike_images(one, stored, wanted, found)
+            found.differ(unlike, "embeddings")
+            found.count(part, len(texts))
 
     plan, stores = claims.plan, claims.stores
     for encoder, evidence in _parts(
-        "encoder", "is not here", claims.command.encoder, make, stores.encoders, found
+        "encoder", claims.command.encoder, make, stores.encoders, found
     ):
-        texts = plan.texts_for(evidence.embeds_images)
-        embedded = plan.embedded if evidence.embeds_images else {}
-        found.count("texts", _embed_texts(encoder, evidence, texts, found))
-        _embed_images(encoder, evidence, images, embedded, found)
-        control = _control(encoder, claims, found)
-        if control is not None:
+        pictures = evidence.embeds_images
+        embedded = plan.embedded if pictures else {}
+        embed("texts", encoder, evidence, plan.texts_for(pictures), embedded)
+        if control := _control(encoder, claims, found):
             claimed = stores.controls[encoder.name]
-            number = _embed_texts(control, claimed, plan.controlled_texts, found)
-            number += _embed_images(control, claimed, images, plan.controlled, found)
-            found.count("controls", number)
+            embed("controls", control, claimed, plan.controlled_texts, plan.controlled)
 
 
 def _control(encoder: Encoder, claims: Claims, found: Regeneration) -> Encoder | None:
     """The same with random weights, where the submission has it and it can be made here."""
     name, able = encoder.name, isinstance(encoder, HasUntrained)
     stated = claims.manifest.controls.get(name)
-    if stated is None:
-        if claims.command.control_encoder == "random" and able:
-            found.problems.append(
-                f"it has no control of random weights for {name}, and its command asks for one"
-            )
-        return None
-    if not isinstance(encoder, HasUntrained):
-        found.problems.append(f"{name} has no control of random weights, and the submission has")
-        return None
-    with (
-        found.tolerant(f"the control {stated.name} cannot be made here"),
-        failing(f"The encoder '{name}' failed in untrained() with"),
-    ):
-        control = encoder.untrained()
-        if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
-            return control
-        found.lacking.append(f"the control {stated.name} is of other versions of its libraries")
+    if (stated is None) == (able and claims.command.control_encoder == "random"):
+        has = "no control" if stated is None else "a control"
+        found.problems.append(
+            f"it has {has} of random weights for {name}; its command says otherwise"
+        )
+    elif stated is not None and isinstance(encoder, HasUntrained):
+        with (
+            found.tolerant(f"the control {stated.name} cannot be made here"),
+            failing(f"The encoder '{name}' failed in untrained() with"),
+        ):
+            control = encoder.untrained()
+            if (control.name, control.fingerprint) == (stated.name, stated.fingerprint):
+                return control
+            found.lacking.append(f"the control {stated.name} is of other versions of its libraries")
     return None
 
 
-def _embed_texts(
-    encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str], found: Regeneration
-) -> int:
-    """How many texts embed as the submission says."""
-    with found.tolerant("texts cannot be embedded here"):
-        named, unlike = {text_key(text): text for text in texts}, []
-        for part in embedded_texts(texts, encoder, None):
-            part.check()
-            unlike += [
-                f"the text '{named[key]}' embeds otherwise by {encoder.name}"
-                for key, row in zip(*part.rows[encoder.name], strict=True)
-                if not _alike(row, evidence.get("texts", key), _SAME)
-            ]
-        return found.differ(unlike, "texts", len(texts))
-    return 0
+def _unlike_texts(encoder: Encoder, evidence: EvidenceStore, texts: Sequence[str]) -> Iterator[str]:
+    named = {text_key(text): text for text in texts}
+    for part in embedded_texts(texts, encoder, None):
+        part.check()
+        for key, row in zip(*part.rows[encoder.name], strict=True):
+            if not _alike(row, evidence.get("texts", key), _SAME):
+                yield f"the text '{named[key]}' embeds otherwise by {encoder.name}"
 
 
-def _embed_images(
+def _unlike_images(
     encoder: Encoder,
     evidence: EvidenceStore,
     images: Sequence[RegeneratedImage],
-    embedded: Mapping[str, int],
     found: Regeneration,
-) -> int:
-    """How many images embed as the submission says."""
-    wanted = [one for one in images if one.attempt.index < embedded.get(one.attempt.prompt, 0)]
-    unlike: list[str] = []
-    with found.tolerant("images cannot be embedded here"):
-        with naming(encoder.name):
-            prepared = [encoder.prepare(one.image.read()) for one in wanted]
-        rows = encode(encoder, prepared) if prepared else ()
-        for one, row in zip(wanted, rows, strict=True):
-            claimed = evidence.get("images", one.attempt.sha256 or "")
-            if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
-                found.compared.add(one.attempt.key)
-            else:
-                look = f"does not look to {encoder.name} as the submission says"
-                unlike.append(f"{one}, generated again, {look}")
-        return found.differ(unlike, "images", len(wanted))
-    return 0
+) -> Iterator[str]:
+    with naming(encoder.name):
+        prepared = [encoder.prepare(one.image.read()) for one in images]
+    rows = encode(encoder, prepared) if prepared else ()
+    for one, row in zip(images, rows, strict=True):
+        claimed = evidence.get("images", one.attempt.sha256 or "")
+        if _alike(row, claimed, _SAME if one.same_file else _ALIKE):
+            found.compared.add(one.attempt.key)
+        else:
+            look = f"does not look to {encoder.name} as the submission says"
+            yield f"{one}, generated again, {look}"
 
 
 def _alike(one: Float32Array, other: Float32Array, least: float) -> bool:
@@ -173,7 +168,7 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
             raise T2IBenchError(f"{full} is on a server, which is not called.")
         if resolved is not None and not resolved.adapter.regenerates:
             raise T2IBenchError(f"{full} holds answers that were given once.")
-        claims.check_paths(full)
+        check_paths(full)
         taken = resolved.adapter.Args.model_fields if resolved else {}
         args = {key: value for key, value in command.judge_args.items() if key in taken}
         (judge,) = create_judges(
@@ -181,9 +176,7 @@ def ask_again(claims: Claims, images: Sequence[RegeneratedImage], found: Regener
         )
         return judge
 
-    for judge, evidence in _parts(
-        "judge", "was not asked again", command.judge, make, stores, found
-    ):
+    for judge, evidence in _parts("judge", command.judge, make, stores, found):
         _compare_answers(judge, images, questions, evidence, found)
 
 
@@ -197,9 +190,10 @@ def _compare_answers(
     """Ask one judge, up to where it fails, and compare its answers with the stored ones."""
     reports = list(answered(questions, judge))
     answers = {(a.image, a.question, a.classes): a.answer for one in reports for a in one.answers}
-    same, unlike, surely = 0, [], False
-    for one, (image, asked) in zip(images, questions, strict=True):
-        for question, classes in asked:
+    same, asked, unlike, surely = 0, 0, [], False
+    for one, (image, of) in zip(images, questions, strict=True):
+        for question, classes in of:
+            asked += 1
             answer = answers.get((image.sha256, question, classes))
             claimed = store.get(one.attempt.sha256 or "", question, classes)
             said = claimed.answer if claimed else None
@@ -214,13 +208,10 @@ def _compare_answers(
                 )
     if surely or len(unlike) > (1 - _ANSWERS_ALIKE) * (same + len(unlike)):
         found.differ(unlike, "answers")
-    elif unlike:
+    elif same < asked:
+        why = next((f" ({one.stopped})" for one in reports if one.stopped), "")
         found.lacking.append(
-            f"{len(unlike)} of {same + len(unlike)} answers are others, about images that this "
-            "machine draws a little differently"
+            f"of {asked} answers of {judge.name} {same} are the same and {len(unlike)} are others, "
+            f"about images that this machine draws a little differently{why}"
         )
-    for stopped in (one.stopped for one in reports if one.stopped):
-        found.lacking.append(f"not all questions were asked again: {judge.name}: {stopped}")
-    if silent := sum(one.failed for one in reports):
-        found.lacking.append(f"{judge.name} left {silent} questions without an answer")
     found.count("answers", same)

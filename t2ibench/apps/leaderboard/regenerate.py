@@ -1,18 +1,22 @@
-"""Regenerating images of a submission, chosen by whoever verifies it."""
+"""Regenerating images of a submission, chosen by whoever verifies it.
+
+Nothing that a submission names is contacted: a judge on a server is not asked, and what names code
+is not imported. What cannot be made here lowers the verdict; what comes out otherwise refuses it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import random
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import cycle, zip_longest
 from pathlib import Path
 from typing import Any
 
-from t2ibench.apps.leaderboard.claims import effective_problems, model_problems
+from t2ibench.apps.leaderboard.claims import model_problems
 from t2ibench.apps.leaderboard.submission import Manifest
 from t2ibench.apps.leaderboard.thumbs import shows, thumbnails
 from t2ibench.errors import T2IBenchError, shown
@@ -21,22 +25,17 @@ from t2ibench.models.generators import GENERATORS, can_regenerate, create_genera
 from t2ibench.models.locations import is_path
 from t2ibench.models.protocols import Generator, ImageRequest, Releasable, ReportsSettings
 from t2ibench.models.resolution import find_registered
-from t2ibench.models.rewriters import REWRITERS, Rewriter, create_rewriter
-from t2ibench.models.rewriters.file import FileRewriter
 from t2ibench.models.rewritten_generator import Rewritten, rewritten
 from t2ibench.models.servers import ServerArguments
 from t2ibench.pipeline.generation import generate_batch, image_file
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.rewriting import parts_of, requests_of
 from t2ibench.pipeline.scoring import Stores
 from t2ibench.registry import Registry
 from t2ibench.results.schema import Results
 from t2ibench.settings import RunSettings, Settings
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from t2ibench.store.rewrites import StoredRewriting
-from t2ibench.tasks.loader import LoadedTask
 
-REWRITINGS, FILE_REWRITER = "rewritings.jsonl", "file:"
 _SHOWN = 5
 _TOLD_APART = Settings(images_per_prompt=2, guided_images_per_prompt=1)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -44,12 +43,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class RegeneratedImage:
-    """An image that was generated again.
-
-    Attributes:
-        attempt: What the submission says of it.
-        image: The image, as a run would store it.
-    """
+    """An image that was generated again, and what the submission says of it."""
 
     attempt: Attempt
     image: StoredImage
@@ -67,14 +61,9 @@ class RegeneratedImage:
 class Regeneration:
     """What making evidence again found.
 
-    Attributes:
-        problems: What came out otherwise.
-        lacking: What could not be made here, and why.
-        parts: Kind of evidence to how much of it was made again and is the same.
-        compared: Keys of the images that were compared with anything the submission holds.
-        confirmed: What was compared and is no longer the submitter's word alone.
-        notes: What to know, in sentences.
-        chosen: What was chosen to be made again.
+    `problems` came out otherwise, `lacking` could not be made here. `parts` counts what is the same
+    by kind of evidence, `compared` holds the keys of images that were compared with anything, and
+    `confirmed` names what is no longer the submitter's word alone.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -82,15 +71,12 @@ class Regeneration:
     parts: dict[str, int] = field(default_factory=dict)
     compared: set[str] = field(default_factory=set)
     confirmed: set[str] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-    chosen: list[Attempt] = field(default_factory=list)
 
-    def differ(self, lines: Sequence[str], what: str, of: int = 0) -> int:
-        """Add problems of one kind, the first in full; how many of all are alike."""
+    def differ(self, lines: Sequence[str], what: str) -> None:
+        """Add problems of one kind, the first in full."""
         self.problems += lines[:_SHOWN]
         more = len(lines) - _SHOWN
         self.problems += [f"and {more} more {what}"] if more > 0 else []
-        return of - len(lines)
 
     @contextmanager
     def tolerant(self, what: str) -> Iterator[None]:
@@ -100,10 +86,6 @@ class Regeneration:
         except T2IBenchError as error:
             self.lacking.append(f"{what}: {error}")
 
-    def confirm(self, name: str, whether: bool = True) -> None:
-        """Say that something was compared."""
-        self.confirmed |= {name} if whether else set()
-
     def count(self, part: str, number: int) -> None:
         """Add to a part."""
         if number:
@@ -112,18 +94,7 @@ class Regeneration:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """A submission, read.
-
-    Attributes:
-        folder: Where it is.
-        manifest: submission.json.
-        results: results.json.
-        command: The settings that its command stands for.
-        plan: What its tasks need.
-        images: What became of each image.
-        stores: Its evidence.
-        local: Whether models may be read by paths of this machine.
-    """
+    """A submission, read: its command as settings, its plan, and its evidence."""
 
     folder: Path
     manifest: Manifest
@@ -132,15 +103,15 @@ class Claims:
     plan: Plan
     images: ImageStore
     stores: Stores
-    local: bool = False
 
-    def check_paths(self, *names: str) -> None:
-        """Refuse names of models that are paths: a stranger chooses no file of this machine."""
-        for name in names if not self.local else ():
-            parts = name.split(":")
-            rest = (":".join(parts[number:]) for number in range(len(parts)))
-            if any(is_path(one) and set("/\\~") & set(one) for one in rest):
-                raise T2IBenchError(f"{shown(name)} is a path of this machine; --local reads it.")
+
+def check_paths(*names: str) -> None:
+    """Refuse names of models that are paths: a stranger chooses no file of this machine."""
+    for name in names:
+        parts = name.split(":")
+        rest = (":".join(parts[number:]) for number in range(len(parts)))
+        if any(is_path(one) and set("/\\~") & set(one) for one in rest):
+            raise T2IBenchError(f"{shown(name)} is a path of this machine.")
 
 
 def on_server(registry: Registry[Any], spec: str) -> bool:
@@ -159,47 +130,32 @@ def sample_for_audit(
     """Choose images so that every task, and every group of its prompts, has its turn.
 
     A group is the prompts of a task that take one setting for their number of images, such as the
-    guided ones, whatever numbers the submitter chose: few images may decide a task. Any image of a
-    group may be chosen; prompts that were not chosen yet are preferred. Those that thumbnails show
-    are a group of their own.
+    guided ones, whatever numbers the submitter chose: few images may decide a task. Prompts that
+    were not chosen yet are preferred. Images that thumbnails show are a group of their own.
     """
-    by_prompt: dict[str, list[Attempt]] = {}
+    by_prompt = defaultdict(list)
     for attempt in sorted(attempts, key=lambda one: (one.prompt, one.index)):
-        by_prompt.setdefault(attempt.prompt, []).append(attempt)
-    tasks = [_groups(task, plan.needs[task.id].images_by_prompt, by_prompt) for task in plan.tasks]
-    pictured = [one for found in by_prompt.values() for one in found if one.key in shown]
-    strata = [[group for group in groups if group] for groups in (*tasks, [pictured])]
-    for groups in strata:
-        rng.shuffle(groups)
-        for group in groups:
-            rng.shuffle(group)
-    rng.shuffle(strata)
-    turns = [group for turn in zip_longest(*strata) for group in turn if group]
+        by_prompt[attempt.prompt].append(attempt)
+    groups = [[one for found in by_prompt.values() for one in found if one.key in shown]]
+    for task in plan.tasks:
+        kinds = needs(task.spec, _TOLD_APART).images_by_prompt
+        of_kind: dict[int, list[Attempt]] = defaultdict(list)
+        for prompt, needed in sorted(plan.needs[task.id].images_by_prompt.items()):
+            usable = [one for one in by_prompt.get(prompt, ()) if one.index < needed]
+            of_kind[kinds.get(prompt, 0)] += usable
+        groups += of_kind.values()
+    groups = [rng.sample(group, len(group)) for group in groups]
+    rng.shuffle(groups)
     chosen: dict[str, Attempt] = {}
     prompts: set[str] = set()
-    missed = 0
-    for group in cycle(turns):
-        if len(chosen) >= count or missed >= len(turns):
-            break
-        left = [attempt for attempt in group if attempt.key not in chosen]
-        missed = 0 if left else missed + 1
+    while groups and len(chosen) < count:
+        left = [one for one in groups.pop(0) if one.key not in chosen]
         if left:
             attempt = min(left, key=lambda one: one.prompt in prompts)  # the first of a new prompt
             chosen[attempt.key] = attempt
             prompts.add(attempt.prompt)
+            groups.append(left)
     return list(chosen.values())
-
-
-def _groups(
-    task: LoadedTask, needed: Mapping[str, int], by_prompt: Mapping[str, list[Attempt]]
-) -> list[list[Attempt]]:
-    """The images of a task, by the setting that says how many of a prompt there are."""
-    kinds = needs(task.spec, _TOLD_APART).images_by_prompt
-    groups: dict[int, list[Attempt]] = {}
-    for prompt, count in sorted(needed.items()):
-        usable = [attempt for attempt in by_prompt.get(prompt, ()) if attempt.index < count]
-        groups.setdefault(kinds.get(prompt, 0), []).extend(usable)
-    return list(groups.values())
 
 
 def regenerate(
@@ -214,34 +170,26 @@ def regenerate(
     attempts = list(claims.images.all_attempts())
     given = [attempt for attempt in attempts if attempt.status == "ok"]
     without = [attempt for attempt in attempts if attempt.status != "ok"]
-    found.chosen = sample_for_audit(given, claims.plan, count, rng, pictured)
-    found.chosen += sample_for_audit(without, claims.plan, count, rng)
-    chosen = found.chosen
+    chosen = sample_for_audit(given, claims.plan, count, rng, pictured)
+    chosen += sample_for_audit(without, claims.plan, count, rng)
     if isinstance(generator, Rewritten):
         # What the rewriter refused never came to the model.
         chosen = [one for one in chosen if one.status == "ok" or one.revised_prompt is not None]
-    else:
-        found.confirm("rewritings", any(one.revised_prompt is not None for one in chosen))
+    elif any(one.revised_prompt is not None for one in chosen):
+        found.confirmed.add("rewritings")
     images = _generate(generator, chosen, found)
     if images and isinstance(generator, ReportsSettings):
         stated = claims.results.model.effective_settings
-        found.problems += effective_problems(stated, generator.effective_settings())
-        found.confirm("effective_settings")
+        found.problems += model_problems(stated, generator.effective_settings())
+        found.confirmed.add("effective_settings")
     if isinstance(generator, Releasable):
         generator.release()
-    shown = [one for one in images if one.attempt.key in pictured]
-    for one in shown:
-        path = pictured[one.attempt.key]
-        if shows(path, one.image.data()):
+    for one in images:
+        path = pictured.get(one.attempt.key)
+        if path and shows(path, one.image.data()):
             found.compared.add(path.stem)
-        else:
+        elif path:
             found.problems.append(f"thumbs/{path.name} is not {one}, generated again")
-    found.confirm("thumbnails", len(shown) == len(pictured))
-    if len(shown) < len(pictured):
-        found.notes.append(
-            f"{len(shown)} of {len(pictured)} thumbnails were compared; the others are as the "
-            "submitter gave them"
-        )
     return images
 
 
@@ -256,7 +204,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
         return None
     dtype, generator = results.model.settings.get("dtype"), None
     with found.tolerant("the model cannot be made here"):
-        claims.check_paths(manifest.model, manifest.model_args.get("lora", ""))
+        check_paths(manifest.model, manifest.model_args.get("lora", ""))
         generator = create_generator(
             manifest.model,
             manifest.model_args,
@@ -267,6 +215,7 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
     if generator is None:
         return None
     if (rewriter := results.model.rewriter) is not None:
+        found.lacking.append(f"prompts were rewritten by {rewriter.name}, which is not asked again")
         model = rewritten(generator, rewriter)
         assert isinstance(model, Rewritten)
         model.rewritings = _StatedRewritings(claims.images)
@@ -286,9 +235,10 @@ def _generator(claims: Claims, found: Regeneration) -> Generator | None:
                 f"({manifest.fingerprint[:12]}): its weights or settings are others"
             )
         return None
-    found.confirm("revision")
-    found.confirm("settings")
-    found.problems += model_problems(results, generator)
+    found.confirmed |= {"revision", "settings"}
+    stated = {**results.model.settings, "revision": results.model.revision}
+    own = {**generator.settings, "revision": generator.revision}
+    found.problems += model_problems(stated, own)
     return generator
 
 
@@ -350,60 +300,3 @@ def _generate(
 
 def _quoted(revised_prompt: str | None) -> str:
     return "as it is" if revised_prompt is None else f"'{shown(revised_prompt)}'"
-
-
-def rewrite_again(claims: Claims, attempts: Sequence[Attempt], found: Regeneration) -> None:
-    """Rewrite the prompts of some images again; what is another rewriting is not verified.
-
-    The text of a language model may differ between processors, so another one lowers the verdict;
-    the rewritings of a file are the submission's own, and have to be the same.
-    """
-    info = claims.results.model.rewriter
-    assert info is not None
-    with found.tolerant(f"prompts were not rewritten again by {info.name}"):
-        rewriter = _rewriter(claims)
-        if rewriter.fingerprint != info.fingerprint:
-            raise T2IBenchError("the one here has other weights, settings or words.")
-        of_file = isinstance(rewriter, FileRewriter)
-        name = claims.command.rewriter if of_file else rewriter.name
-        # What a file is called is no part of what it says.
-        own, stated = ({**one, "file": None} for one in (rewriter.settings, info.settings))
-        if (name, rewriter.per, own) != (info.name, info.per, stated):
-            found.problems.append("it describes its rewriter otherwise than the rewriter itself")
-            return
-        asked = [ImageRequest(one.prompt, one.index, one.seed) for one in attempts]
-        requests = requests_of(asked, rewriter.per, claims.plan.settings.seed)
-        known = {
-            (requests[number].prompt, requests[number].index): made
-            for part in parts_of(requests, rewriter)
-            for number, made in part
-        }
-        if isinstance(rewriter, Releasable):
-            rewriter.release()
-        unlike = []
-        for one in attempts:
-            rewriting = known[one.prompt, one.index if rewriter.per == "image" else None]
-            if rewriting.text != one.revised_prompt or rewriting.status == "failed":
-                unlike.append(f"image {one.index} of '{one.prompt}' is of another rewriting")
-        found.count("rewritings", len(attempts) - len(unlike))
-        if of_file:
-            found.differ(unlike, "rewritings")
-        elif unlike:
-            found.lacking.append(f"{len(unlike)} of {len(attempts)} rewritings are others here")
-        found.confirm("rewritings", not unlike)
-
-
-def _rewriter(claims: Claims) -> Rewriter:
-    """The rewriter that the submission names; nothing is read that it could choose."""
-    spec, args = str(claims.command.rewriter), claims.command.rewriter_args
-    if on_server(REWRITERS, spec):
-        raise T2IBenchError("it is on a server, which is not called.")
-    if any(value.startswith("@") for value in args.values()):
-        raise T2IBenchError("what it was asked is in a file that the submission does not hold.")
-    if spec.startswith(FILE_REWRITER):
-        file = claims.folder / REWRITINGS
-        if not file.is_file():
-            raise T2IBenchError("the submission does not hold them.")
-        return create_rewriter(f"{FILE_REWRITER}{file}", args)
-    claims.check_paths(spec)
-    return create_rewriter(spec, args, dtype=claims.command.dtype, recorded=True)

@@ -20,7 +20,7 @@ _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 Short = Annotated[str, Field(min_length=1, max_length=120)]
 # Every file that a submission may hold.
 FILES = re.compile(
-    r"results\.json|evidence\.db|rewritings\.jsonl|thumbs/[0-9a-f]{64}\.jpg|tasks/[a-z0-9_]{1,80}\.yaml"
+    r"results\.json|evidence\.db|thumbs/[0-9a-f]{64}\.jpg|tasks/[a-z0-9_]{1,80}\.yaml"
 )
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -47,17 +47,7 @@ def _web(text: str) -> str:
 
 
 class Card(BaseModel):
-    """What the submitter says of the model; shown as stated.
-
-    Attributes:
-        licence: Of the weights, or of what the server gives.
-        parameters: Their number, such as '0.9B'.
-        released: When the model came out.
-        weights: 'open', or 'hosted' where only a server has them.
-        submitter: Who submits.
-        submitted: When.
-        url: A page about the model.
-    """
+    """What the submitter says of the model; shown as stated."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -74,22 +64,6 @@ class Card(BaseModel):
         said = self.model_dump(exclude={"url"}).items()
         facts = [(name.capitalize(), text or "not stated", None) for name, text in said]
         return [*facts, ("Page", self.url or "not stated", self.url)]
-
-
-class Evidence(BaseModel):
-    """Where a submission's evidence.db lies, if not in its folder.
-
-    Attributes:
-        url: Its address or path; a path is taken from the submission's folder.
-        sha256: Of the file.
-        bytes: Its size.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    url: Annotated[str, Field(min_length=1, max_length=1000)]
-    sha256: Sha256
-    bytes: Annotated[int, Field(gt=0)]
 
 
 def _named_by_hash(control: ControlRecord) -> ControlRecord:
@@ -111,22 +85,9 @@ def without_path(given: str) -> str:
 
 
 class Manifest(BaseModel):
-    """submission.json.
+    """submission.json: the model as given to --model, fingerprints by name, a SHA-256 a file.
 
-    Attributes:
-        version: Of this schema.
-        t2ibench: Version that packed it.
-        name: What the leaderboard calls the model.
-        model: As given to --model, so that the images can be generated again.
-        model_args: As given to --model-args.
-        fingerprint: The generator's.
-        revision: Version of the weights.
-        encoders: Name to fingerprint.
-        controls: Encoders of random weights, by the encoder that they are held against.
-        judges: Name to fingerprint.
-        files: File to SHA-256, an evidence.db that lies elsewhere included.
-        card: What the submitter says of the model.
-        evidence: Where evidence.db lies, if not in the folder.
+    `controls` are the encoders of random weights, by the encoder that they are held against.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -147,7 +108,7 @@ class Manifest(BaseModel):
     judges: dict[Name, Sha256] = Field(default_factory=dict, max_length=20)
     files: dict[Name, Sha256]
     card: Card = Field(default_factory=Card)
-    evidence: Evidence | None = None
+    evidence: None = Field(default=None, exclude=True)  # of earlier versions
 
     def encoder_records(self) -> dict[str, EncoderRecord]:
         """The encoders as a run records them."""

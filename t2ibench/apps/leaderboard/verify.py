@@ -11,14 +11,7 @@ from pathlib import Path
 from t2ibench.apps.leaderboard import bounds, claims, names
 from t2ibench.apps.leaderboard.evidence import NAME, content_problem, open_evidence
 from t2ibench.apps.leaderboard.reembed import ask_again, embed_again
-from t2ibench.apps.leaderboard.regenerate import (
-    Claims,
-    Regeneration,
-    on_server,
-    regenerate,
-    rewrite_again,
-)
-from t2ibench.apps.leaderboard.remote import materialised
+from t2ibench.apps.leaderboard.regenerate import Claims, Regeneration, on_server, regenerate
 from t2ibench.apps.leaderboard.submission import FILES, Manifest, read_manifest
 from t2ibench.apps.leaderboard.thumbs import thumbnail_problems, thumbnails
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line
@@ -53,7 +46,6 @@ _MOST_LINES, _LONGEST_LINE = 20, 500  # of a verdict; characters
 # What one of a kind is called, and several.
 _PARTS = {
     "images": ("image", "images"),
-    "rewritings": ("rewriting", "rewritings"),
     "texts": ("embedding of a text", "embeddings of texts"),
     "answers": ("answer", "answers"),
     "controls": ("embedding by random weights", "embeddings by random weights"),
@@ -63,23 +55,12 @@ _PARTS = {
 
 @dataclass(slots=True)
 class Verdict:
-    """The outcome of verifying a submission.
+    """The outcome of verifying a submission: one of `LEVELS` or 'refused', a line for each problem.
 
-    Attributes:
-        level: One of `LEVELS`, or 'refused'.
-        problems: Why it was refused, one line each.
-        notes: What to know, in sentences.
-        tasks: Tasks that were looked at.
-        parts: Kind of evidence ('images', 'rewritings', 'texts', 'answers', 'controls', 'refused')
-            to how much of it was made again and is the same.
-        lacking: What could not be made again, and why.
-        stated: What is shown as the submitter states it, because nothing here could tell:
-            'environment', 't2ibench', 'revision', 'settings', 'effective_settings', 'rewritings',
-            'thumbnails', 'scores'.
-        seed: What chose the images that were made again; None where none was.
-        results: Its results with the scores that the evidence gives here, which are what may be
-            shown; None where nothing was recomputed.
-        paired: Task id to the influences on its headline, recomputed.
+    `parts` counts what was made again and is the same by kind of evidence, `lacking` says what
+    could not be made again, `stated` names what nothing here could tell, and `seed` chose what was
+    made again. `results` and `paired`, by task id, are what the evidence gives here, which alone
+    may be shown; None and empty where nothing was recomputed.
     """
 
     level: str
@@ -99,14 +80,13 @@ def verify(
     draw: int = 0,
     seed: int | None = None,
     minutes: float = MINUTES,
-    local: bool = False,
 ) -> Verdict:
     """Check one submission. Whatever is wrong with it is in the verdict; nothing is raised."""
-    verdict, whole = Verdict("recomputed"), folder
+    verdict = Verdict("recomputed")
     try:
-        with bounds.deadline(60 * minutes), materialised(folder, local) as whole:
+        with bounds.deadline(60 * minutes):
             seed = secrets.randbits(32) if seed is None else seed
-            _verify(whole, draw, seed, verdict, local)
+            _verify(folder, draw, seed, verdict)
     except _RefusedError as error:
         verdict.problems += error.args
     except T2IBenchError as error:
@@ -118,8 +98,6 @@ def verify(
         verdict.problems.append(f"{folder} cannot be read ({why})")
     if verdict.problems:
         verdict.level = "refused"
-    # Where the evidence was put for the check is nobody's business.
-    verdict.problems = [line.replace(str(whole), str(folder)) for line in verdict.problems]
     for name in ("problems", "notes", "lacking"):
         setattr(verdict, name, _bounded(getattr(verdict, name)))
     return verdict
@@ -145,7 +123,7 @@ def _require(*found: Iterable[str]) -> None:
         raise _RefusedError(*problems)
 
 
-def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -> None:
+def _verify(folder: Path, draw: int, seed: int, verdict: Verdict) -> None:
     files, problems = bounds.plain_files(folder)
     _require(problems)
     manifest = read_manifest(folder)
@@ -185,10 +163,9 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -
         stores = open_stores(
             database, manifest.encoder_records(), manifest.judges, manifest.controls
         )
-        submission = Claims(folder, manifest, results, command, plan, images, stores, local)
+        submission = Claims(folder, manifest, results, command, plan, images, stores)
         _require(
-            claims.model_row_problems(database, manifest),
-            claims.attempt_problems(plan, images),
+            claims.seed_problems(plan, images),
             thumbnail_problems(folder, attempts),
         )
         _recompute(submission, verdict)
@@ -200,7 +177,6 @@ def _verify(folder: Path, draw: int, seed: int, verdict: Verdict, local: bool) -
 def _recompute(submission: Claims, verdict: Verdict) -> None:
     """Compute all scores again, and compare them."""
     plan, images, stores = submission.plan, submission.images, submission.stores
-    _require(claims.evidence_problems(plan, images, stores))
     scored = score_plan(plan, images, stores, SilentReporter())
     results = submission.results
     computed = adjusted_run({name: scored[name].result for name in results.tasks})
@@ -246,12 +222,11 @@ def provenance_problems(manifest: Manifest, results: Results) -> Iterator[str]:
             )
         elif task.excluded.get("failed") or task.excluded.get("missing"):
             yield f"{name} lacks images: complete the run"
-    yield from bounds.value_problems(results)
 
 
 def _argument_problems(command: RunSettings) -> Iterator[str]:
     """Arguments of what would be made here; a server is never called."""
-    for kind in ("model", "judge", "rewriter"):
+    for kind in ("model", "judge"):
         if kind != "model" or not on_server(GENERATORS, command.model or ""):
             yield from bounds.argument_problems(kind, getattr(command, f"{kind}_args"))
 
@@ -298,21 +273,14 @@ def _judge(found: Regeneration, verdict: Verdict) -> None:
         verdict.notes.append(
             f"what was made again was chosen at random; --seed {verdict.seed} chooses it again"
         )
-    verdict.notes += [*found.notes, *(f"not made again: {line}" for line in found.lacking)]
+    verdict.notes += [f"not made again: {line}" for line in found.lacking]
 
 
 def _regenerate(submission: Claims, count: int, seed: int) -> Regeneration:
-    """Make evidence of a submission again and compare it.
-
-    Nothing that a submission names is contacted: a judge on a server is not asked, and what names
-    code is not imported. What cannot be made here lowers the verdict, in words; what comes out
-    otherwise refuses the submission.
-    """
+    """Make evidence of a submission again and compare it."""
     found = Regeneration()
     try:
         images = regenerate(submission, count, seed, found) if len(submission.images) else []
-        if found.chosen and submission.results.model.rewriter is not None and not found.problems:
-            rewrite_again(submission, found.chosen, found)
         if not found.problems:
             embed_again(submission, images, found)
         if not found.problems:

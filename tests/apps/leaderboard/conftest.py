@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -156,23 +152,6 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, shares in SHARES.items():
         write_submission(root, name, model_results(0, shares))
     return root
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Says nothing of what it is asked for."""
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-@contextmanager
-def serving(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
-    """The address of a file server of a folder, while it runs."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture

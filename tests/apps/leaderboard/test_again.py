@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -19,7 +18,7 @@ import pytest
 from t2ibench import evaluate
 from t2ibench.apps.leaderboard.evidence import open_evidence
 from t2ibench.apps.leaderboard.packing import pack
-from t2ibench.apps.leaderboard.regenerate import Claims, sample_for_audit
+from t2ibench.apps.leaderboard.regenerate import check_paths, sample_for_audit
 from t2ibench.apps.leaderboard.submission import read_manifest
 from t2ibench.apps.leaderboard.verify import verify
 from t2ibench.errors import T2IBenchError
@@ -145,9 +144,9 @@ FORGERIES: list[tuple[Callable[[Path], Any], str]] = [
     (balanced_answers, "toyland says"),
     (call, "is called filtered, and the model makes it"),
     (other_arguments, "has another fingerprint"),
-    (stated("settings", value={"steps": 500}), "it names the settings"),
-    (stated("revision", value="world 9"), "it names revision world 9 of the model"),
-    (stated("effective_settings", "height", value=1024), "height = 1024; the model uses 64"),
+    (stated("settings", value={"steps": 500}), "it states steps = 500"),
+    (stated("revision", value="world 9"), "it states revision = world 9"),
+    (stated("effective_settings", "height", value=1024), "height = 1024; the model has 64"),
 ]
 
 
@@ -220,11 +219,9 @@ def test_a_model_that_is_not_here_lowers_the_verdict_in_words(copy: Path) -> Non
     record(copy, "settings", "model", value="./nowhere")
     record(copy, "generator", "model", value="./nowhere")
     record(copy, "generator", "name", value="nowhere")
-    folder = packed_of(copy)
-    assert "nowhere is a path of this machine; --local reads it" in verify(folder, 1).lacking[0]
-    verdict = verify(folder, draw=6, local=True)
+    verdict = verify(packed_of(copy), draw=6)
     assert (verdict.level, verdict.problems) == ("recomputed", [])
-    assert "the model cannot be made here: No such folder" in verdict.lacking[0]
+    assert "nowhere is a path of this machine" in verdict.lacking[0]
     assert set(verdict.parts) == {"texts"}
 
 
@@ -234,12 +231,10 @@ NAMES = ["toyland", "clip:openai/clip-vit-base-patch32", "open_clip:hf-hub:laion
 
 def test_a_submission_names_no_file_of_the_verifier() -> None:
     """What an encoder says of a file that is no model could be words of that file."""
-    claims: Any = Claims(Path(), *[None] * 6)  # type: ignore[arg-type]
-    claims.check_paths(*NAMES)
+    check_paths(*NAMES)
     for spec in OTHERS:
         with pytest.raises(T2IBenchError, match=f"{re.escape(spec)} is a path of this machine"):
-            claims.check_paths("toyland", spec)
-    replace(claims, local=True).check_paths(*OTHERS)
+            check_paths("toyland", spec)
 
 
 def test_nobody_foresees_what_is_drawn_and_the_verifier_can_repeat_it(
@@ -280,11 +275,8 @@ def test_images_that_decide_are_drawn_as_often_as_guided_ones() -> None:
 
 def test_thumbnails_are_compared_with_images_made_again(copy: Path) -> None:
     folder = packed_of(copy, thumbnails=3)
-    verdict = verify(folder, draw=1)
-    assert verdict.level == "reproduced" and "thumbnails" in verdict.stated
-    assert any("of 6 thumbnails were compared" in note for note in verdict.notes)
     ((everything,),) = open_evidence(folder).read("SELECT count(*) FROM attempts")
-    assert "thumbnails" not in verify(folder, draw=everything).stated
+    assert verify(folder, draw=everything).level == "reproduced"
     one, other, *_ = sorted((folder / "thumbs").iterdir())
     one.write_bytes(other.read_bytes())
     seal(folder)
@@ -316,7 +308,7 @@ def test_the_command_line_repeats_a_check(run: Path, tmp_path: Path, cli: Cli) -
     assert status == 0 and "reproduced (3 tasks)" in out and "--seed 11 chooses it again" in out
     assert "as stated by the submitter: environment, t2ibench" in out
     assert "note: fewer images in 2 of 2 tasks: 3 a prompt, " in out
-    (said,) = (json.loads(one.read_text()) for one in kept.glob("*/verdict.json"))
+    (said,) = (json.loads(one.read_text()) for one in kept.glob("*.json"))
     assert said["level"] == "reproduced" and said["parts"]["images"] == 3
     shutil.copytree(folder, board / "other")
     (board / "broken").mkdir()

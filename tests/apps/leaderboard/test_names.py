@@ -16,32 +16,17 @@ from tests.apps.leaderboard.forging import edit, refusal, set_in
 
 Cli = Callable[..., tuple[int, str, str]]
 
+FORM, CLAIM = "has to be 1 to 80 ASCII letters", "reads like an address or a verdict"
 BAD = {
-    "": "has 0 characters",
-    "a" * 81: "has 81 characters",
-    "tоy": "mixes Cyrillic and Latin letters ('о' is CYRILLIC SMALL LETTER O)",
-    "τoy": "mixes Greek and Latin letters",
-    "x\u202egpj": "RIGHT-TO-LEFT OVERRIDE",
-    "x\u200by": "ZERO WIDTH SPACE",
-    "x\u3164": "HANGUL FILLER",
-    "x\u2800": "BRAILLE PATTERN BLANK",
-    "a\nb": "U+000A",
-    "\ud800": "U+D800",
-    "=cmd": "does not begin with a letter or a digit",
-    "ｓｄ": "is not in its normal form; write 'sd'",
-    "a|b": "VERTICAL LINE",
-    "a`b": "GRAVE ACCENT",
-    "https://example.org": "reads like an address or a verdict",
-    "mine (reproduced)": "reads like an address or a verdict",
-    "ᎠᏚ": "of a script that is not in everyday use",
-    "ẑ̴̡̧": "stacks accents",
+    **dict.fromkeys(("", "a" * 81, "tоy", "x\u202egpj", "a\nb", "\ud800", "=cmd", "a|b"), FORM),
+    **dict.fromkeys((" sd", "s  d", "ｓｄ", "a`b", "日本語"), FORM),
+    **dict.fromkeys(("https://example.org", "mine (Reproduced)"), CLAIM),
 }
 BORROWED = {
     "toy": "belongs to the model toy",
     "sdxl": "belongs to the model sdxl",
     "Stable Diffusion XL": "belongs to the model sdxl",
     "stabilityai/sdxl-turbo": "belongs to the model sdxl-turbo",
-    "ѕԁхӏ": "belongs to the model sdxl",
     "somebody/else": "reads like a hub id",
 }
 GOOD = [
@@ -52,10 +37,6 @@ GOOD = [
     ("black-forest-labs/FLUX.1-dev", "flux-dev"),
     ("someone/tuned", "someone/tuned"),
     ("my_package:Grey", "my_package:Grey"),
-    ("café n° 1".replace("°", "o"), "x/y"),
-    ("通义万相 wanx 2.1", "x/y"),
-    ("日本語モデル", "x/y"),
-    ("модель 2", "x/y"),
 ]
 
 
@@ -72,17 +53,15 @@ def test_good_names_are_taken(name: str, model: str) -> None:
 
 
 def test_what_was_run_prints() -> None:
-    for given in (("x\u202ey",), ("m", {"key": "x\ny"}), ("m", {}, "\ud800")):
+    for given in (("x\u202ey",), ("m", {"key": "x\ny"}), ("m", {}, "\ud800"), ("mоdel",)):
         assert list(names.problems("mine", *given))
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("toy fair", "Toy_Fair"), ("toy-fair", "tоy-fаir"), ("sdxl", "ѕԁхӏ"), ("model", "rnodel"),
-        ("toyland", "t0yIand"), ("café", "cafe"), ("fair", "faır"), ("big", "biɡ"), ("HOT", "ΗΟΤ"),
-        ("wave", "vvave"), ("HOBO", "НОВО"), ("sd-5", "sd-S"), ("model 8", "model B"),
-        ("cloud", "doud"), ("flux-2", "flux-Ƨ"), ("c1oud", "d0ud"), ("v3", "vƷ"), ("sd 5", "sd Ƽ"),
+        ("toy fair", "Toy_Fair"), ("model", "rnodel"), ("toyland", "t0yIand"), ("wave", "vvave"),
+        ("sd-5", "sd-S"), ("model 8", "model B"), ("cloud", "doud"),
     ],
 )  # fmt: skip
 def test_twins(one: str, other: str) -> None:
@@ -91,16 +70,16 @@ def test_twins(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("модель", "макет"), ("sd-2", "sd-z")],
+    [("sd-1.5", "sd-15"), ("v1", "v2"), ("toy", "toyland"), ("sd-2", "sd-z")],
 )
 def test_different_names_are_no_twins(one: str, other: str) -> None:
     assert names.twin(one, {"b": other}) is None
 
 
 def test_a_forged_name_is_refused(submission: Path) -> None:
-    edit(submission, "results.json", set_in("model", "name", value="tоy"))
-    edit(submission, "submission.json", set_in("name", value="tоy"))
-    assert "the name 'tоy' mixes" in refusal(submission)
+    edit(submission, "results.json", set_in("model", "name", value="toy|"))
+    edit(submission, "submission.json", set_in("name", value="toy|"))
+    assert "the name 'toy|' has to be" in refusal(submission)
 
 
 def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -> None:
@@ -108,7 +87,7 @@ def test_add_refuses_a_name_before_it_packs(cli: Cli, run: Path, packed: Path) -
     before = sorted(root.iterdir())
     for name, why in (
         ("sdxl", "belongs to the model sdxl"),
-        ("a\nb", "does not print"),
+        ("a\nb", "ASCII letters"),
     ):
         status, _, err = cli("leaderboard", "add", str(run), "--to", str(root), "--name", name)
         assert status == 1 and why in err and "--name" in err and len(err.splitlines()) == 1
@@ -131,7 +110,7 @@ def test_add_refuses_a_twin_and_normalises(cli: Cli, run: Path, tmp_path: Path) 
     to = ("--to", str(tmp_path))
     status, _, err = cli("leaderboard", "add", str(run), *to, "--name", "M1NE")
     assert status == 1 and "looks like that of mine-00000004" in err
-    status, out, err = cli("leaderboard", "add", str(run), *to, "--name", " ours  ２ ")
+    status, out, err = cli("leaderboard", "add", str(run), *to, "--name", " ours  2 ")
     assert status == 0, (out, err)
     assert list(tmp_path.glob("ours-2-*"))
 
