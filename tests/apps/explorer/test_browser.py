@@ -161,10 +161,6 @@ def test_an_image_large_and_the_way_back(watch: Watch) -> None:
     page.keyboard.press("Escape")
     expect(box).to_be_hidden()
     expect(page.locator("#rows .shot").nth(1)).to_be_focused()
-    page.keyboard.press("Enter")
-    box.get_by_role("button", name="More like this").click()
-    expect(page.locator("#no-images")).to_contain_text("Most to least like image")
-    expect(page.locator("#tab-images")).to_have_attribute("aria-selected", "true")
 
 
 def test_the_tree_by_keyboard_and_mouse(watch: Watch) -> None:
@@ -238,18 +234,6 @@ def test_every_view_and_the_brush(watch: Watch) -> None:
     counted(page, r"^\d+$")
 
 
-def test_an_inverse_query_and_five_more(watch: Watch) -> None:
-    page = watch.page
-    add(page, "chemist")
-    for total in (5, 10):
-        page.locator("#acts .draw").click()
-        expect(page.locator("#own .ph").last).to_contain_text(f"of {total}", timeout=60_000)
-        expect(page.locator("#inverse canvas")).to_have_attribute("data-drawn", str(20 + total))
-        expect(page.locator("#acts .draw")).to_have_text("Generate 5 more images")
-    assert page.locator("#tree .tag", has_text="generated").count() == 1
-    expect(page.locator("#numbers")).to_contain_text("Drawn: 10 images of it")
-
-
 def test_save_reload_export_and_run(watch: Watch, run: Path, cli: Cli) -> None:
     page = watch.page
     add(page, "nurse")
@@ -263,7 +247,6 @@ def test_save_reload_export_and_run(watch: Watch, run: Path, cli: Cli) -> None:
     items(page, 3)
     page.locator("#redo").click()
     page.wait_for_selector('#tree .label:text-is("nurse")')
-    page.locator("#files summary").click()
     with page.expect_download() as download:
         page.locator("#task").click()
     tasks = run.parent / "tasks"
@@ -284,10 +267,10 @@ def test_nothing_is_lost_on_reload(watch: Watch, run: Path) -> None:
     expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
     assert "nurse" in (run / "explorer" / "session.json").read_text()
     # The server cannot be reached: the browser keeps it, and brings it back.
-    page.route("**/api/session?*", lambda route: route.fulfill(status=500, body="no"))
+    page.route("**/api/session", lambda route: route.fulfill(status=500, body="no"))
     word(page, "sheriff")
     expect(page.locator("#saved")).to_have_text("Kept in this browser only")
-    page.unroute("**/api/session?*")
+    page.unroute("**/api/session")
     watch.wrong = [line for line in watch.wrong if "500" not in line]
     watch.open()
     page.wait_for_selector('#tree .label:text-is("sheriff")')
@@ -295,31 +278,9 @@ def test_nothing_is_lost_on_reload(watch: Watch, run: Path) -> None:
     assert "sheriff" in (run / "explorer" / "session.json").read_text()
 
 
-def test_a_session_is_opened_by_keyboard(watch: Watch, tmp_path: Path) -> None:
-    page = watch.page
-    page.on("filechooser", lambda _: None)  # intercepted from here on, not only once it opens
-    word(page, "nurse")
-    expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d"))
-    session = page.evaluate("fetch('/api/session').then(reply => reply.json())")
-    session.pop("saved")
-    session["state"]["tree"]["nodes"][-1]["label"] = "pilot"
-    path = tmp_path / "session.json"
-    path.write_text(json.dumps(session))
-    with page.expect_file_chooser() as chooser:  # from here on, so that it is watched in time
-        page.locator("#files summary").focus()
-        page.keyboard.press("Enter")
-        for _ in range(3):
-            page.keyboard.press("Tab")
-        expect(page.locator("#open")).to_be_focused()
-        page.keyboard.press("Enter")
-    chooser.value.set_files(path)
-    page.wait_for_selector('#tree .label:text-is("pilot")')
-
-
 def test_a_link_opens_the_same_view(watch: Watch) -> None:
-    page = watch.open("concept=picture that shows a plumber&tab=images&sel=0-4,7")
+    page = watch.open("concept=picture that shows a plumber&tab=images")
     concept(page, "picture that shows a plumber")
-    counted(page, "^6 of ")
     expect(page.locator("#tab-images")).to_have_attribute("aria-selected", "true")
     page = watch.open("task=vibex_gender")
     expect(page.locator("#one-test h3")).to_be_visible()
@@ -356,7 +317,7 @@ def test_labels_are_text(watch: Watch) -> None:
     expect(page.locator("#concept")).to_have_text("<img src=x onerror=alert(1)>")
 
 
-def test_anchors_are_chosen_typed_and_drawn(watch: Watch) -> None:
+def test_anchors_are_chosen_and_typed(watch: Watch) -> None:
     page = watch.page
     page.locator("#anchor-box summary").click()
     page.locator("#anchor-prompt").fill("picture that shows a happy person")
@@ -368,8 +329,5 @@ def test_anchors_are_chosen_typed_and_drawn(watch: Watch) -> None:
     page.locator("#anchor-box summary").click()
     page.locator("#anchor-prompt").fill("picture that shows a tall tree")
     page.locator("#add-anchor button").click()
-    expect(page.locator("#status")).to_contain_text("generate some here")
-    new = page.locator("#anchors li", has_text="tall tree")
-    expect(new).to_contain_text("(0 images)")
-    new.get_by_role("button", name="Generate 10").click()
-    expect(new).to_contain_text("(10 images)", timeout=60_000)
+    expect(page.locator("#status")).to_contain_text("No image has the prompt")
+    expect(page.locator("#anchors li")).to_have_count(3)

@@ -2,9 +2,8 @@
 import { S, ask, changed, imagesOf, json, save, say } from "./store.js";
 import { byId } from "./dom.js";
 
-const PAGE = Math.random().toString(36).slice(2, 12);
 const WAIT = 600;
-let waiting, turn = 0, key = "session";
+let waiting, sent = Promise.resolve(), turn = 0, key = "session";
 
 const snapshot = () => ({ version: 1, state: S.state, undo: S.undo, redo: S.redo });
 const clock = () => new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
@@ -44,7 +43,10 @@ export async function keep(loud = false) {
   clearTimeout(waiting);
   const mine = ++turn;
   try {
-    const { file } = await json(`/api/session?page=${PAGE}&turn=${mine}`, snapshot());
+    await sent.catch(() => {}); // one after the other: the last one is the one that stays
+    if (mine !== turn) return;
+    sent = json("/api/session", snapshot());
+    const { file } = await sent;
     if (mine !== turn) return;
     local(null);
     note(`Saved ${clock()}`);
@@ -60,23 +62,11 @@ async function exportTask() {
     const anchors = S.state.anchors.map(({ name, prompt }) => ({ name, prompt }));
     const pairs = S.state.chosen.length === 2 ? [S.state.chosen] : [];
     const most = Math.max(1, ...anchors.map((_, index) => imagesOf(index, 0).length));
-    const body = { tree: S.state.tree, anchors, inverse: S.state.inverse, pairs, name: "explored", images_per_prompt: most };
+    const body = { tree: S.state.tree, anchors, pairs, images_per_prompt: most };
     save("explored.yaml", new Blob([await (await ask("/api/export", body)).text()], { type: "application/yaml" }));
   } catch (error) { say(`No task: ${error.message}`); }
 }
 
 byId("save").onclick = () => keep(true);
 byId("task").onclick = exportTask;
-byId("download").onclick = () => save("session.json", new Blob([JSON.stringify(snapshot(), null, 1)], { type: "application/json" }));
-byId("open").onclick = () => byId("upload").click();
-byId("upload").onchange = async (event) => {
-  const [file] = event.target.files;
-  event.target.value = "";
-  try {
-    const session = JSON.parse(await file.text());
-    await ask(`/api/session?page=${PAGE}&turn=${++turn}`, session); // the server checks it, and keeps it
-    restore(session);
-    say("Session opened");
-  } catch (error) { say(`No session: ${error.message}`); }
-};
 addEventListener("pagehide", () => { if (byId("saved").textContent === "Saving…") keep(); });
