@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from t2ibench.apps.papers.exhibits import Exhibit, pictures, rows
+from t2ibench.apps.papers.exhibits import Exhibit, rows
 from t2ibench.apps.papers.schema import PaperFile
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.methods.core.schema import Strict
@@ -26,13 +26,7 @@ Builder = Callable[[Exhibit], None]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper.
-
-    Attributes:
-        name: As the command line names it.
-        file: Its data.
-        builders: Name of an exhibit to the function that builds it.
-    """
+    """A paper: its data, and from the name of an exhibit to the function that builds it."""
 
     name: str
     file: PaperFile
@@ -55,30 +49,18 @@ PAPERS: Registry[Paper] = Registry(
 
 
 def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
-    """Read the data of a paper, and find the function of each exhibit.
-
-    Args:
-        path: The data file, NAME.yaml.
-        functions: The paper's own, from an exhibit's draft and its arguments to nothing.
-
-    Returns:
-        The paper.
-
-    Raises:
-        T2IBenchError: the file is not as it should be; the message has the line.
-    """
+    """Read the data of a paper, and find the function of each exhibit: its own, or `rows`."""
     document = read_yaml(path)
     if document.problems:
         raise T2IBenchError(str(document.problems[0]))
     data = _checked(PaperFile, document.data, document, ())
     tasks = [task.of for task in data.preset.tasks]
-    known: dict[str, Callable[..., None]] = {"rows": rows, "pictures": pictures}
-    known |= {one.__name__: one for one in functions}
+    known: dict[str, Callable[..., None]] = {one.__name__: one for one in (rows, *functions)}
     builders: dict[str, Builder] = {}
     for name, entry in data.exhibits.items():
         kind = entry.kind or name.replace("-", "_")
         for key, names, there in (
-            ("tasks", (*entry.tasks, *entry.read), tasks),
+            ("tasks", entry.tasks, tasks),
             ("models", entry.published, entry.models),
             ("kind", [kind], known),
         ):
