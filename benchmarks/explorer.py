@@ -2,7 +2,8 @@
 
     python benchmarks/explorer.py
 
-The answer is compared with scipy's ks_2samp on the same similarities, in the same run. Scrolling needs a Chromium.
+The answer is compared with scipy's ks_2samp on the same similarities, in the same run. Scrolling
+needs a Chromium.
 """
 
 from __future__ import annotations

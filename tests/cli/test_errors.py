@@ -321,7 +321,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
     (LABEL, b"a,b\n1,2\n" + b"9" * 5000 + b"x,1\n", "x.csv:3: '999"),
     (LABEL.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
-    (CONFIG, DEEP, "x.yaml:1: is nested"),
+    (CONFIG, DEEP, "nest"),
     (CONFIG, b"model: \xff", "is not UTF-8"),
     (CONFIG, b'output_dir: "a\\0b"', "such a name"),
     (CONFIG.replace("--model toyland", ""), b'model: "./a\\0b"', "No such folder"),
