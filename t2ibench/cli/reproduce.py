@@ -106,7 +106,7 @@ def _show(found: Reproduction) -> int:
     from t2ibench.apps.papers.pages import exhibit_text
 
     print(visible(f"{found.paper.file.title}, {found.results.model.name}"))
-    for exhibit in found.shown:
+    for exhibit in found:
         print()
         print(visible(f"{exhibit.label}. {exhibit.title}"))
         print(visible_lines(exhibit_text(exhibit)), end="")
@@ -116,7 +116,7 @@ def _show(found: Reproduction) -> int:
     place = found.page.with_suffix("")
     print()
     print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
-    lacking = [exhibit.label for exhibit in found.shown if not exhibit.complete]
+    lacking = [exhibit.label for exhibit in found if not exhibit.complete]
     if lacking:
         say(f"{', '.join(lacking)} lack some numbers; the lines above say which.")
     return 3 if lacking else 0

@@ -9,11 +9,10 @@ To add a paper, write two files and one line:
    the keys that differ), what can never be the same, and one entry for each table and figure of
    numbers that a run alone can fill, with its source, its published values and the words of its
    figure. Values that a task file has under `published` are not repeated. Copy numbers from the
-   paper, never from memory. Scores of every row of a task are `kind: rows` (`exhibits.py`), which
-   needs no code.
-2. `published/NAME.py`: one function for each other exhibit. It gets an `exhibits.Exhibit` (the
-   results of the preset's tasks and their samples) and the entry's `arguments`, and adds lines and
-   a figure to it. It reads nothing else and holds no published number: `Exhibit.line`
+   paper, never from memory. Scores of every row of a task are `rows`, which need no code.
+2. `published/NAME.py`: one function for each other exhibit, with its name. It gets an
+   `exhibits.Exhibit` (the results of the preset's tasks and their samples), and adds lines and a
+   figure to it. It reads nothing else and holds no published number: `Exhibit.line`
    finds those of its row and score. Then `PAPER = read_paper(FILE, table_1, ...)`.
 3. A line in `paper.PAPERS`, in this package or by the entry-point group `t2ibench.papers`.
 

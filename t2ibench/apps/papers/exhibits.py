@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from t2ibench.apps.papers.figures import WIDTH, Words, arrows, distributions
-from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
+from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
 from t2ibench.apps.papers.tables import Line, comparison
-from t2ibench.methods.core.schema import BaseTask, Strict
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
@@ -29,17 +29,14 @@ class Exhibit:
     Attributes:
         name: Such as 'table-1'.
         file: Its entry in the paper's data.
-        paper: The paper's data.
         results: Shipped id to the result of the preset's task, of those that it is built of.
         specs: Shipped id to the preset's task, of those whose file is at hand.
         ran: Shipped id to the id that was run.
-        folder: The run folder.
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
-        remarks: What a reader must know, beside the notes of the data file.
         complete: Whether every task that it needs has a score, and it could be built.
         paths: Its files: CSV, SVG and PNG of a figure, and SVG and PDF in the widths of a paper
-            where `t2ibench[figures]` is installed; none where none were written.
+            where `t2ibench[figures]` is installed.
         make: Draws the figure so many CSS pixels wide.
     """
 
@@ -78,8 +75,7 @@ class Exhibit:
         """Its numbers with all of their digits, one record a row, all with the same keys.
 
         Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
-        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
-        figure without a table: its points.
+        'ours', its interval 'ci_low' and 'ci_high', and 'note'. Of a figure alone: its points.
         """
         if self.lines:
             table = comparison(self.lines, self.file.models)
@@ -90,11 +86,7 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Its numbers as a data frame.
-
-        Returns:
-            `rows`, one a row.
-        """
+        """Its `rows` as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)
@@ -193,43 +185,15 @@ def which_side(
     return above if low > middle else below if high < middle else "not clear"
 
 
-class Column(Strict):
-    """A number of every row of a task.
-
-    Attributes:
-        name: What the table calls it.
-        score: The score; by default that of its name.
-        digits: Digits after the point.
-        interval: Whether its interval stands beside it; a row without the score has no line then.
-        sides: What its interval is called below and above 0, instead of the number.
-    """
-
-    name: str
-    score: str | None = None
-    digits: int = 3
-    interval: bool = False
-    sides: tuple[str, str] | None = None
-
-
-def rows(
-    draft: Exhibit,
-    task: str,
-    columns: tuple[Column, ...],
-    of: str = "",
-    arrows_between: tuple[str, str] | None = None,
-    distribution: tuple[str, str] | None = None,
-) -> None:
-    """Scores of every row of a task; as a figure, arrows between two of them or all images.
-
-    Where rows have two names, `of` is the first of those that are wanted. Of all images,
-    `distribution` is the key of their number and that of their row.
-    """
+def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
+    """Scores of every row of the exhibit's task, and its figure."""
+    (task,) = draft.file.tasks
     found = draft.results.get(task)
     if found is None:
         return
     for row in found.by:
-        name = row.name.removeprefix(f"{of} | ")
-        for column in columns if not of or name != row.name else ():
+        name = row.name.removeprefix(f"{wanted.of} | ")
+        for column in wanted.columns if not wanted.of or name != row.name else ():
             score = row.scores.get(column.score or column.name)
             if column.sides is not None and score is not None:
                 side = which_side(score.ci_low, score.ci_high, *column.sides)
@@ -239,16 +203,16 @@ def rows(
             elif not column.interval and column.sides is None:
                 ours = None if score is None else score.value
                 draft.line(name, column.name, ours, column.digits)
-    if arrows_between is not None:
-        tail, head = arrows_between
+    if wanted.arrows_between is not None:
+        tail, head = wanted.arrows_between
         known = [
             (row.name, a, b)
             for row in found.by
             if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
         ]
         draft.draw(arrows, known)
-    if distribution is not None:
-        value, by = distribution
+    if wanted.distribution is not None:
+        value, by = wanted.distribution
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}
         for sample in draft.samples(task):
             groups.setdefault(str(sample[by]), []).append(float(sample[value]))

@@ -37,14 +37,9 @@ class Reproduction:
     folder: Path
 
     @property
-    def shown(self) -> list[Exhibit]:
-        """The exhibits that were asked for."""
-        return [exhibit for exhibit in self.exhibits if exhibit.name in self.chosen]
-
-    @property
     def complete(self) -> bool:
         """Whether all exhibits that were asked for have their numbers."""
-        return all(exhibit.complete for exhibit in self.shown)
+        return all(exhibit.complete for exhibit in self)
 
     @property
     def page(self) -> Path:
@@ -53,20 +48,10 @@ class Reproduction:
 
     def __iter__(self) -> Iterator[Exhibit]:
         """The exhibits that were asked for."""
-        return iter(self.shown)
+        return (exhibit for exhibit in self.exhibits if exhibit.name in self.chosen)
 
     def __getitem__(self, name: str) -> Exhibit:
-        """An exhibit by its name, whether it was asked for or not.
-
-        Args:
-            name: Such as 'table-1' or 'Table 1'.
-
-        Returns:
-            The exhibit.
-
-        Raises:
-            T2IBenchError: the paper has none of that name here.
-        """
+        """An exhibit by its name, such as 'Table 1', whether it was asked for or not."""
         by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
         wanted = name.lower().replace(" ", "-")
         if wanted not in by_name:
@@ -78,7 +63,7 @@ class Reproduction:
 
     def __repr__(self) -> str:
         """Short, for a prompt or a notebook."""
-        names = ", ".join(exhibit.label for exhibit in self.shown)
+        names = ", ".join(exhibit.label for exhibit in self)
         return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
 

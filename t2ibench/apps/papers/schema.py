@@ -37,18 +37,44 @@ class Preset(Strict):
     tasks: tuple[PresetTask, ...] = Field(min_length=1)
 
 
+class Column(Strict):
+    """A number of every row of a task, by default the score of its name.
+
+    With `interval`, a row without the score has no line. `sides` are what the interval is called
+    below and above 0, instead of the number.
+    """
+
+    name: str
+    score: str | None = None
+    digits: int = 3
+    interval: bool = False
+    sides: tuple[str, str] | None = None
+
+
+class RowsOfTask(Strict):
+    """Scores of every row of a task; as a figure, arrows between two of them or all images.
+
+    Where rows have two names, `of` is the first of those that are wanted. Of all images,
+    `distribution` is the key of their number and that of their row.
+    """
+
+    columns: tuple[Column, ...]
+    of: str = ""
+    arrows_between: tuple[str, str] | None = None
+    distribution: tuple[str, str] | None = None
+
+
 class ExhibitFile(Strict):
     """A table or a figure of the paper.
 
-    `kind` is the function that builds it, by default the one with its name, such as 'table_1', and
-    `arguments` are that function's. `tasks` are shipped ids of the preset's tasks. Published values
-    are by model, row and score; `models` orders their columns.
+    The function with its name builds it, such as 'table_1', but where it has `rows`: of its one
+    task. `tasks` are shipped ids of the preset's tasks. Published values are by model, row and
+    score; `models` orders their columns.
     """
 
     title: Line
     source: Line
-    kind: Identifier | None = None
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    rows: RowsOfTask | None = None
     tasks: tuple[Identifier, ...] = ()
     models: tuple[Line, ...] = ()
     published: dict[str, dict[str, dict[str, Value]]] = Field(default_factory=dict)

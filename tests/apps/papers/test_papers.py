@@ -66,7 +66,8 @@ def test_every_paper_is_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("    kind: rows\n", "    kind: row\n", "kind: unknown 'row'. Did you mean 'rows'"),
+        ("    rows:\n", "    row:\n", "Did you mean 'rows'"),
+        ("  table-1:", "  table-7:", "rows: unknown 'table-7'"),
         ("  figure-4:", "  picture-4:", "neither"),
         ("tasks: [occupations_t2iat]", "tasks: [occupations]", "unknown 'occupations'"),
         ("arrows_between: [association_text, ", "arrows_between: [", "arrows_between.1"),
