@@ -196,38 +196,26 @@ def test_the_tree_by_keyboard_and_mouse(watch: Watch) -> None:
     assert labels == ["picture", "woman", "person", "man"]
 
 
-def test_every_view_and_the_brush(watch: Watch) -> None:
+def test_every_view_and_the_grid(watch: Watch) -> None:
     page = watch.page
     add(page, "doctor")
     add(page, "happy person")
     page.locator('#tree .node:has-text("doctor")').click(modifiers=["Control"])
     page.wait_for_selector("#intersection canvas[data-drawn]")
     assert [drawn(page, plot) for plot in ("strip", "intersection", "inverse")] == [20] * 3
-    page.locator("#strip canvas").scroll_into_view_if_needed()
-    box = page.locator("#strip canvas").bounding_box()
-    page.mouse.move(box["x"] + 2, box["y"] + 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 100, steps=4)
-    page.mouse.up()
-    # The first row is the second anchor, at the left: its ten images are what the grid shows now.
     page.locator("#tab-images").click()
+    page.locator("#find").fill("happy")
     counted(page, "^10 of ")
-    labels = page.locator("#grid .tile").evaluate_all("all => all.map((one) => one.ariaLabel)")
-    assert len(labels) == 10 and all("shows a man" in text for text in labels)
     page.locator("#grid").focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(page.locator("#lightbox h2")).to_have_text("picture that shows a man")
+    expect(page.locator("#lightbox h2")).to_have_text("picture that shows a happy person")
     page.keyboard.press("Escape")
     expect(page.locator("#lightbox")).to_be_hidden()
-    page.keyboard.press("Escape")
-    counted(page, r"^\d+$")
     page.mouse.move(0, 0)
     page.locator("#strip canvas").focus()
     page.keyboard.press("ArrowRight")
     assert "similarity" in page.locator("#tip").inner_text()
-    page.locator("#find").fill("happy")
-    counted(page, "^10 of ")
     page.locator("#find").fill("zzz")
     expect(page.locator("#no-images")).to_contain_text("No image has “zzz” in its prompt")
     page.locator("#no-images button").click()
@@ -291,23 +279,17 @@ def test_a_link_opens_the_same_view(watch: Watch) -> None:
     expect(page.locator("#tab-tests")).to_be_focused()
 
 
-def test_views_are_saved(watch: Watch, tmp_path: Path) -> None:
+def test_a_view_is_saved(watch: Watch, tmp_path: Path) -> None:
     page = watch.page
     add(page, "boss")
-    saved = {}
-    for kind in ("PNG", "SVG", "CSV"):
-        with page.expect_download() as download:
-            page.locator("#strip figcaption button", has_text=kind).click()
-        path = tmp_path / download.value.suggested_filename
-        download.value.save_as(path)
-        saved[kind] = path.read_bytes()
-    assert saved["PNG"].startswith(b"\x89PNG") and len(saved["PNG"]) > 5000
-    wide = int.from_bytes(saved["PNG"][16:20], "big")
+    with page.expect_download() as download:
+        page.locator("#strip figcaption button").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    data = path.read_bytes()
+    assert data.startswith(b"\x89PNG") and len(data) > 5000
+    wide = int.from_bytes(data[16:20], "big")
     assert wide == 2 * page.locator("#strip canvas").evaluate("one => one.clientWidth")
-    text = saved["SVG"].decode().replace("http://www.w3.org/2000/svg", "")
-    assert text.count("<image ") == 20 and "data:image/jpeg" in text and "http:" not in text
-    rows = saved["CSV"].decode().splitlines()
-    assert len(rows) == 21 and rows[0] == '"source","prompt","index","anchor","similarity"'
 
 
 def test_labels_are_text(watch: Watch) -> None:

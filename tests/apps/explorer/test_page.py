@@ -193,19 +193,6 @@ def test_what_the_runs_found_about_a_word(browser: Any, tmp_path: Path) -> None:
         page.keyboard.press("Enter")
         expect(page.locator("#path")).not_to_contain_text("a look, not a test")
         expect(rows).to_have_count(2)
-        # Two words side by side; each finds the images of a prompt that ends with it.
-        word(page, "chemist")
-        page.locator("#tree li:not([aria-selected=true])", has_text="librarian").last.locator(
-            "> .node"
-        ).click(modifiers=["Control"])
-        expect(page.locator("#concept")).to_have_text("chemist and librarian")
-        expect(rows).to_have_count(1)
-        expect(rows.locator(".rail")).to_have_count(4)
-        expect(page.locator("#tested .two .ph").first).to_contain_text("chemist 108 images")
-        assert axe(page) == []
-        page.locator("#as-anchors").click()
-        names = page.locator("#anchors .name")
-        expect(names).to_have_text(["chemist (12 images)", "librarian (12 images)"])
         word(page, "qwerty")
         expect(rows).to_have_count(0)
         assert axe(page) == []
@@ -233,26 +220,3 @@ def test_an_evidence_card(browser: Any, runs: str, tmp_path: Path) -> None:
         assert picture.size == (2000, 1200)
         assert len(picture.convert("RGB").getcolors(10**6) or []) > 500
     watch.close()
-
-
-def test_nothing_moves_where_motion_is_reduced(browser: Any, addresses: dict[int, str]) -> None:
-    for motion, moves in (("reduce", False), ("no-preference", True)):
-        watch = Watch(browser, addresses[10], reduced_motion=motion)
-        page = watch.open()
-        while page.locator("#undo").is_enabled():  # as the first visit left it
-            page.locator("#undo").click()
-        expect(page.locator("#concept")).to_have_text("none chosen")
-        page.evaluate(
-            """() => {
-              window.moved = 0;
-              const animate = Element.prototype.animate;
-              Element.prototype.animate = function (...all) {
-                window.moved += 1;
-                return animate.apply(this, all);
-              };
-            }"""
-        )
-        word(page, "angry person")
-        concept(page, "picture that shows an angry person")
-        assert (page.evaluate("window.moved") > 0) == moves
-        watch.close()

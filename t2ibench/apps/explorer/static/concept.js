@@ -31,7 +31,7 @@ function nothing() {
   byId("numbers").replaceChildren(el("p", { class: "verdict", text: "Type a word above, or choose a concept of the tree." }));
   for (const id of ["disagree", "own", "acts"]) byId(id).replaceChildren();
   Object.values(plots).forEach((plot) => plot.hide());
-  tested.show([]);
+  tested.show("");
   anchorRows(null);
 }
 
@@ -55,7 +55,7 @@ export async function views(current, preview = null, drawing = () => {}) {
   byId("path").textContent = preview ? "a look, not a test: press Enter to test it"
     : chosen.length > 1 ? `${chosen.length} concepts; together “${text}”` : only && only !== text ? `“${text}”` : "";
   numbers(chosen);
-  tested.show(preview || labels.length > 2 ? [] : labels);
+  tested.show(preview || labels.length > 1 ? "" : labels[0]);
   anchorRows(values);
   ownImages(text, anchors);
   drawing();

@@ -19,7 +19,6 @@ export function el(tag, options = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // A number with its sign and a true minus.
 export function signed(value, digits = 2) {
