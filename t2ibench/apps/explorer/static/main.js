@@ -71,18 +71,8 @@ onChange((what) => {
   }
 });
 
-// The tokens follow the system; the button turns their dark half on or off.
-function theme(name) {
-  for (const rule of byId("tokens").sheet.cssRules) {
-    const dark = rule.media && /prefers-color-scheme|^all$|^not all$/.test(rule.conditionText);
-    if (dark) rule.media.mediaText = name === "dark" ? "all" : "not all";
-  }
-  document.documentElement.style.colorScheme = name;
-  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
-  byId("theme").setAttribute("aria-pressed", name === "dark");
-  concept.redraw();
-  tabs.shown("theme");
-}
+// The tokens follow the system; what is drawn on a canvas follows them.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { concept.redraw(); tabs.shown("theme"); });
 
 let typing;
 byId("word").addEventListener("input", () => {
@@ -116,11 +106,6 @@ byId("undo").onclick = () => step("undo", "redo") && say("Undone");
 byId("redo").onclick = () => step("redo", "undo") && say("Done again");
 byId("add").onclick = () => tree.add(S.state.chosen[0]);
 byId("clear").onclick = () => { S.brushed = null; changed("brush"); };
-byId("theme").onclick = () => {
-  const name = byId("theme").getAttribute("aria-pressed") === "true" ? "light" : "dark";
-  try { localStorage.setItem("theme", name); } catch { /* only for this visit then */ }
-  theme(name);
-};
 document.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
   const field = ["INPUT", "TEXTAREA"].includes(event.target.tagName);
@@ -160,11 +145,7 @@ function follow(asked) {
 
 addEventListener("hashchange", () => { if (document.body.dataset.ready) follow(link.read()); });
 
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-let remembered = null;
-try { remembered = localStorage.getItem("theme"); } catch { /* no store */ }
 tree.head();
-theme(remembered ?? (dark ? "dark" : "light"));
 try {
   await loadImages();
   await session.load();
