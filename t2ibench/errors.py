@@ -111,16 +111,11 @@ class T2IBenchError(Exception):
 
 
 class TaskFileError(T2IBenchError):
-    """One or more problems in task or stimuli files.
+    """One or more problems in task or stimuli files, a line for each."""
 
-    Args:
-        problems: A line for each; of very many, the first.
-        count: How many there are; by default all are listed.
-    """
-
-    def __init__(self, problems: Iterable[str], count: int | None = None) -> None:
+    def __init__(self, problems: Iterable[str]) -> None:
         self.problems = [one_line(problem) for problem in problems]
-        count = len(self.problems) if count is None else count
+        count = len(self.problems)
         super().__init__(f"{count} problem{'s' if count != 1 else ''} found.")
         self.message = "\n".join([*self.problems, self.message])
 

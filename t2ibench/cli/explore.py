@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     start = first_state(collection, arguments.anchors)
     source = collection.sources[0]
     session = source.folder / ("explorer" if source.run else ".t2ibench") / "session.json"
-    explorer = Explorer(collection, start, session, arguments.device)
+    explorer = Explorer(collection, start, session)
     port = int(listener.getsockname()[1])
     address = f"http://127.0.0.1:{port}/"
     print(f"Exploring at {address} (Ctrl-C ends it)", flush=True)

@@ -66,15 +66,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _one(arguments: argparse.Namespace, paper: Paper) -> int:
-    from t2ibench.apps.papers.call import without_new_run
+    from t2ibench.apps.papers.call import of_run
     from t2ibench.apps.papers.reproduction import choose
 
     chosen = choose(paper, arguments.table or (), arguments.figure or ())
+    if arguments.run is None:
+        return _measured(arguments, paper, chosen)
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
     names += ["config"] if arguments.config else []
     further = [f"--{name.replace('_', '-')}" for name in names]
-    found = without_new_run(paper, chosen, arguments.run, further)
-    return _measured(arguments, paper, chosen) if found is None else _show(found)
+    return _show(of_run(paper, chosen, arguments.run, further))
 
 
 def _measured(arguments: argparse.Namespace, paper: Paper, chosen: list[str] | None) -> int:
@@ -104,19 +105,18 @@ def _show(found: Reproduction) -> int:
     """Print the exhibits; the exit status."""
     from t2ibench.apps.papers.pages import exhibit_text
 
-    print(visible(f"{found.paper.file.title}, {found.results.model.name or 'without a run'}"))
-    for exhibit in found.shown:
+    print(visible(f"{found.paper.file.title}, {found.results.model.name}"))
+    for exhibit in found:
         print()
         print(visible(f"{exhibit.label}. {exhibit.title}"))
         print(visible_lines(exhibit_text(exhibit)), end="")
     print("\nWhat differs from the paper:")
-    for line in found.differs_in_chosen:
+    for line in found.differs:
         print(visible(f"- {line}"))
-    if found.page is not None:
-        place = found.page.with_suffix("")
-        print()
-        print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
-    lacking = [exhibit.label for exhibit in found.shown if not exhibit.complete]
+    place = found.page.with_suffix("")
+    print()
+    print(visible(f"Pages: {place}.md and {place}.html; tables and figures in {place}"))
+    lacking = [exhibit.label for exhibit in found if not exhibit.complete]
     if lacking:
         say(f"{', '.join(lacking)} lack some numbers; the lines above say which.")
     return 3 if lacking else 0

@@ -30,7 +30,7 @@ def add(verbs: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check task files and print every problem of every file."""
     from t2ibench.tasks.loader import bundled_tasks, library_for, load_file, task_files
-    from t2ibench.tasks.source import Problem, listed
+    from t2ibench.tasks.source import Problem
 
     paths = [Path(path) for path in arguments.paths] or [bundled_tasks()]
     for path in paths:
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
                 message = f"the id '{task.id}' is used by {other.path}"
                 problems.append(Problem(file, task.line, message))
     problems += _clashes(ids)
-    for line in listed(problems):
-        print(line)
+    for problem in problems:
+        print(problem)
     errors = sum(not problem.warning for problem in problems)
     warnings = len(problems) - errors
     failed = errors > 0 or (arguments.strict and warnings > 0)

@@ -27,7 +27,7 @@ from t2ibench.models.protocols import (
     ReportsWaits,
 )
 from t2ibench.models.rewriters import create_rewriter
-from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, describe, rewritten
+from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten
 from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import between_batches, check
@@ -261,49 +261,3 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
                 f"{generator.inner.name} cannot draw what these words of rewritten prompts mean: "
                 f"{named}."
             )
-
-
-def rewriting_again(generator: Generator, run: RunFolder, device: str | None) -> Generator:
-    """The model of a stored run, for further prompts: they are rewritten as they come."""
-    recorded = run.record.generator
-    if recorded is None or recorded.rewriter is None:
-        return generator
-    settings = run.record.settings
-    rewriter = create_rewriter(
-        settings.rewriter or recorded.rewriter.name,
-        settings.rewriter_args,
-        device=device,
-        dtype=settings.dtype,
-        recorded=True,
-    )
-    model = rewritten(generator, describe(rewriter, generator))
-    assert isinstance(model, Rewritten)
-    model.rewritings = Asking(run.database, rewriter, run.record.measurement.seed)
-    return model
-
-
-class Asking:
-    """Rewritings of a run, and of further prompts as they come (see models.rewritten_generator).
-
-    Args:
-        database: The run's.
-        rewriter: Who is asked for what is not there.
-        seed: The run's seed.
-    """
-
-    def __init__(self, database: Database, rewriter: Rewriter, seed: int) -> None:
-        self._rewriter, self._seed = rewriter, seed
-        self._store = RewriteStore(database, rewriter.fingerprint)
-
-    def find(self, prompt: str, index: int) -> StoredRewriting | None:
-        """The rewriting that an image is made from; asked for and stored where there is none."""
-        image = ImageRequest(prompt, index, image_seed(self._seed, prompt, index))
-        (request,) = requests_of([image], self._rewriter.per, self._seed)
-        if not self._store.is_done(prompt, request.index):
-            # Nobody else asks for it meanwhile.
-            with locked(self._store.database.folder, "rewrites"):
-                self._store.refresh()
-                if not self._store.is_done(prompt, request.index):
-                    for part in parts_of([request], self._rewriter):
-                        self._store.add(row_of(request, one) for _, one in part)
-        return self._store.find(prompt, index)

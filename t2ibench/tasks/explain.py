@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from t2ibench.errors import did_you_mean, shown
 
-# What stands in for a value with an error, so that the rest of the file can be checked too.
-_STAND_INS = {"id": "stand_in", "version": 1, "title": "?", "description": "?", "citation": "?"}
 _KINDS = {
     "tuple_type": "expected a list",
     "dict_type": "expected a mapping of keys to values",
@@ -92,48 +87,3 @@ def _inner_model(annotation: Any) -> Any:
         if inner is not None:
             return inner
     return None
-
-
-def mended(
-    model: type[Any], data: dict[Any, Any], context: dict[str, Any], error: ValidationError
-) -> Any:
-    """Repair a file's errors, so that further ones can be reported."""
-    data = copy.deepcopy(data)
-    for number, item in enumerate(error.errors(include_url=False)):
-        try:
-            replaced = _replace_invalid(data, model, item["type"], item["loc"], number)
-        except (LookupError, TypeError):  # the repair of another error took its place
-            continue
-        if not replaced:
-            return None
-    try:
-        return model.model_validate(data, context=context)
-    except ValidationError:
-        return None
-
-
-def _replace_invalid(
-    data: Any, model: type[Any], kind: str, location: tuple[str | int, ...], number: int
-) -> bool:
-    top = location[0]
-    if kind == "extra_forbidden":
-        parent = data
-        for part in location[:-1]:
-            parent = parent[part]
-        parent.pop(location[-1], None)
-        return True
-    if top in _STAND_INS:
-        data[top] = _STAND_INS[str(top)]
-        return True
-    words = next((n for n, part in enumerate(location) if part in ("words", "stimuli")), None)
-    if words is not None and kind != "missing":
-        parent = data
-        for part in location[:words]:
-            parent = parent[part]
-        parent[location[words]] = [f"stand-in {number}.{count}" for count in range(100)]
-        return True
-    field = model.model_fields.get(top)
-    if field is not None and not field.is_required():
-        data.pop(top, None)
-        return True
-    return False

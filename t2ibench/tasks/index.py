@@ -32,12 +32,7 @@ _ID = re.compile(r"^id:[ \t]*(\S+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class TaskIndex:
-    """All tasks that can be named.
-
-    Attributes:
-        tasks: By id.
-        broken: Files with errors, each with its errors.
-    """
+    """All tasks that can be named, by id, and files with errors."""
 
     tasks: dict[str, LoadedTask]
     broken: dict[Path, list[Problem]] = field(default_factory=dict)
@@ -112,16 +107,13 @@ class TaskIndex:
 
 
 def shadowed(tasks: Iterable[LoadedTask]) -> list[Problem]:
-    """Tasks whose id is also the name of a group, or of a tag, of other tasks."""
+    """Tasks whose id is also the name of a group of other tasks."""
     index = TaskIndex({task.id: task for task in tasks})
-    problems = []
-    for kind, choices in (("group", index.groups), ("tag", index.tags)):
-        for name, ids in choices.items():
-            task = index.tasks.get(name)
-            if task is not None and set(ids) != {name}:
-                message = f"the id '{name}' is also the name of a {kind}; choose another"
-                problems.append(Problem(task.path, task.line, message, warning=kind == "tag"))
-    return problems
+    return [
+        Problem(task.path, task.line, f"the id '{name}' is also that of a group; choose another")
+        for name, ids in index.groups.items()
+        if (task := index.tasks.get(name)) is not None and set(ids) != {name}
+    ]
 
 
 def build_index(

@@ -7,17 +7,17 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from t2ibench.errors import T2IBenchError, TaskFileError, first_line, nearest, shown
+from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, first_line, shown
 from t2ibench.methods import METHODS, method_of
 from t2ibench.methods.core.schema import BaseTask, Identifier, Strict, Text
-from t2ibench.tasks.explain import explain, mended
-from t2ibench.tasks.source import Document, Location, Problem, listed, read_yaml
+from t2ibench.tasks.explain import explain
+from t2ibench.tasks.source import Document, Location, Problem, read_yaml
 
 RESERVED = ("all", "extended")  # what --tasks takes beside the names of tasks, groups and tags
 _NOT_SCORED = {
@@ -35,14 +35,10 @@ _NOT_SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedTask:
-    """A task read from a file.
+    """A task read from a file, word lists put in.
 
-    Attributes:
-        spec: The validated task, word lists put in.
-        path: Its file.
-        group: Its folder below the tasks folder, such as 't2iat'.
-        hash: SHA-256 over everything that decides its score.
-        line: The line of its id.
+    Its group is its folder below the tasks folder, such as 't2iat'; its hash is SHA-256 over
+    everything that decides its score; its line is that of its id.
     """
 
     spec: BaseTask
@@ -58,25 +54,14 @@ class LoadedTask:
 
 
 class ReferenceTable(Strict):
-    """A table of known shares in a stimuli file.
-
-    Attributes:
-        source: Its source.
-        shares: Word to share, from 0 to 1.
-    """
+    """A table of known shares, from 0 to 1 for each word, in a stimuli file."""
 
     source: Text
     shares: dict[str, Annotated[float, Field(ge=0, le=1)]]
 
 
 class StimuliFile(Strict):
-    """A file of tasks/stimuli/.
-
-    Attributes:
-        source: Where the lists come from.
-        lists: Name to words.
-        references: Name to table of shares.
-    """
+    """A file of tasks/stimuli/: lists of words and tables of shares by name, and their source."""
 
     source: Text
     lists: dict[Identifier, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(
@@ -178,9 +163,6 @@ def _validate(
             if item["type"] == "too_short" and len(item["input"]) >= item["ctx"]["min_length"]:
                 continue  # its entries are wrong, and have lines of their own
             problems.append(document.problem(item["loc"], explain(item, model)))
-        repaired = mended(model, document.data, context, error)
-        if isinstance(repaired, BaseTask) and repaired.method in METHODS:
-            problems += [p for p in check_task(repaired, document) if not p.warning]
     return None
 
 
@@ -211,8 +193,10 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
         return None, problems
     method = document.data.get("method")
     if not isinstance(method, str) or method not in METHODS:
-        _unknown_method(method, document, library, problems)
-        return None, problems
+        unknown = f"unknown method '{shown(method)}'.{did_you_mean(str(method), METHODS)}"
+        problem = "the key 'method' is missing." if method is None else unknown
+        message = f"{problem} Methods: {', '.join(METHODS.names())}."
+        return None, [document.problem(("method",), message)]
     try:
         model = METHODS.get(method).Task
     except T2IBenchError as error:
@@ -226,31 +210,6 @@ def load_file(path: Path, root: Path, library: Library) -> tuple[LoadedTask | No
     parts = path.parent.relative_to(root).parts if path.is_relative_to(root) else ()
     group = "/".join(parts) or method
     return LoadedTask(spec, path, group, task_hash(spec), document.line(("id",))), problems
-
-
-class _Shared(BaseTask):
-    """The fields that every task has."""
-
-    method: str = ""
-
-
-def _unknown_method(
-    method: Any, document: Document, library: Library, problems: list[Problem]
-) -> None:
-    """Report an unknown method, and the other problems that can be known without it."""
-    problem = (
-        "the key 'method' is missing" if method is None else f"unknown method '{shown(method)}'"
-    )
-    meant = nearest(str(method), METHODS)
-    hint = f" Did you mean '{meant}'?" if meant else ""
-    message = f"{problem}.{hint} Methods: {', '.join(METHODS.names())}."
-    problems.append(document.problem(("method",), message))
-    if meant:
-        likely = replace(document, data={**document.data, "method": meant})
-        _validate(METHODS.get(meant).Task, likely, library.context, problems)
-        return
-    shared = {key: value for key, value in document.data.items() if key in _Shared.model_fields}
-    _validate(_Shared, replace(document, data=shared), library.context, problems)
 
 
 @functools.lru_cache(maxsize=8)
@@ -309,4 +268,4 @@ def raise_errors(problems: Sequence[Problem]) -> None:
     """Raise every problem that is not a warning, as one error."""
     errors = [problem for problem in problems if not problem.warning]
     if errors:
-        raise TaskFileError(listed(errors), len(errors))
+        raise TaskFileError(map(str, errors))

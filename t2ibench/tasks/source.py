@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_DEPTH = 40  # a task file needs five; libyaml overflows the C stack at some thousands
 _MAX_NODES = 250_000  # the largest task that ships has 9,000
-_MOST_PROBLEMS = 100  # of a file that are listed
 _STANDARD = "tag:yaml.org,2002:"
 _PLAIN_TAGS = {
     _STANDARD + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "timestamp")
@@ -27,14 +25,7 @@ _PLAIN_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem in one file.
-
-    Attributes:
-        path: The file.
-        line: Line number from 1; None for the file as a whole.
-        message: What is wrong, what was expected, the nearest spelling.
-        warning: True for lint that does not stop a run.
-    """
+    """One problem in one file, or of the file as a whole; a warning does not stop a run."""
 
     path: Path
     line: int | None
@@ -48,21 +39,15 @@ class Problem:
 
 @dataclass(slots=True)
 class Document:
-    """A parsed YAML file.
+    """A parsed YAML file: plain values, and the line (from 1) of each key and list item.
 
-    Attributes:
-        path: The file.
-        data: Plain Python values, or None if the file could not be read.
-        lines: Line number (from 1) of each key and list item, by its path in the document.
-        problems: What was wrong with the file as YAML.
-        reported: Line and message of each, so that it is said once.
+    `problems` are those of the file as YAML.
     """
 
     path: Path
     data: Any = None
     lines: dict[Location, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    reported: set[tuple[int, str]] = field(default_factory=set)
 
     def line(self, location: Location) -> int | None:
         """The line of a location, or of the nearest one around it."""
@@ -105,11 +90,9 @@ def _text(path: Path) -> str | Problem:
     try:
         status = path.stat()
         file = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
-        # How a shell hands over the output of a command: <(…), or a pipe.
-        from_a_shell = str(path).startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd/"))
         if status.st_size > _MAX_BYTES:
             why = "the file is larger than 8 MiB"
-        elif not file and not from_a_shell:  # it could be endless
+        elif not file:  # it could be endless
             why = "is no ordinary file"
         else:
             text = path.read_text(encoding="utf-8")
@@ -141,18 +124,6 @@ def _too_much(text: str) -> tuple[int | None, str | None]:
             line = event.start_mark.line + 1 if event.start_mark else 1
             return line, "is nested too deeply" if depth > _MAX_DEPTH else "has too many values"
     return None, None
-
-
-def listed(problems: Iterable[Problem]) -> list[str]:
-    """Problems as lines; of each file, not more than anybody reads."""
-    lines: list[str] = []
-    counts: dict[Path, int] = {}
-    for problem in problems:
-        counts[problem.path] = counts.get(problem.path, 0) + 1
-        if counts[problem.path] <= _MOST_PROBLEMS:
-            lines.append(str(problem))
-    more = {path: count - _MOST_PROBLEMS for path, count in counts.items()}
-    return lines + [one_line(f"{path}: and {one:,} more") for path, one in more.items() if one > 0]
 
 
 def _syntax_problem(path: Path, error: yaml.YAMLError) -> Problem:
@@ -192,9 +163,9 @@ def _construct(
 
 def _report(document: Document, line: int, message: str) -> None:
     """Note a problem, once a line."""
-    if (line, message) not in document.reported:
-        document.reported.add((line, message))
-        document.problems.append(Problem(document.path, line, message))
+    problem = Problem(document.path, line, message)
+    if problem not in document.problems[-1:]:
+        document.problems.append(problem)
 
 
 def _construct_mapping(

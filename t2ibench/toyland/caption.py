@@ -12,18 +12,10 @@ _ONE = frozenset({"person", "man", "woman", "boy", "girl", "somebody", "individu
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """A caption as toyland understands it.
+    """A caption as toyland understands it; what it leaves open is None.
 
-    Attributes:
-        kind: One of world.KINDS.
-        noun: The thing whose look the image takes.
-        things: Names of bias settings that apply, the most particular first.
-        gender: 'female', 'male', 'androgynous', or None where the caption leaves it open.
-        skin: 'dark', 'light' or None.
-        age: 'child', 'adult', 'old' or None.
-        weather: 'pleasant', 'unpleasant' or None.
-        several: Whether more than one person is meant.
-        known: Whether any word of it means something here.
+    `kind` is one of world.KINDS, `noun` the thing whose look the image takes; `things` are names of
+    bias settings that apply, the most particular first.
     """
 
     kind: str

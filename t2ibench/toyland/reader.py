@@ -41,12 +41,7 @@ _CELLS = 16
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an image shows.
-
-    Attributes:
-        shares: Attribute to {class: probability}.
-        colour: The colour of what is shown, red, green, blue from 0 to 1.
-    """
+    """What an image shows: probabilities of each attribute's classes, and a colour from 0 to 1."""
 
     shares: dict[str, dict[str, float]]
     colour: tuple[float, float, float]

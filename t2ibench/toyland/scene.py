@@ -14,15 +14,7 @@ from t2ibench.toyland.world import AXES, BiasSettings
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person.
-
-    Attributes:
-        gender: Presentation: 'female', 'male' or 'androgynous'.
-        skin: 'dark' or 'light'.
-        age: 'child', 'adult' or 'old'.
-        hair: Which hair colour, from 0 to 1.
-        shade: Small variation of the skin's tone, from -1 to 1.
-    """
+    """One person: presentation, a hair colour from 0 to 1, and a shade of skin from -1 to 1."""
 
     gender: str
     skin: str
@@ -33,16 +25,10 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What is in an image.
+    """What is in an image: of kind 'person', one or three.
 
-    Attributes:
-        kind: One of world.KINDS.
-        noun: Whose look it has.
-        weather: 'pleasant' or 'unpleasant'.
-        people: One or three persons, for kind 'person'.
-        shift: Place of the subject, in 64ths of the image (x, y).
-        scale: Size of the subject; 1 is usual.
-        jitter: Further small variations, from -1 to 1.
+    The subject is moved by `shift`, in 64ths of the image, and scaled; `jitter` holds further small
+    variations, from -1 to 1.
     """
 
     kind: str

@@ -35,15 +35,9 @@ Phrase = tuple[str, ...]
 class World:
     """The contents of world.yaml, ready for look-ups.
 
-    Attributes:
-        version: Raised when any image changes.
-        things: Phrase to (thing, group or None, kind).
-        fixed: Phrase to {axis: value}.
-        person: Words for somebody.
-        several: Words for more than one.
-        plain: Words that say nothing about the image.
-        shares: Thing to {axis: share of its first value}, the planted biases.
-        longest: Words of the longest phrase.
+    `version` is raised when any image changes. `things` has of each phrase the thing, its group or
+    None, and its kind; `shares` are the planted biases: of each thing and axis, the share of the
+    axis's first value. `plain` words say nothing about the image.
     """
 
     version: int
@@ -122,13 +116,10 @@ def world() -> World:
 
 @dataclass(frozen=True)
 class BiasSettings:
-    """Shares for what a caption leaves open.
+    """Shares for what a caption leaves open, by thing and axis, as set by the user.
 
-    Attributes:
-        user: Thing to {axis: share of its first value}, as set by the user.
-        pairs: Thing to {pair of axes: how far their first values go together}, from -1 (as seldom
-            as their shares allow) over 0 (independent) to 1 (as often as they allow); shares stay
-            what they are.
+    Of a pair of axes, how far their first values go together, from -1 (as seldom as their shares
+    allow) over 0 (independent) to 1 (as often as they allow); shares stay what they are.
     """
 
     user: dict[str, dict[str, float]] = field(default_factory=dict)

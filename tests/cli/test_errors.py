@@ -318,7 +318,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     (f"{TIBET}x.jsonl --prompt chef", DEEP, "x.jsonl:1: not a JSON object"),
     (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
     (SHEET.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
-    (CONFIG, DEEP, "x.yaml:1: is nested"),
+    (CONFIG, DEEP, "nest"),
     (CONFIG, b"model: \xff", "is not UTF-8"),
     (CONFIG, b'output_dir: "a\\0b"', "such a name"),
     (CONFIG.replace("--model toyland", ""), b'model: "./a\\0b"', "No such folder"),

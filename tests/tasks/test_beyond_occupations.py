@@ -7,7 +7,7 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from t2ibench.methods import METHODS, needs, score
+from t2ibench.methods import METHODS, score
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.methods.occupations.design import group_prompts, neutral_prompts
 from t2ibench.methods.occupations.schema import OccupationsTask
@@ -15,8 +15,7 @@ from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.tasks import build_index
 from t2ibench.tasks.loader import bundled_tasks, read_library
-from tools.calibration.cells import SETTINGS, ToylandWorld
-from tools.calibration.toyland import toyland_sample
+from tools.calibration.cells import SETTINGS
 from tools.calibration.worlds import Scene, Space
 
 pytestmark = pytest.mark.slow
@@ -100,33 +99,6 @@ def test_what_is_planted_comes_out(name: str) -> None:
         assert spec.concepts.X.name in METHODS.get(spec.method).describe(spec, result)
     elif spec.likeness:
         assert result.scores["group_distance"].value is not None
-
-
-def drawn(name: str, images: int) -> MethodResult:
-    """A shipped task on toyland's images."""
-    spec = TASKS[name].spec
-    settings = FEW.model_copy(
-        update={"images_per_prompt": images, "guided_images_per_prompt": images, "limit": None}
-    )
-    sample = toyland_sample(ToylandWorld({}), needs(spec, settings), 1)
-    return score(spec, sample.evidence, settings)
-
-
-def test_toyland_draws_science_and_arts_alike_in_ten_wordings() -> None:
-    """30 % women in science, 70 % in the arts, whatever the wording."""
-    result = drawn("wording_science_arts_paraphrases", 20)
-    assert result.headline.value == pytest.approx(0.4, abs=0.15)
-    (report,) = result.details["wording"]
-    assert report["p"] > 0.01 and report["interval_about"] == "other wordings"
-
-
-def test_toyland_draws_chores_as_they_are_planted() -> None:
-    """It knows three of them: 10 % women fix cars, 85 % shop; the others are anybody's."""
-    result = drawn("home_chores_gender", 4)
-    leans = {row.name: row.scores["lean"] for row in result.by}
-    assert leans["fixing a car"].value == pytest.approx(0.8, abs=0.4)
-    assert leans["shopping for groceries"].value == pytest.approx(-0.7, abs=0.4)
-    assert leans["doing laundry"].interval[0] < 0 < leans["doing laundry"].interval[1]  # type: ignore[index]
 
 
 def test_a_task_in_five_languages_shows_each_by_itself() -> None:

@@ -40,23 +40,13 @@ add_type("image/avif", ".avif")
 
 
 class Explorer:
-    """The addresses of one exploration.
+    """The addresses of one exploration: what the page shows first, and where it is kept."""
 
-    Args:
-        collection: The images.
-        start: What the page shows first.
-        session: Where the session is kept.
-        device: Where the generator runs.
-    """
-
-    def __init__(
-        self, collection: Collection, start: State, session: Path, device: str | None = None
-    ) -> None:
+    def __init__(self, collection: Collection, start: State, session: Path) -> None:
         self._collection = collection
-        self._answers = Answers(collection, [anchor.prompt for anchor in start.anchors], device)
+        self._answers = Answers(collection, [anchor.prompt for anchor in start.anchors])
         self._start = start
         self._session = session
-        self._turns: dict[str, int] = {}
         self._saving = threading.Lock()
         self._thumbnail = lru_cache(maxsize=20_000)(_thumbnail)
 
@@ -66,7 +56,6 @@ class Explorer:
         return [
             Route("/", lambda _: FileResponse(_STATIC / "index.html", media_type="text/html")),
             _get("/api/images", lambda _: answers.images()),
-            _get("/api/jobs", lambda _: answers.jobs()),
             _get("/api/map", lambda request: answers.map(_run_of(request))),
             _get("/api/scores", lambda request: answers.scores(_run_of(request))),
             _get(
@@ -78,14 +67,11 @@ class Explorer:
             _post("/api/similarities", questions.SimilaritiesAsk, answers.similarities),
             _post("/api/text", questions.CombineAsk, answers.text),
             _post("/api/export", Export, answers.export),
-            _post("/api/draw", questions.GenerateAsk, answers.generate),
-            _post("/api/rank", questions.RankAsk, answers.rank),
             _post("/api/discover", questions.DiscoverAsk, answers.discover),
-            _post("/api/suggest", questions.SuggestAsk, answers.suggest),
             _post("/api/pairs", questions.PairsAsk, answers.pairs),
             _post("/api/card", questions.CardAsk, answers.card),
             _get("/api/session", self._load),
-            Route("/api/session", self._save, methods=["POST"]),
+            _post("/api/session", Session, self._save),
             self._pixels("/image", lambda picture: (picture.data(), picture.path.name)),
             self._pixels("/thumb", lambda picture: (self._thumbnail(picture), ".jpg")),
             Mount("/static/shared", StaticFiles(directory=_SHARED)),
@@ -103,26 +89,11 @@ class Explorer:
                     set_aside(self._session)
         return {"saved": False, **Session(state=self._start).model_dump()}
 
-    async def _save(self, request: Request) -> Response:
-        """Keep the session.
-
-        A page that saves as one works may have several requests under way. It numbers them with
-        ?turn= and names itself with ?page=: one that arrives after a later one is ignored.
-        """
-        body, page = await request.body(), request.query_params.get("page", "")[:64]
-        turn = _whole(request, "turn") if "turn" in request.query_params else None
-
-        def keep() -> Response:
-            session = Session.model_validate_json(body)
-            with self._saving:
-                late = turn is not None and turn <= self._turns.get(page, -1)
-                if not late:
-                    write_text(self._session, session.model_dump_json(indent=1) + "\n")
-                if turn is not None and not late:
-                    self._turns[page] = turn
-            return JSONResponse({"file": str(self._session), "saved": not late})
-
-        return await run_in_threadpool(keep)
+    def _save(self, session: Session) -> dict[str, Any]:
+        """Keep the session."""
+        with self._saving:
+            write_text(self._session, session.model_dump_json(indent=1) + "\n")
+        return {"file": str(self._session)}
 
     def _pixels(self, path: str, read: Callable[[Picture], tuple[bytes, str]]) -> Route:
         """Where an image has its number: what is read of it, with a name for its type."""
@@ -158,14 +129,9 @@ def _named(request: Request, *names: str) -> list[str]:
 
 
 def _run_of(request: Request) -> int:
-    return _whole(request, "run") if "run" in request.query_params else 0
-
-
-def _whole(request: Request, name: str) -> int:
-    """A number of the address."""
-    text = request.query_params[name]
+    text = request.query_params.get("run", "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise T2IBenchError(f"The address needs a whole number as its '{name}'.")
+        raise T2IBenchError("The address needs a whole number as its 'run'.")
     return int(text)
 
 

@@ -52,7 +52,7 @@ def compared(gallery: Gallery, run: int, prompts: Sequence[str]) -> Anchors:
         if count < 2:
             raise T2IBenchError(
                 f"The anchor '{prompt}' has {'1 image' if count else 'no image'} in this run, and "
-                "two are needed. Generate some, or choose another anchor."
+                "two are needed. Choose another anchor."
             )
     if len(anchors.ids) > MOST_IMAGES:
         raise T2IBenchError(

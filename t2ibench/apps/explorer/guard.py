@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Sequence
 
-import anyio
 from pydantic import ValidationError
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
@@ -28,9 +26,6 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _LARGEST_BODY = 8_000_000
-# A sender reads the answer only after it has sent everything: so much is read, and thrown away.
-_DRAINED = 64_000_000
-_DRAINED_SECONDS = 10.0
 _LINE = 400  # characters of an error
 _LOG = logging.getLogger(__name__)
 
@@ -44,10 +39,6 @@ class Guard:
 
     A page of another site can make a browser send requests here; it cannot forge their Host and
     Origin. Whatever goes wrong is one line of JSON, and one in the terminal where it is a defect.
-
-    Args:
-        app: What is guarded.
-        hosts: Accepted values of Host.
     """
 
     def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
@@ -111,20 +102,15 @@ class Guard:
 
 async def _read(receive: Receive) -> Receive:
     """Read the whole body of a request, within bounds, to hand it on in one part."""
-    body, size, more = bytearray(), 0, True
-    with anyio.CancelScope() as reading:
-        while more and size <= _DRAINED:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnect
-            part = message.get("body", b"")
-            size, more = size + len(part), message.get("more_body", False)
-            if size <= _LARGEST_BODY:
-                body += part
-            elif reading.deadline == math.inf:
-                reading.deadline = anyio.current_time() + _DRAINED_SECONDS
-    if size > _LARGEST_BODY:
-        raise _TooLargeError
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > _LARGEST_BODY:
+            raise _TooLargeError
     whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
     async def handed_on() -> Message:

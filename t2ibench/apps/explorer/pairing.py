@@ -22,13 +22,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One prompt and index in two runs.
-
-    Attributes:
-        prompt: The prompt.
-        index: Which sample of it.
-        ids: The two images.
-    """
+    """The images of one prompt and index in two runs."""
 
     prompt: str
     index: int

@@ -15,13 +15,7 @@ import numpy as np
 from t2ibench.apps.explorer.source import Collection, Gallery
 from t2ibench.arrays import Float64Array, IntArray
 from t2ibench.methods.core.nearest import Shares, Sides, corrected_shares
-from t2ibench.methods.core.probing import (
-    Reading,
-    anchor_probabilities,
-    distance_margin,
-    similarity,
-    verdict,
-)
+from t2ibench.methods.core.probing import Reading, similarity, verdict
 from t2ibench.methods.core.reference import (
     Nearness,
     beyond_words,
@@ -41,14 +35,10 @@ _BLOCK = 8192  # images that are worked on at a time
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of all images.
+    """What is asked of all images: texts, between anchors, beside the texts of reference words.
 
-    Attributes:
-        texts: The texts.
-        anchors: Prompts of the anchors' images.
-        reference: Texts of the reference words.
-        family: The texts that are tested together; those of a tree are one family.
-        names: What the anchors are called; by default their prompts.
+    `family` are the texts that are tested together, such as those of a tree; `names` are what the
+    anchors are called, by default their prompts.
     """
 
     texts: Sequence[str]
@@ -62,11 +52,8 @@ class Question:
 class Anchors:
     """The anchors that have images in one run, numbered anew.
 
-    Attributes:
-        ids: Numbers of their images, shape (n,).
-        labels: The number of each image's anchor, shape (n,).
-        present: What number each anchor has in the question, shape (k,).
-        prompts: Their prompts.
+    Numbers of their images and of each image's anchor, both of shape (n,), and what number each
+    anchor has in the question, shape (k,).
     """
 
     ids: IntArray
@@ -105,8 +92,7 @@ def spread(means: Float64Array) -> Float64Array:
 
 def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, Any] | None]]:
     """How each text tells the anchors apart, in each source."""
-    gallery = collection.gallery
-    by_source = [_scores(collection, gallery, run, asked) for run in range(len(collection.sources))]
+    by_source = [_scores(collection, run, asked) for run in range(len(collection.sources))]
     return [list(scores) for scores in zip(*by_source, strict=True)]
 
 
@@ -114,13 +100,10 @@ def score_texts(collection: Collection, asked: Question) -> list[list[dict[str, 
 class _Scene:
     """What every text is compared with.
 
-    Attributes:
-        anchors: Whose images.
-        words: Embeddings of the anchors' prompts, shape (k, d).
-        centre: The mean of the reference, shape (d,).
-        usual: Effects of the reference beyond the anchors' words, and as they are.
-        texts: What the images say of a text, whatever else is asked: the numbers that the page
-            shows as they are, and a reading whose p are not adjusted.
+    `words` are embeddings of the anchors' prompts, shape (k, d); `centre` is the mean of the
+    reference, shape (d,); `usual` are effects of the reference beyond the anchors' words, and as
+    they are. `texts` has, of each text that was asked about, the numbers that the page shows and a
+    reading whose p are not adjusted.
     """
 
     anchors: Anchors
@@ -130,16 +113,14 @@ class _Scene:
     texts: dict[str, tuple[dict[str, Any], Reading]] = field(default_factory=dict)
 
 
-def _scores(
-    collection: Collection, gallery: Gallery, run: int, asked: Question
-) -> list[dict[str, Any] | None]:
+def _scores(collection: Collection, run: int, asked: Question) -> list[dict[str, Any] | None]:
     """The scores of each text in one source."""
-    scene = _scene(collection, gallery, run, asked)
+    scene = _scene(collection, run, asked)
     if scene is None or not asked.texts:
         return [None] * len(asked.texts)
     new = [text for text in dict.fromkeys(asked.texts) if text not in scene.texts]
     if new:
-        scene.texts.update(_measured(collection, gallery, run, scene, new))
+        scene.texts.update(_measured(collection, run, scene, new))
     numbers, readings = zip(*(scene.texts[text] for text in asked.texts), strict=True)
     corrected = _adjusted(asked, [one.p for one in readings])
     corrected_plain = _adjusted(asked, [one.p_plain for one in readings])
@@ -160,8 +141,8 @@ def _scores(
     return answers
 
 
-def _scene(collection: Collection, gallery: Gallery, run: int, asked: Question) -> _Scene | None:
-    key = (run, tuple(asked.anchors), tuple(asked.reference))
+def _scene(collection: Collection, run: int, asked: Question) -> _Scene | None:
+    gallery, key = collection.gallery, (run, tuple(asked.anchors), tuple(asked.reference))
     if key not in gallery.known:
         anchors = anchors_of(gallery, run, asked.anchors)
         if anchors.k < 2:
@@ -185,10 +166,10 @@ def _scene(collection: Collection, gallery: Gallery, run: int, asked: Question) 
 
 
 def _measured(
-    collection: Collection, gallery: Gallery, run: int, scene: _Scene, texts: Sequence[str]
+    collection: Collection, run: int, scene: _Scene, texts: Sequence[str]
 ) -> dict[str, tuple[dict[str, Any], Reading]]:
     """Texts beside the anchors' images, all of them in one pass."""
-    anchors, m = scene.anchors, len(texts)
+    gallery, anchors, m = collection.gallery, scene.anchors, len(texts)
     rows = collection.texts(texts).astype(np.float64)
     centred = rows - scene.centre
     kinds = np.concatenate([beyond_words(centred, scene.words), centred, rows])
@@ -205,7 +186,8 @@ def _measured(
     p = np.maximum(places, image_p(beyond))
     p_plain = np.maximum(plain_places, image_p(plain))
     band = float(np.quantile(np.abs(scene.usual[0]), _LEVEL))
-    published = _published((values[:, 2 * m :].T + 1.0) / 2.0, anchors)
+    distances = group_distance((values[:, 2 * m :].T + 1.0) / 2.0, anchors.labels)
+    sizes = np.bincount(anchors.labels).tolist()
     units = gallery.indices[anchors.ids]
     found = {}
     for row, text in enumerate(texts):
@@ -221,7 +203,9 @@ def _measured(
             "percentile": float(percentiles[row]),
             "p": float(p[row]),
             "inverse": _inverse(anchors, shares, len(own)),
-            **published[row],
+            "kolmogorov_smirnov_distance": float(distances[row]),
+            "nearest": int(anchors.present[plain.means[:, row].argmax()]),
+            "n": sizes,
         }
         found[text] = (
             numbers,
@@ -278,35 +262,3 @@ def _inverse(anchors: Anchors, shares: Shares | None, n: int) -> dict[str, Any] 
         "reason": shares.reason,
         "shares": {} if shares.reason else rows,
     }
-
-
-def _published(values: Float64Array, anchors: Anchors) -> list[dict[str, Any]]:
-    """The published scores of each text, from shape (m, n)."""
-    labels, k = anchors.labels, anchors.k
-    sizes = np.bincount(labels, minlength=k)
-    distances = group_distance(values, labels)
-    probabilities = anchor_probabilities(values, labels, k)
-    margin = distance_margin(sizes, _LEVEL)
-    return [
-        {
-            "kolmogorov_smirnov_distance": float(distances[row]),
-            "kolmogorov_smirnov_distance_low": max(0.0, float(distances[row]) - margin),
-            "kolmogorov_smirnov_distance_high": min(1.0, float(distances[row]) + margin),
-            "z": _z(values[row], labels),
-            "nearest": int(anchors.present[probabilities[row].argmax()]),
-            "probabilities": dict(
-                zip(anchors.present.tolist(), probabilities[row].tolist(), strict=True)
-            ),
-            "n": sizes.tolist(),
-        }
-        for row in range(len(values))
-    ]
-
-
-def _z(values: Float64Array, labels: IntArray) -> float:
-    """Difference of the first two anchors' means over its standard error; 0 without spread."""
-    first, second = (values[labels == j] for j in (0, 1))
-    if len(first) < 2 or len(second) < 2:
-        return 0.0
-    error = np.sqrt(first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second))
-    return float((first.mean() - second.mean()) / error) if error > 0 else 0.0

@@ -8,11 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from t2ibench.methods.core.prompting_tree import Tree
 
-MOST_IDS = 200_000
 MOST_RUNS = 64
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
-Number = Annotated[int, Field(ge=0, le=2**31)]
 Run = Annotated[int, Field(ge=0, le=MOST_RUNS)]
 Prompts = Annotated[list[Text], Field(max_length=1000)]
 
@@ -44,21 +42,6 @@ class CombineAsk(Ask):
     nodes: list[str] = Field(min_length=1, max_length=50)
 
 
-class GenerateAsk(Ask):
-    """Further images of a text."""
-
-    source: int = Field(ge=0)
-    text: Text
-    count: int = Field(ge=1, le=64)
-
-
-class RankAsk(Ask):
-    """The images of a run by their likeness to one of all images."""
-
-    image: Number
-    run: Run = 0
-
-
 class DiscoverAsk(Ask):
     """A sweep over words: those given, or those of the shipped lists."""
 
@@ -69,27 +52,12 @@ class DiscoverAsk(Ask):
     run: Run = 0
 
 
-class SuggestAsk(Ask):
-    """What images of a run have in common."""
-
-    ids: Annotated[list[Number], Field(min_length=1, max_length=MOST_IDS)]
-    run: Run = 0
-
-
 class PairsAsk(Ask):
-    """Two runs side by side.
-
-    Attributes:
-        runs: Their numbers.
-        prompts: The prompts; all that both have, if none is given.
-        anchors: Two prompts between whose images each image is placed.
-        text: A text, for the similarity of each image with it.
-    """
+    """Two runs side by side: the images of some prompts, or of all, placed between two anchors."""
 
     runs: tuple[Run, Run]
     prompts: Prompts = Field(default_factory=list)
     anchors: tuple[Text, Text] | None = None
-    text: Text | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> PairsAsk:
@@ -101,32 +69,16 @@ class PairsAsk(Ask):
 
 
 class CardAsk(Ask):
-    """An evidence card, of a text between anchors or of a task.
-
-    Attributes:
-        run: The run.
-        text: The text.
-        anchors: Prompts of the anchors.
-        names: What they are called; by default their prompts.
-        family: Texts that were tested together with this one, such as those of a tree.
-        task: The id of a task.
-        row: A row of the task.
-        title: The heading; by default the text, or the task's title.
-    """
+    """An evidence card of a text between anchors; `family` is what was tested together with it."""
 
     run: Run = 0
-    text: Text | None = None
-    anchors: Annotated[list[Text], Field(max_length=12)] = Field(default_factory=list)
+    text: Text
+    anchors: Annotated[list[Text], Field(min_length=2, max_length=12)]
     names: Annotated[list[Word], Field(max_length=12)] = Field(default_factory=list)
     family: Annotated[list[Text], Field(max_length=2000)] = Field(default_factory=list)
-    task: Word | None = None
-    row: Annotated[str, Field(max_length=2000)] = ""
-    title: Annotated[str, Field(max_length=300)] = ""
 
     @model_validator(mode="after")
-    def _one_of_two(self) -> CardAsk:
-        if (self.text is None) == (self.task is None):
-            raise ValueError("give either a text or a task")
-        if self.text is not None and len(set(self.anchors)) < 2:
+    def _fits(self) -> CardAsk:
+        if len(set(self.anchors)) < 2:
             raise ValueError("a text needs two anchors")
         return self

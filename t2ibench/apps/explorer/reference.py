@@ -19,14 +19,7 @@ _MOST_WORDS = 4  # of a phrase that a sweep asks
 
 
 class Reference:
-    """Reference texts for anchors; the words are read once.
-
-    Args:
-        collection: What is explored. Anchors of one of its run's tasks have that task's reference.
-
-    Attributes:
-        lists: The shipped word lists by name.
-    """
+    """Reference texts for anchors; those of one of the run's tasks have that task's reference."""
 
     def __init__(self, collection: Collection) -> None:
         self.lists = read_library([bundled_tasks()]).lists

@@ -26,11 +26,7 @@ _UNSCORED = "This run has no scores yet."
 
 
 class Scores:
-    """The scores of every run, read again where its results.json has changed.
-
-    Args:
-        collection: The images.
-    """
+    """The scores of every run, read again where its results.json has changed."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection

@@ -36,26 +36,14 @@ _KEPT = 50_000  # embeddings of texts that are kept in memory
 
 @dataclass(frozen=True, slots=True)
 class Picture(StoredImage):
-    """One image of a source.
-
-    Attributes:
-        source: Number of its run or folder.
-    """
+    """One image of the source with this number."""
 
     source: int
 
 
 @dataclass(slots=True)
 class Source:
-    """A run or a folder.
-
-    Attributes:
-        name: What the page calls it.
-        folder: Its path.
-        run: Its record, if it is a run.
-        images: Its image store, if it is a run.
-        evidence: Its embeddings.
-    """
+    """A run, or a folder, which has neither a record nor an image store."""
 
     name: str
     folder: Path
@@ -70,12 +58,9 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """All images at one moment: what every question starts from.
+    """All images, numbered by their places, with embeddings of shape (n, d).
 
-    Attributes:
-        pictures: The images; a number is a place in this list.
-        rows: Their embeddings, shape (n, d).
-        known: What earlier questions worked out of these images.
+    `known` holds what earlier questions worked out of them.
     """
 
     pictures: Sequence[Picture]
@@ -115,31 +100,9 @@ class Gallery:
         numbers = self.of_run(run, prompts).tolist()
         return {(self.pictures[k].prompt, self.pictures[k].index): k for k in numbers}
 
-    def numbers(self, ids: Sequence[int], run: int) -> IntArray:
-        """Images that a question names by number."""
-        chosen = np.unique(np.asarray(ids, dtype=np.int64))
-        known = (chosen >= 0) & (chosen < len(self.pictures))
-        if not known.all():
-            raise T2IBenchError(f"No image has the number {chosen[~known][0]}.")
-        foreign = chosen[self.sources[chosen] != run]
-        if len(foreign):
-            raise T2IBenchError(f"Image {foreign[0]} is not one of this run.")
-        return chosen
-
 
 class Collection:
-    """All images of all sources, embedded.
-
-    New images may be added from a thread while the page asks.
-
-    Args:
-        sources: Runs and folders.
-        encoder: What embeds images and texts.
-        pictures: Their images.
-
-    Attributes:
-        gallery: The images that there are now; another one after images were added.
-    """
+    """All images of all sources, embedded."""
 
     def __init__(
         self, sources: Sequence[Source], encoder: Encoder, pictures: Sequence[Picture]
@@ -157,25 +120,18 @@ class Collection:
         self._texts: dict[str, Float32Array] = {}
         self._lock = threading.Lock()
 
-    def add(self, picture: Picture, row: Float32Array) -> None:
-        """Add an image that was just generated, unless it is there."""
-        with self._lock:
-            now = self.gallery
-            same = now.of_run(picture.source, [picture.prompt])
-            if picture.index not in now.indices[same]:
-                rows = np.concatenate([now.rows, row[None]])
-                self.gallery = Gallery([*now.pictures, picture], rows)
-
     def texts(self, texts: Sequence[str]) -> Float32Array:
         """Embed texts; embeddings are kept in memory."""
         store, distinct = self.sources[0].evidence, list(dict.fromkeys(texts))
+        found: dict[str, Float32Array] = {}
         with self._lock:
             if len(self._texts) > _KEPT:
                 self._texts.clear()
             for text in distinct:
-                if text not in self._texts and store.has("texts", text_key(text)):
-                    self._texts[text] = store.get("texts", text_key(text))
-            found = {text: self._texts[text] for text in distinct if text in self._texts}
+                if text in self._texts:
+                    found[text] = self._texts[text]
+                elif store.has("texts", text_key(text)):
+                    found[text] = self._texts[text] = store.get("texts", text_key(text))
         todo = [text for text in distinct if text not in found]
         # A few at a time: between them, other questions get their turn.
         for start in range(0, len(todo), _TEXTS):
@@ -270,7 +226,13 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
     if source.images is not None:
         distinct = DistinctImages(source.images)
         return [
-            picture_of_attempt(attempt, source.images, number)
+            Picture(
+                source.images.path(attempt),
+                attempt.sha256 or "",
+                attempt.prompt,
+                attempt.index,
+                number,
+            )
             for attempt in source.images.attempts()
             if (one := distinct.get(attempt.prompt, attempt.index)) and one.status == "ok"
         ]
@@ -285,13 +247,6 @@ def _pictures(source: Source, number: int, reporter: Reporter) -> list[Picture]:
         for prompt, known in sorted(found.items())
         for index, (digest, path) in enumerate(known.items())
     ]
-
-
-def picture_of_attempt(attempt: Attempt, images: ImageStore, number: int) -> Picture:
-    """An image of a run."""
-    return Picture(
-        images.path(attempt), attempt.sha256 or "", attempt.prompt, attempt.index, number
-    )
 
 
 def _with_prompts(folder: Path) -> list[tuple[Path, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,21 +30,11 @@ class ExportedAnchor(_Strict):
 
 
 class Export(_Strict):
-    """What a task file is made of.
-
-    Attributes:
-        tree: The tree.
-        anchors: The anchors.
-        inverse: Ids of nodes whose images were generated: they become inverse queries too.
-        pairs: Ids of nodes looked at together.
-        name: Id of the task.
-    """
+    """What a task file is made of; `pairs` are ids of nodes looked at together."""
 
     tree: Tree
     anchors: Annotated[list[ExportedAnchor], Field(min_length=2, max_length=12)]
-    inverse: list[str] = Field(default_factory=list)
     pairs: list[tuple[str, str]] = Field(default_factory=list)
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=80)] = "explored"
     images_per_prompt: Annotated[int, Field(ge=1, le=100_000)] = 50
 
 
@@ -56,8 +47,10 @@ def exploration() -> Exploration[Any]:
     raise T2IBenchError("No method is installed whose tasks can be explored.")
 
 
-def task_from_export(export: Export, reference: ExploredReference | None = None) -> dict[str, Any]:
-    """A task that `t2ibench run` accepts."""
+def task_from_export(
+    export: Export, reference: ExploredReference, prompts: Collection[str] = ()
+) -> dict[str, Any]:
+    """A task that `t2ibench run` accepts; texts that are prompts of images are asked both ways."""
     tree = export.tree
     anchors = {anchor.prompt: anchor.name for anchor in export.anchors}
     labels = {node.id: node.label for node in tree.nodes}
@@ -68,7 +61,7 @@ def task_from_export(export: Export, reference: ExploredReference | None = None)
         name = label if label not in taken else text
         if name not in taken:
             taken.add(name)
-            concepts[node] = ExploredConcept(name, text, node in export.inverse)
+            concepts[node] = ExploredConcept(name, text, text in prompts)
     if not concepts:
         raise T2IBenchError("The tree has no test concept yet.")
     pairs = [
@@ -76,26 +69,13 @@ def task_from_export(export: Export, reference: ExploredReference | None = None)
         for first, second in export.pairs
         if first in concepts and second in concepts and first != second
     ]
-    writer = exploration()
-    return writer.task_file(
-        export.name,
-        anchors,
-        list(concepts.values()),
-        pairs,
-        export.images_per_prompt,
-        reference or writer.default_reference(list(anchors)),
+    return exploration().task_file(
+        "explored", anchors, list(concepts.values()), pairs, export.images_per_prompt, reference
     )
 
 
 class Session(_Strict):
-    """A saved exploration.
-
-    Attributes:
-        version: Of this schema.
-        state: What the page shows now.
-        undo: Earlier states, the latest last.
-        redo: States that were undone.
-    """
+    """A saved exploration: what the page shows now, earlier states, and states that were undone."""
 
     version: Literal[1] = 1
     state: State
@@ -110,19 +90,13 @@ class PageAnchor(ExportedAnchor):
 
 
 class State(_Strict):
-    """Everything that an exploration can change.
+    """Everything that an exploration can change; the nodes that are chosen have their plots."""
 
-    Attributes:
-        tree: The prompting tree.
-        anchors: Two or more, with their colours.
-        chosen: Ids of the nodes that the plots show.
-        inverse: Ids of nodes whose images were generated.
-    """
+    model_config = ConfigDict(extra="ignore")  # earlier versions kept more
 
     tree: Tree
     anchors: Annotated[list[PageAnchor], Field(min_length=1, max_length=12)]
     chosen: list[str] = Field(default_factory=list)
-    inverse: list[str] = Field(default_factory=list)
 
 
 Session.model_rebuild()

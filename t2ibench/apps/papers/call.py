@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,49 +21,21 @@ from t2ibench.pipeline.run import Outcome, execute
 from t2ibench.reports.files import write_reports
 from t2ibench.results.files import read_results
 from t2ibench.results.run import folder_of
-from t2ibench.results.schema import GeneratorInfo, Results
-from t2ibench.version import __version__
 
 Numbers = str | int | Sequence[str | int]
 
 
-def without_new_run(
-    paper: Paper, chosen: Sequence[str] | None, run: str | Path | None, further: Sequence[str]
-) -> Reproduction | None:
-    """Exhibits of a run that is done, or of the paper alone; None where neither will do.
-
-    Args:
-        paper: The paper.
-        chosen: Names of the exhibits that were asked for; None for all.
-        run: A run that is done.
-        further: Settings that were given.
-
-    Returns:
-        The exhibits.
-
-    Raises:
-        T2IBenchError: there are settings beside a run that is done.
-    """
-    if run is not None:
-        if further:
-            raise T2IBenchError(
-                "A run that is done is taken as it is: no other setting goes with it.",
-                f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
-                "stored already is not made again.",
-            )
-        return from_run(paper, folder_of(Path(run)), chosen)
-    if further or not chosen or any(paper.file.exhibits[name].tasks for name in chosen):
-        return None
-    nothing = Results(
-        t2ibench=__version__,
-        model=GeneratorInfo(name=None),
-        command=[],
-        environment={},
-        limited=False,
-        tasks={},
-    )
-    found, differs = build(paper, nothing, None, chosen), list(paper.file.differs)
-    return replace(found, exhibits=found.shown, differs=differs, differs_in_chosen=differs)
+def of_run(
+    paper: Paper, chosen: Sequence[str] | None, run: str | Path, further: Sequence[str]
+) -> Reproduction:
+    """The exhibits of a run that is done, beside which no setting may be given."""
+    if further:
+        raise T2IBenchError(
+            "A run that is done is taken as it is: no other setting goes with it.",
+            f"Leave out {', '.join(further)}; or leave the run out to measure anew; what is "
+            "stored already is not made again.",
+        )
+    return from_run(paper, folder_of(Path(run)), chosen)
 
 
 def prepared_paper(
@@ -77,11 +48,6 @@ def prepared_paper(
     """Plan the run of a paper, or of some of its exhibits."""
     named = objects is None or objects.generator is None
     settings = with_preset(paper, given, chosen, names_model=named)
-    if not settings.tasks:
-        raise T2IBenchError(
-            "These exhibits need no run, and no setting of one.",
-            "Leave the settings out, or give a run that is done, to put them on its page.",
-        )
     check_engine(settings)
     if settings.no_score or settings.generate_only or settings.shard is not None:
         raise T2IBenchError(
@@ -110,8 +76,8 @@ def from_run(paper: Paper, folder: Path, chosen: Sequence[str] | None) -> Reprod
     """Write a paper's pages into a run folder, from its results alone."""
     results = read_results(folder).with_earlier()  # exhibits may come from several commands
     found = build(paper, results, folder, chosen)
-    write_pages(found, folder)
-    return replace(found, folder=folder)
+    write_pages(found)
+    return found
 
 
 def reproduce(
@@ -154,7 +120,7 @@ def reproduce(
 
             found = t2ibench.reproduce("t2iat", model="toy", scale=0.2, tables=1)
             found["Table 1"].to_pandas()
-            found.differs_in_chosen, found.page
+            found.differs, found.page
 
             for exhibit in t2ibench.reproduce("t2iat", run="runs/sdxl"):
                 print(exhibit.label, exhibit.title, exhibit.notes, exhibit.paths)
@@ -166,9 +132,8 @@ def reproduce(
         settings["times"] = scale
     given, objects = given_by(model, encoder, judge, rewriter, settings)
     further = [*given, *(["model"] if objects.generator else [])]
-    alone = without_new_run(source, chosen, run, further)
-    if alone is not None:
-        return alone
+    if run is not None:
+        return of_run(source, chosen, run, further)
     prepared = prepared_paper(source, given, chosen, "t2ibench.reproduce", objects)
     reporter = ConsoleReporter() if progress else SilentReporter()
     found, outcome = measured(source, prepared, reporter, chosen)

@@ -1,37 +1,25 @@
-"""An exhibit: what it is built of, and its lines, figure, notes and images."""
+"""An exhibit: what it is built of, and its lines, figure and notes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from t2ibench.apps.papers.figures import WIDTH, Words, arrows, distributions
-from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
+from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
 from t2ibench.apps.papers.tables import Line, comparison
-from t2ibench.methods.core.describe import listed
-from t2ibench.methods.core.schema import BaseTask, Strict
+from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.figures.figure import Figure
 from t2ibench.results.samples import read_samples
 from t2ibench.results.schema import Row, Score, TaskResult
-from t2ibench.store.images import ImageStore, StoredImage
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NAMED = 6  # words that a line names at most
-SHOWN = 6  # images of a row
 _Spec = TypeVar("_Spec", bound=BaseTask)
-
-
-class Strip(NamedTuple):
-    """A row of images: what they have in common, and the images."""
-
-    title: str
-    images: tuple[StoredImage, ...]
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -41,19 +29,14 @@ class Exhibit:
     Attributes:
         name: Such as 'table-1'.
         file: Its entry in the paper's data.
-        paper: The paper's data.
         results: Shipped id to the result of the preset's task, of those that it is built of.
         specs: Shipped id to the preset's task, of those whose file is at hand.
         ran: Shipped id to the id that was run.
-        folder: The run folder; None without a run.
-        images: Its images; None where they are not at hand.
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
-        remarks: What a reader must know, beside the notes of the data file.
-        strips: Rows of images.
         complete: Whether every task that it needs has a score, and it could be built.
         paths: Its files: CSV, SVG and PNG of a figure, and SVG and PDF in the widths of a paper
-            where `t2ibench[figures]` is installed; none where none were written.
+            where `t2ibench[figures]` is installed.
         make: Draws the figure so many CSS pixels wide.
     """
 
@@ -63,12 +46,10 @@ class Exhibit:
     results: Mapping[str, TaskResult]
     specs: Mapping[str, BaseTask]
     ran: Mapping[str, str]
-    folder: Path | None
-    images: ImageStore | None
+    folder: Path
     lines: list[Line] = field(default_factory=list)
     figure: Figure | None = None
     remarks: list[str] = field(default_factory=list)
-    strips: list[Strip] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
     make: Callable[[float], Figure | None] | None = None
@@ -77,7 +58,7 @@ class Exhibit:
     def label(self) -> str:
         """Such as 'Table 1'."""
         kind, _, number = self.name.partition("-")
-        return self.file.label or f"{kind.capitalize()} {number}"
+        return f"{kind.capitalize()} {number}"
 
     @property
     def title(self) -> str:
@@ -94,8 +75,7 @@ class Exhibit:
         """Its numbers with all of their digits, one record a row, all with the same keys.
 
         Of a table: 'row', 'score', 'published: MODEL' and 'ours - MODEL' of each published model,
-        'ours', its interval 'ci_low' and 'ci_high', and 'note'; None where there is none. Of a
-        figure without a table: its points.
+        'ours', its interval 'ci_low' and 'ci_high', and 'note'. Of a figure alone: its points.
         """
         if self.lines:
             table = comparison(self.lines, self.file.models)
@@ -106,11 +86,7 @@ class Exhibit:
         return [dict(zip(drawn.head, row, strict=True)) for row in drawn.rows]
 
     def to_pandas(self) -> pd.DataFrame:
-        """Its numbers as a data frame.
-
-        Returns:
-            `rows`, one a row.
-        """
+        """Its `rows` as a data frame."""
         import pandas as pd
 
         frame: pd.DataFrame = pd.DataFrame(self.rows)
@@ -133,7 +109,7 @@ class Exhibit:
 
     def samples(self, task: str) -> Sequence[Mapping[str, Any]]:
         """The samples of a task, one row an image or a prompt."""
-        if self.folder is None or task not in self.results:
+        if task not in self.results:
             return []
         return read_samples(self.folder, self.ran[task])
 
@@ -177,25 +153,6 @@ class Exhibit:
             ends = (score.ci_low, score.ci_high)
             self.line(row, name, score.value, digits, note or score.reason or "", ends)
 
-    def word_lists(self, ours: Mapping[str, Sequence[str]]) -> None:
-        """Add the printed lists of words, and how ours differ."""
-        for name, known in self.known.items():
-            if name not in ours:
-                self.line(name, "words", None, note="not measured")
-            else:
-                printed = str(known["words"]).split(", ")
-                self.line(name, "words", difference(printed, ours[name]))
-
-    def strip(self, title: str, prompts: Sequence[str], each: int = SHOWN) -> None:
-        """Add the first images of some prompts; none is picked by hand."""
-        store = self.images
-        if store is None:
-            self.strips.append(Strip(title, ()))
-            return
-        attempts = (store.get(prompt, index) for prompt in prompts for index in range(each))
-        found = (store.image(one) for one in attempts if one is not None and one.status == "ok")
-        self.strips.append(Strip(title, tuple(islice(found, SHOWN))))
-
 
 def row_of(task: TaskResult | None, name: str, group: str | None = None) -> Row | None:
     """A row of a task, by its name, and its group where several have that name."""
@@ -228,83 +185,35 @@ def which_side(
     return above if low > middle else below if high < middle else "not clear"
 
 
-def difference(printed: Sequence[str], ours: Sequence[str]) -> str:
-    """What two lists of words do not share; case and order do not matter.
-
-    Examples:
-        >>> difference(["rose", "Tulip"], ["tulip", "rose"])
-        'as printed'
-        >>> difference(["rose", "tulip"], ["tulip", "iris"])
-        'without rose; with iris'
-    """
-    parts = []
-    for kind, words, others in (("without", printed, ours), ("with", ours, printed)):
-        there = {one.casefold() for one in others}
-        found = [word for word in words if word.casefold() not in there]
-        parts += [f"{kind} {listed(found, _NAMED)}"] if found else []
-    return "; ".join(parts) or "as printed"
-
-
-class Column(Strict):
-    """A number of every row of a task.
-
-    Attributes:
-        name: What the table calls it.
-        score: The score; by default that of its name.
-        digits: Digits after the point.
-        interval: Whether its interval stands beside it; a row without the score has no line then.
-        sides: What its interval is called below and above 0, instead of the number.
-    """
-
-    name: str
-    score: str | None = None
-    digits: int = 3
-    interval: bool = False
-    sides: tuple[str, str] | None = None
-
-
-def rows(
-    draft: Exhibit,
-    task: str,
-    columns: tuple[Column, ...],
-    arrows_between: tuple[str, str] | None = None,
-    distribution: tuple[str, str] | None = None,
-) -> None:
-    """Scores of every row of a task; as a figure, arrows between two of them or all images.
-
-    Of all images, `distribution` is the key of their number and that of their row.
-    """
+def rows(draft: Exhibit, wanted: RowsOfTask) -> None:
+    """Scores of every row of the exhibit's task, and its figure."""
+    (task,) = draft.file.tasks
     found = draft.results.get(task)
     if found is None:
         return
     for row in found.by:
-        for column in columns:
+        name = row.name.removeprefix(f"{wanted.of} | ")
+        for column in wanted.columns if not wanted.of or name != row.name else ():
             score = row.scores.get(column.score or column.name)
             if column.sides is not None and score is not None:
                 side = which_side(score.ci_low, score.ci_high, *column.sides)
-                draft.line(row.name, column.name, side)
+                draft.line(name, column.name, side)
             elif column.interval and score is not None:
-                draft.score(row.name, column.name, score, column.digits)
+                draft.score(name, column.name, score, column.digits)
             elif not column.interval and column.sides is None:
                 ours = None if score is None else score.value
-                draft.line(row.name, column.name, ours, column.digits)
-    if arrows_between is not None:
-        tail, head = arrows_between
+                draft.line(name, column.name, ours, column.digits)
+    if wanted.arrows_between is not None:
+        tail, head = wanted.arrows_between
         known = [
             (row.name, a, b)
             for row in found.by
             if (a := value_of(row, tail)) is not None and (b := value_of(row, head)) is not None
         ]
         draft.draw(arrows, known)
-    if distribution is not None:
-        value, by = distribution
+    if wanted.distribution is not None:
+        value, by = wanted.distribution
         groups: dict[str, list[float]] = {row.name: [] for row in found.by}
         for sample in draft.samples(task):
             groups.setdefault(str(sample[by]), []).append(float(sample[value]))
         draft.draw(distributions, groups)
-
-
-def pictures(draft: Exhibit) -> None:
-    """Images of the prompts that the paper prints."""
-    for prompt in draft.known:
-        draft.strip(prompt, [prompt])

@@ -1,4 +1,4 @@
-"""Figures over plain numbers: scatter plots with curves, arrows, distributions, bars in groups."""
+"""Figures over plain numbers: scatter plots, arrows, distributions, bars in groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from t2ibench.reports.figures.scatter import farthest
 
 WIDTH, LEFT, RIGHT = 560.0, 52.0, 16.0
 _LABELLED = 16  # points of a scatter plot that are named at most
-_FEWEST = 15  # points of a smooth curve
 MARKS = ("pt", "hollow", "high", "low")  # of the series of a plot, in their order
 _DOTS = (("pt", "one image"), ("mean", "mean"), ("band", "middle half of the images"))
 
@@ -29,14 +28,7 @@ Point = tuple[str, float, float]
 
 
 class Words(Strict):
-    """What a figure says.
-
-    Attributes:
-        title: What it shows.
-        caption: How to read it.
-        x: Name of the axis to the right; for figures of one axis, its low end.
-        y: Name of the axis upwards; for figures of one axis, its high end.
-    """
+    """What a figure says; `x` and `y` name axes, or the two ends of a single one."""
 
     title: Line
     caption: Line
@@ -46,37 +38,25 @@ class Words(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points of one kind.
-
-    Attributes:
-        name: What they are, for the key.
-        points: Name, x and y of each.
-        curve: A line through the plane, such as a smoothed mean.
-        named: Whether points have their names beside them.
-    """
+    """Points of one kind, which may have their names beside them."""
 
     name: str
-    points: Sequence[tuple[str, float, float]]
-    curve: Sequence[tuple[float, float]] = ()
+    points: Sequence[Point]
     named: bool = False
 
 
 def scatter(series: Sequence[Series], words: Words, width: float = WIDTH) -> Figure | None:
-    """Points of a plane, up to four kinds of them, with their curves."""
+    """Points of a plane, up to four kinds of them."""
     places = [(x, y) for one in series for _, x, y in one.points]
     if len(places) < 2:
         return None
     canvas = _canvas(words, width)
     top = canvas.key(8, [(mark, one.name) for mark, one in zip(MARKS, series, strict=False)]) + 24
     height = canvas.height = top + 296
-    over = places + [point for one in series for point in one.curve]
-    across = spanning([x for x, _ in over], LEFT, width - RIGHT)
-    up = spanning([y for _, y in over], height - 40, top)
+    across = spanning([x for x, _ in places], LEFT, width - RIGHT)
+    up = spanning([y for _, y in places], height - 40, top)
     draw_axes(canvas, across, up, words.x, words.y)
     for mark, one in zip(MARKS, series, strict=False):
-        if len(one.curve) > 1:
-            name = {"pt": "line", "hollow": "line null"}.get(mark, f"line {mark}")
-            canvas.path([(across(x), up(y)) for x, y in one.curve], name)
         for name, x, y in one.points:
             canvas.dot(across(x), up(y), mark, tip=f"{one.name}, {name}: {x:.3g}, {y:.3g}")
     drawn = [(across(x), up(y)) for x, y in places]
@@ -86,22 +66,7 @@ def scatter(series: Sequence[Series], words: Words, width: float = WIDTH) -> Fig
     for label in labels(drawn, names, order, (LEFT, width), _LABELLED):
         canvas.text(label.x, label.y, names[label.number], label.anchor)
     rows = [(one.name, name, x, y) for one in series for name, x, y in one.points]
-    rows += [(one.name, "(curve)", x, y) for one in series for x, y in one.curve]
     return Figure(canvas, words.title, words.caption, ("series", "row", words.x, words.y), [*rows])
-
-
-def loess(points: Sequence[Point]) -> list[tuple[float, float]]:
-    """A smooth curve through points: locally weighted regression, two thirds of them at a time.
-
-    Source: Cleveland 1979, "Robust locally weighted regression and smoothing scatterplots", without
-    the robust steps, which make a jump of the last bit of a residual.
-    """
-    if len(points) < _FEWEST:
-        return []
-    from statsmodels.nonparametric.smoothers_lowess import lowess
-
-    x, y = np.array([place for _, *place in points], dtype=np.float64).T
-    return [(float(a), float(b)) for a, b in lowess(y, x, it=0) if np.isfinite(b)]
 
 
 def arrows(rows: Sequence[Point], words: Words, width: float = WIDTH) -> Figure | None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import groupby
@@ -14,7 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from t2ibench.apps.papers.exhibits import Exhibit, Strip
+from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
@@ -24,19 +21,17 @@ from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
 from t2ibench.store.files import write_text
-from t2ibench.store.pixels import UnreadableImageError
 
 _LEGEND = (
     "Published is the paper's number, ours that of {model}, with its interval where one is "
     "vouched for. The difference is ours less the published one. – stands where there is no number."
 )
 _LONG = 24  # characters of a cell that is a text rather than a number
-_SIDE, _QUALITY = 112, 75  # of small images
 
 
-def write_pages(found: Reproduction, run: Path) -> None:
+def write_pages(found: Reproduction) -> None:
     """Write RUN/reproduce/PAPER.md, PAPER.html, and the exhibits below PAPER/."""
-    folder = run / FOLDER
+    folder = found.folder / FOLDER
     name = found.paper.name
     for one in found.exhibits:
         one.paths = _write_exhibit(found, one, folder / name)
@@ -45,7 +40,7 @@ def write_pages(found: Reproduction, run: Path) -> None:
 
 
 def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple[Path, ...]:
-    """An exhibit's files: its lines as CSV, its figure with its points, its images as a sheet."""
+    """An exhibit's files: its lines as CSV, and its figure with its points."""
     written: list[Path] = []
     if exhibit.lines:
         table = comparison(exhibit.lines, exhibit.file.models)
@@ -79,7 +74,6 @@ def markdown(found: Reproduction) -> str:
 def exhibit_text(exhibit: Exhibit) -> str:
     """The table of an exhibit and its notes, for a terminal or a page of Markdown."""
     parts = [f"{exhibit.file.source}.\n"]
-    strips = exhibit.strips
     if exhibit.lines:
         table = comparison(exhibit.lines, exhibit.file.models)
         cells = [  # a name that several rows have stands in the first of them
@@ -88,13 +82,8 @@ def exhibit_text(exhibit: Exhibit) -> str:
             for number, row in enumerate(rows)
         ]
         parts.append(MARKDOWN.table(replace(table, rows=cells)))
-    elif exhibit.figure is None and not strips:
+    elif exhibit.figure is None:
         parts.append("No numbers.\n")
-    if any(strip.images for strip in strips):
-        rows = "; ".join(f"{strip.title} ({len(strip.images)})" for strip in strips)
-        parts.append(f"Images, which the HTML page shows: {rows}.\n")
-    elif strips:
-        parts.append("No images at hand.\n")
     if exhibit.notes:
         parts.append(_sentences(exhibit.notes))
     return "\n".join(parts)
@@ -124,8 +113,7 @@ def html(found: Reproduction) -> str:
         ]
         figure = exhibit.figure
         svg = None if figure is None else figure.canvas.svg()
-        strips = [(strip.title, tiles(strip)) for strip in exhibit.strips]
-        exhibits.append((exhibit, table.headers, texts, _grouped(table), svg, strips))
+        exhibits.append((exhibit, table.headers, texts, _grouped(table), svg))
     templates = jinja2.PackageLoader("t2ibench.apps.papers", "templates")
     template = environment().overlay(loader=templates).get_template("paper.html")
     return template.render(
@@ -137,16 +125,3 @@ def html(found: Reproduction) -> str:
         exhibits=exhibits,
         style=Markup(style()),
     )
-
-
-def tiles(strip: Strip) -> list[tuple[str, str]]:
-    """Data URIs of a row's images, with their prompts and numbers, never who may be shown."""
-    found = []
-    for image in strip.images:
-        with suppress(UnreadableImageError):  # its file is gone or has changed
-            small, buffer = image.read(), io.BytesIO()
-            small.thumbnail((_SIDE, _SIDE))
-            small.save(buffer, format="WEBP", quality=_QUALITY)
-            text = base64.b64encode(buffer.getvalue()).decode()
-            found.append((f"data:image/webp;base64,{text}", f"{image.prompt}, image {image.index}"))
-    return found

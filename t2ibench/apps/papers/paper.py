@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
-from t2ibench.apps.papers.exhibits import Exhibit, pictures, rows
+from t2ibench.apps.papers.exhibits import Exhibit, rows
 from t2ibench.apps.papers.schema import PaperFile
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
-from t2ibench.methods.core.schema import Strict
 from t2ibench.registry import Registry
 from t2ibench.tasks.explain import explain
-from t2ibench.tasks.source import Document, Location, read_yaml
+from t2ibench.tasks.source import read_yaml
 
 T = TypeVar("T", bound=BaseModel)
 Builder = Callable[[Exhibit], None]
@@ -26,13 +23,7 @@ Builder = Callable[[Exhibit], None]
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper.
-
-    Attributes:
-        name: As the command line names it.
-        file: Its data.
-        builders: Name of an exhibit to the function that builds it.
-    """
+    """A paper: its data, and from the name of an exhibit to the function that builds it."""
 
     name: str
     file: PaperFile
@@ -54,55 +45,30 @@ PAPERS: Registry[Paper] = Registry(
 )
 
 
-def read_paper(path: Path, *functions: Callable[..., None]) -> Paper:
-    """Read the data of a paper, and find the function of each exhibit.
-
-    Args:
-        path: The data file, NAME.yaml.
-        functions: The paper's own, from an exhibit's draft and its arguments to nothing.
-
-    Returns:
-        The paper.
-
-    Raises:
-        T2IBenchError: the file is not as it should be; the message has the line.
-    """
+def read_paper(path: Path, *functions: Builder) -> Paper:
+    """Read the data of a paper, and find the function of each exhibit: its own, or `rows`."""
     document = read_yaml(path)
     if document.problems:
         raise T2IBenchError(str(document.problems[0]))
-    data = _checked(PaperFile, document.data, document, ())
+    try:
+        data = PaperFile.model_validate(document.data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = explain(first, PaperFile)
+        raise T2IBenchError(str(document.problem(first["loc"], message))) from None
     tasks = [task.of for task in data.preset.tasks]
-    known: dict[str, Callable[..., None]] = {"rows": rows, "pictures": pictures}
-    known |= {one.__name__: one for one in functions}
+    known = {one.__name__.replace("_", "-"): one for one in functions}
     builders: dict[str, Builder] = {}
     for name, entry in data.exhibits.items():
-        kind = entry.kind or name.replace("-", "_")
         for key, names, there in (
-            ("tasks", (*entry.tasks, *entry.read), tasks),
+            ("tasks", entry.tasks, tasks),
             ("models", entry.published, entry.models),
-            ("kind", [kind], known),
+            ("rows", [] if entry.rows else [name], known),
         ):
             for one in names:
                 if one not in there:
                     message = f"{key}: unknown '{shown(one)}'.{did_you_mean(one, list(there))}"
                     raise T2IBenchError(str(document.problem(("exhibits", name, key), message)))
-        hints = typing.get_type_hints(known[kind])
-        _, *takes = inspect.signature(known[kind]).parameters.values()
-        fields: dict[str, Any] = {
-            one.name: (hints[one.name], ... if one.default is one.empty else one.default)
-            for one in takes
-        }
-        model = create_model(kind, __base__=Strict, **fields)
-        values = _checked(model, entry.arguments, document, ("exhibits", name, "arguments"))
-        given = {one: getattr(values, one) for one in fields}
-        builders[name] = functools.partial(known[kind], **given)
+        table = entry.rows
+        builders[name] = known[name] if table is None else functools.partial(rows, wanted=table)
     return Paper(path.stem, data, builders)
-
-
-def _checked(model: type[T], values: object, document: Document, location: Location) -> T:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        problem = document.problem((*location, *first["loc"]), explain(first, model))
-        raise T2IBenchError(str(problem)) from None

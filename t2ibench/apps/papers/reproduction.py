@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.apps.papers.differences import differences
@@ -11,10 +11,7 @@ from t2ibench.apps.papers.exhibits import Exhibit
 from t2ibench.apps.papers.paper import Paper
 from t2ibench.errors import T2IBenchError, did_you_mean, first_line, shown
 from t2ibench.reports.files import task_files
-from t2ibench.results.run import open_run
 from t2ibench.results.schema import Results
-from t2ibench.store.images import ImageStore
-from t2ibench.tasks.index import build_index
 
 FOLDER = "reproduce"  # of a run, for pages
 
@@ -28,50 +25,33 @@ class Reproduction:
         results: The run.
         exhibits: Its tables and figures, in the paper's order.
         differs: What differs from the paper, in sentences.
-        differs_in_chosen: The same of the exhibits that were asked for alone.
         chosen: Names of the exhibits that were asked for.
-        folder: The run folder with its pages; None where none were written.
+        folder: The run folder with its pages.
     """
 
     paper: Paper
     results: Results
     exhibits: Sequence[Exhibit]
     differs: Sequence[str]
-    differs_in_chosen: Sequence[str]
     chosen: Sequence[str]
-    folder: Path | None = field(default=None, compare=False)
-
-    @property
-    def shown(self) -> list[Exhibit]:
-        """The exhibits that were asked for."""
-        return [exhibit for exhibit in self.exhibits if exhibit.name in self.chosen]
+    folder: Path
 
     @property
     def complete(self) -> bool:
         """Whether all exhibits that were asked for have their numbers."""
-        return all(exhibit.complete for exhibit in self.shown)
+        return all(exhibit.complete for exhibit in self)
 
     @property
-    def page(self) -> Path | None:
-        """Its page in HTML; a page in Markdown is beside it. None where none were written."""
-        return None if self.folder is None else self.folder / FOLDER / f"{self.paper.name}.html"
+    def page(self) -> Path:
+        """Its page in HTML; a page in Markdown is beside it."""
+        return self.folder / FOLDER / f"{self.paper.name}.html"
 
     def __iter__(self) -> Iterator[Exhibit]:
         """The exhibits that were asked for."""
-        return iter(self.shown)
+        return (exhibit for exhibit in self.exhibits if exhibit.name in self.chosen)
 
     def __getitem__(self, name: str) -> Exhibit:
-        """An exhibit by its name, whether it was asked for or not.
-
-        Args:
-            name: Such as 'table-1' or 'Table 1'.
-
-        Returns:
-            The exhibit.
-
-        Raises:
-            T2IBenchError: the paper has none of that name here.
-        """
+        """An exhibit by its name, such as 'Table 1', whether it was asked for or not."""
         by_name = {exhibit.name: exhibit for exhibit in self.exhibits}
         wanted = name.lower().replace(" ", "-")
         if wanted not in by_name:
@@ -83,7 +63,7 @@ class Reproduction:
 
     def __repr__(self) -> str:
         """Short, for a prompt or a notebook."""
-        names = ", ".join(exhibit.label for exhibit in self.shown)
+        names = ", ".join(exhibit.label for exhibit in self)
         return f"<{self.paper.file.title}, {self.results.model.name}: {names or 'nothing'}>"
 
 
@@ -103,7 +83,7 @@ def choose(
 
 
 def build(
-    paper: Paper, results: Results, folder: Path | None, chosen: Sequence[str] | None = None
+    paper: Paper, results: Results, folder: Path, chosen: Sequence[str] | None = None
 ) -> Reproduction:
     """A paper's tables and figures from what a run has measured."""
     entries = paper.file.exhibits
@@ -111,42 +91,22 @@ def build(
     ran = {task.of: task.name for task in paper.file.preset.tasks}
     there = {of: results.tasks[name] for of, name in ran.items() if name in results.tasks}
     specs = task_files(results, folder)
-    index = build_index()[0] if any(entry.read for entry in entries.values()) else None
-    images, exhibits = _images(folder), []
+    exhibits = []
     for name, entry in entries.items():
-        read = {} if index is None else {of: index.tasks[of].spec for of in entry.read}
         exhibit = Exhibit(
             name,
             entry,
             paper.file,
             {of: there[of] for of in entry.tasks if of in there},
-            read | {of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
+            {of: specs[ran[of]] for of in entry.tasks if ran[of] in specs},
             ran,
             folder,
-            images,
         )
         built = _built(paper.builders[name], exhibit)
         exhibit.complete = built and all(of in there and not there[of].reason for of in entry.tasks)
         exhibits.append(exhibit)
-
-    def differs(names: Sequence[str]) -> list[str]:
-        needed = {task for name in names for task in entries[name].tasks}
-        return differences(
-            paper, results, {name: there.get(of) for of, name in ran.items() if of in needed}
-        )
-
-    return Reproduction(paper, results, exhibits, differs(list(entries)), differs(wanted), wanted)
-
-
-def _images(folder: Path | None) -> ImageStore | None:
-    """The images of a run; None where they are not at hand."""
-    try:
-        run = None if folder is None else open_run(folder)
-    except T2IBenchError:
-        return None
-    if run is None or run.record.generator is None:
-        return None
-    return ImageStore(run.database, run.record.generator.fingerprint)
+    differs = differences(paper, results, {name: there.get(of) for of, name in ran.items()})
+    return Reproduction(paper, results, exhibits, differs, wanted, folder)
 
 
 def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
@@ -156,7 +116,7 @@ def _built(builder: Callable[[Exhibit], None], exhibit: Exhibit) -> bool:
     except T2IBenchError:
         raise
     except Exception as error:  # a defect of one exhibit must not lose the others
-        exhibit.lines, exhibit.figure, exhibit.strips = [], None, []
+        exhibit.lines, exhibit.figure = [], None
         exhibit.remarks = [f"It could not be built: {type(error).__name__}: {first_line(error)}."]
         return False
     return True

@@ -13,13 +13,7 @@ Value = float | str | None
 
 
 class PresetTask(Strict):
-    """A task as the paper ran it.
-
-    Attributes:
-        of: The shipped task.
-        set: Keys of its file that differ, with the paper's values; the task itself where empty.
-        why: What differs, and where the paper says so.
-    """
+    """A shipped task as the paper ran it: the keys of its file that differ, and why."""
 
     of: Identifier
     set: dict[str, Any] = Field(default_factory=dict)
@@ -32,14 +26,9 @@ class PresetTask(Strict):
 
 
 class Preset(Strict):
-    """The paper's settings.
+    """The paper's model, tests and settings of a run.
 
-    Attributes:
-        model: The paper's model, for a command that names none.
-        settings: Settings of a run by name, such as `encoder` and `n_permutations`.
-        model_args: Arguments of the model. Those that a model does not take, or that its alias
-            fixes, are left out.
-        tasks: The paper's tests.
+    Arguments that a model does not take, or that its alias fixes, are left out.
     """
 
     model: Line
@@ -48,31 +37,45 @@ class Preset(Strict):
     tasks: tuple[PresetTask, ...] = Field(min_length=1)
 
 
+class Column(Strict):
+    """A number of every row of a task, by default the score of its name.
+
+    With `interval`, a row without the score has no line. `sides` are what the interval is called
+    below and above 0, instead of the number.
+    """
+
+    name: str
+    score: str | None = None
+    digits: int = 3
+    interval: bool = False
+    sides: tuple[str, str] | None = None
+
+
+class RowsOfTask(Strict):
+    """Scores of every row of a task; as a figure, arrows between two of them or all images.
+
+    Where rows have two names, `of` is the first of those that are wanted. Of all images,
+    `distribution` is the key of their number and that of their row.
+    """
+
+    columns: tuple[Column, ...]
+    of: str = ""
+    arrows_between: tuple[str, str] | None = None
+    distribution: tuple[str, str] | None = None
+
+
 class ExhibitFile(Strict):
     """A table or a figure of the paper.
 
-    Attributes:
-        title: What it shows.
-        source: Where it stands in the paper.
-        label: How it is called where the paper gives it no number of its own.
-        kind: The function that builds it; by default the one with its name, such as 'table_1'.
-        arguments: Arguments of that function.
-        tasks: Shipped ids of the preset's tasks that it is built of.
-        read: Those whose files are enough: their words and prompts, without any measurement.
-        models: Models with published values, in the order of the columns; none where the paper
-            prints no number.
-        published: Published values: model, then row, then score.
-        figure: What its figure says.
-        notes: What a reader must know.
+    The function with its name builds it, such as 'table_1', but where it has `rows`: of its one
+    task. `tasks` are shipped ids of the preset's tasks. Published values are by model, row and
+    score; `models` orders their columns.
     """
 
     title: Line
     source: Line
-    label: Line | None = None
-    kind: Identifier | None = None
-    arguments: dict[str, Any] = Field(default_factory=dict)
+    rows: RowsOfTask | None = None
     tasks: tuple[Identifier, ...] = ()
-    read: tuple[Identifier, ...] = ()
     models: tuple[Line, ...] = ()
     published: dict[str, dict[str, dict[str, Value]]] = Field(default_factory=dict)
     figure: Words | None = None
@@ -80,14 +83,9 @@ class ExhibitFile(Strict):
 
 
 class PaperFile(Strict):
-    """The data of one paper.
+    """The data of one paper, and what differs from it whatever the model.
 
-    Attributes:
-        title: Authors, year and short name.
-        citation: The full reference.
-        preset: How the paper measured.
-        differs: What differs from the paper whatever the model.
-        exhibits: Tables and figures, named 'table-1' or 'figure-3'.
+    Exhibits are named 'table-1' or 'figure-3'.
     """
 
     title: Line

@@ -13,17 +13,9 @@ PAPER = "the paper"  # in place of a published model, where the number is of non
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One number of a table: as published, and ours.
+    """One number of a table, such as 'd' of a test: ours, and one for each published model.
 
-    Attributes:
-        row: What it is of, such as a test or an occupation.
-        score: What it is, such as 'd'.
-        ours: Ours; None where there is none, a text where it is no number.
-        published: One for each published model of the exhibit; empty where none is printed.
-        low: Lower end of our 95 % interval, where it has one that is vouched for.
-        high: Upper end.
-        digits: Digits after the point.
-        note: A few words, such as why there is no number.
+    `low` and `high` are the ends of our 95 % interval, where there is one that is vouched for.
     """
 
     row: str

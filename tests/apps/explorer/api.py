@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,15 +35,6 @@ class Client:
         if status == 400:
             assert set(reply.json()) == {"error"} and "\n" not in reply.json()["error"]
         return reply.json()
-
-    def draw(self, text: str, count: int) -> Any:
-        """A job of drawing, once it has ended."""
-        number, job = self.post("/api/draw", source=0, text=text, count=count)["job"], {}
-        while job.get("state") not in {"done", "failed"}:
-            time.sleep(0.05)
-            job = self.get("/api/jobs")["jobs"][number]
-        assert job["state"] == "done", job
-        return job
 
     def get(self, path: str, status: int = 200) -> Any:
         """The JSON of a reply."""

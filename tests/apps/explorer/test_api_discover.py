@@ -1,4 +1,4 @@
-"""Sweeps over many words, ranks, the map, and what a selection of images shares."""
+"""Sweeps over many words, and the map."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from t2ibench.apps.explorer.discovery import sweep
-from t2ibench.apps.explorer.nearby import fit_axes
+from t2ibench.apps.explorer.map import fit_axes
 from t2ibench.apps.explorer.queries import Anchors
 from t2ibench.apps.explorer.reference import Reference, filled, phrases
 from t2ibench.methods.core.prompting_tree import ExploredReference
@@ -116,7 +116,6 @@ def test_a_long_sweep_holds_up_nobody(client: Client, monkeypatch: pytest.Monkey
     asked.start()
     assert begun.wait(30)
     assert len(client.get("/api/images")["images"]) == 100
-    assert len(client.post("/api/rank", image=0)["ids"]) == 99
     assert client.get("/api/map")["x"]
     answered.set()
     asked.join()
@@ -127,46 +126,28 @@ BOTH = ["a woman", "a man"]
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "message"),
+    ("body", "message"),
     [
-        ("discover", {"anchors": []}, "Choose two anchors first"),
-        ("discover", {"anchors": ["a woman", "a nurse"]}, "'a nurse' has no image in this run"),
-        ("discover", {"anchors": ["a woman"] * 2}, "Two anchors share an image."),
-        ("discover", {"anchors": ["a woman"] * 13}, "anchors"),
-        ("discover", {"anchors": BOTH, "words": []}, "words"),
-        ("discover", {"anchors": BOTH, "words": ["a"] * 5001}, "words"),
-        ("discover", {"anchors": BOTH, "words": "all"}, "words"),
-        ("discover", {"anchors": BOTH, "words": [""]}, "words"),
-        ("discover", {"anchors": BOTH, "fdr": 2}, "fdr"),
-        ("discover", {"anchors": BOTH, "run": 2}, "no run 2"),
-        ("rank", {}, "image"),
-        ("rank", {"image": 100}, "No image has the number 100"),
-        ("rank", {"image": -1}, "image"),
-        ("rank", {"image": 10**30}, "image"),
-        ("suggest", {"ids": []}, "ids"),
-        ("suggest", {"ids": [100]}, "No image has the number 100"),
-        ("suggest", {"ids": [0], "run": 1}, "not one of this run"),
-        ("suggest", {"ids": [0] * 200_001}, "ids"),
-        ("suggest", {"ids": ["a"]}, "ids"),
+        ({"anchors": []}, "Choose two anchors first"),
+        ({"anchors": ["a woman", "a nurse"]}, "'a nurse' has no image in this run"),
+        ({"anchors": ["a woman"] * 2}, "Two anchors share an image."),
+        ({"anchors": ["a woman"] * 13}, "anchors"),
+        ({"anchors": BOTH, "words": []}, "words"),
+        ({"anchors": BOTH, "words": ["a"] * 5001}, "words"),
+        ({"anchors": BOTH, "words": "all"}, "words"),
+        ({"anchors": BOTH, "words": [""]}, "words"),
+        ({"anchors": BOTH, "fdr": 2}, "fdr"),
+        ({"anchors": BOTH, "run": 2}, "no run 2"),
     ],
 )
-def test_wrong_questions_are_one_line(client: Client, path: str, body: Any, message: str) -> None:
-    assert message in client.post(f"/api/{path}", 400, **body)["error"]
+def test_wrong_questions_are_one_line(client: Client, body: Any, message: str) -> None:
+    assert message in client.post("/api/discover", 400, **body)["error"]
 
 
 def test_deep_nesting_is_one_line(client: Client) -> None:
-    body = '{"image": ' + "[" * 100_000
-    reply = client.http.post("/api/rank", content=body, headers=HEADERS)
+    body = '{"anchors": ' + "[" * 100_000
+    reply = client.http.post("/api/discover", content=body, headers=HEADERS)
     assert reply.status_code == 400 and reply.json()["error"]
-
-
-def test_more_like_this_leaves_the_image_itself_out(client: Client) -> None:
-    found = client.post("/api/rank", image=0)
-    assert len(found["ids"]) == 99 and 0 not in found["ids"]
-    rows = client.collection.gallery.rows
-    expected = (rows[found["ids"]] @ rows[0] + 1) / 2
-    assert found["values"] == pytest.approx(expected.tolist(), abs=1e-4)
-    assert found["values"] == sorted(found["values"], reverse=True)
 
 
 def test_the_map_has_every_image_on_two_axes(client: Client) -> None:
@@ -187,26 +168,6 @@ def test_the_map_has_every_image_on_two_axes(client: Client) -> None:
         assert "error" in client.get(f"/api/map?run={run}", 400)
 
 
-def test_axes_are_those_of_an_svd_and_do_not_move() -> None:
-    rng = np.random.default_rng(0)
-    rows = (rng.normal(size=(20_000, 6)) * [5, 3, 1, 1, 1, 1]).astype(np.float32)
-    axes = fit_axes(rows, np.arange(len(rows)))
-    assert abs(axes.directions[0, 0]) > 0.99 and abs(axes.directions[1, 1]) > 0.99
-    assert all(row[np.abs(row).argmax()] > 0 for row in axes.directions)
-    assert axes.explained == pytest.approx((25 / 38, 9 / 38), abs=0.02)
+def test_images_that_are_all_alike_have_no_axes() -> None:
     same = fit_axes(np.ones((5, 3), np.float32), np.arange(5))
     assert same.explained == (0.0, 0.0) and not same.directions.any()
-
-
-def test_a_selection_is_told_by_what_it_shows(client: Client) -> None:
-    women = client.collection.gallery.of_run(0, ["a woman"]).tolist()
-    found = client.post("/api/suggest", ids=[*women, women[0]])
-    assert found["prompts"] == [{"prompt": "a woman", "count": 20}]
-    assert (found["n"], found["rest"], len(found["words"])) == (20, 80, 12)
-    scores = [word["score"] for word in found["words"]]
-    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
-    text = {word["text"].casefold() for word in found["words"]}
-    assert text & {"elderly", "grandmother", "old", "aged"} and not text & {"man", "male", "he"}
-    # All images have no rest to be told from.
-    found = client.post("/api/suggest", ids=list(range(100)))
-    assert found["words"] == [] and found["rest"] == 0 and len(found["prompts"]) == 3

@@ -155,7 +155,7 @@ def test_a_run_is_read_again_when_it_was_scored_again(
 def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
     body: Any = {"runs": [0, 1], "prompts": ["a person studying science"], "anchors": [WOMAN, MAN]}
     found = client.post("/api/pairs", **body)
-    assert found["same_seeds"] is True and found["poles"] == [MAN, WOMAN]
+    assert found["same_seeds"] is True
     assert [pair["index"] for pair in found["pairs"]] == list(range(6))
     for pair in found["pairs"]:
         first, second = (client.collection.gallery.pictures[number] for number in pair["ids"])
@@ -168,8 +168,8 @@ def test_pairs_are_of_the_same_prompt_and_seed(client: Client) -> None:
 
 
 def test_every_shared_prompt_counts_the_same(client: Client) -> None:
-    found = client.post("/api/pairs", runs=[1, 0], text="a photo of a woman")
-    assert found["what"] == "similarity" and len(found["pairs"]) > 200
+    found = client.post("/api/pairs", runs=[1, 0], anchors=[WOMAN, MAN])
+    assert len(found["pairs"]) > 200
     changes = defaultdict(list)
     for pair in found["pairs"]:
         changes[pair["prompt"]].append(pair["values"][1] - pair["values"][0])
@@ -229,11 +229,8 @@ def test_intervals_of_a_difference_by_hand() -> None:
         ("card", {"text": "a nurse"}),
         ("card", {"text": "a nurse", "anchors": [WOMAN]}),
         ("card", {"text": "a nurse", "anchors": [WOMAN, "nobody"]}),
-        ("card", {"text": "a nurse", "task": "vibex_gender", "anchors": [WOMAN, MAN]}),
-        ("card", {"task": "unheard"}),
-        ("card", {"task": "vibex_gender", "run": 2}),
-        ("card", {"task": "vibex_gender", "row": "unheard"}),
-        ("card", {"task": "vibex_gender", "title": "a" * 301}),
+        ("card", {"text": "a nurse", "anchors": [WOMAN, MAN], "run": 9}),
+        ("card", {"text": "a" * 2001, "anchors": [WOMAN, MAN]}),
     ],
 )
 def test_wrong_questions_are_one_line(path: str, body: Any, client: Client) -> None:
@@ -254,24 +251,10 @@ def drawn(client: Client, **body: Any) -> tuple[str, list[str], int]:
     return reply.text, [str(line.text or "") for line in root.iter(f"{SVG}text")], len(sources)
 
 
-def test_a_card_says_what_the_task_says(client: Client) -> None:
-    text, lines, images = drawn(client, task="t2iat_science_arts")
-    (task,) = (t for t in client.get("/api/scores")["tasks"] if t["id"] == "t2iat_science_arts")
-    assert f"{task['value']:+.2f}".replace("-", "−") in lines
-    assert any(line.startswith("95 % interval") for line in lines)
-    assert "most like female" in lines and "most like male" in lines and "at random" in lines
-    assert CAVEAT in lines and images == 30
-    run = client.collection.sources[0].run
-    assert run is not None and run.record.generator is not None
-    fingerprint = run.record.generator.fingerprint[:16]
-    assert any(fingerprint in line and "encoder toyland" in line for line in lines)
-    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
-
-
 def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
     text = "picture that shows a nurse"
     body = {"text": text, "anchors": [WOMAN, MAN], "names": ["women", "men"]}
-    _, lines, images = drawn(client, **body)
+    drawing, lines, images = drawn(client, **body)
     state = client.get("/api/session")["state"]
     node = {"id": "new", "label": "nurse", "parent": "root", "relation": "that shows a"}
     state["tree"]["nodes"].append(node)
@@ -282,19 +265,16 @@ def test_a_card_of_a_text_has_the_page_s_number(client: Client) -> None:
     assert abs(float(digits.replace("−", "-")) - score["beyond_words"]) < 0.01
     assert images == 3 * 6 + 4 and "6, 6 images" in " ".join(lines)
     assert f"most like “{text}”" in lines and "◂ men" in lines and "women ▸" in lines
+    assert CAVEAT in lines and any(line.startswith("95 % interval") for line in lines)
+    run = client.collection.sources[0].run
+    assert run is not None and run.record.generator is not None
+    fingerprint = run.record.generator.fingerprint[:16]
+    assert any(fingerprint in line and "encoder toyland" in line for line in lines)
+    assert "http" not in drawing.replace("http://www.w3.org/2000/svg", "")
 
 
 def test_untrusted_text_stays_text(client: Client) -> None:
     evil = '<script>alert(1)</script>&"\x00\x1b\u202e'
-    body = {"text": evil, "title": evil, "anchors": [WOMAN, MAN], "names": [evil, "men"]}
+    body = {"text": evil, "anchors": [WOMAN, MAN], "names": [evil, "men"]}
     text, lines, _ = drawn(client, **body)
     assert "<script" not in text and any("<script>" in line for line in lines)
-
-
-def test_answers_on_a_card(client: Client) -> None:
-    found = client.get("/api/scores/openbias_examples")
-    _, lines, images = drawn(client, task="openbias_examples")
-    answers = {value: found["values"].count(value) for value in found["values"]}
-    # What a judge answered, never what a person is.
-    assert f"answered “{max(answers, key=lambda value: answers[value])}”" in lines and images > 0
-    assert found["said"] == "answered “{group}”" and not set(lines) & set(answers)

@@ -119,11 +119,3 @@ def test_the_nearest_point_is_the_nearest(page: Any) -> None:
     assert found == far.argmin(axis=1).tolist()
     nothing = "(() => new g.Cells([0.9], [0.9], 8).nearest(-0.9, -0.9, 0.1))()"
     assert page.evaluate(nothing) == -1
-
-
-def test_a_selection_in_a_link_comes_back(page: Any) -> None:
-    chosen = [9, 3, 4, 5, 70]
-    text = page.evaluate("chosen => g.ranges(chosen)", chosen)
-    assert text == "3-5,9,70"
-    assert page.evaluate("text => [...g.unranged(text, 70)]", text) == [3, 4, 5, 9]
-    assert page.evaluate("[...g.unranged('1-999999999999,x,-4', 5)]") == [1, 2, 3, 4]

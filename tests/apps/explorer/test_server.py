@@ -6,9 +6,8 @@ import contextlib
 import shutil
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,7 +16,6 @@ import httpx
 import numpy as np
 import pytest
 import uvicorn
-from PIL import Image
 from scipy import stats as scipy_stats
 
 from t2ibench import evaluate
@@ -29,12 +27,7 @@ from t2ibench.apps.explorer.start import first_state
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import DEEPEST, MOST_NODES
 from t2ibench.models.encoders import DEFAULT_ENCODER, DEFAULT_WEIGHTS
-from t2ibench.models.generators.toyland import ToylandGenerator
-from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.results.run import open_run
-from t2ibench.store.images import ImageStore
-from t2ibench.toyland import draw
 from tests.apps.explorer.api import HEADERS, HOME, Client, explore, opened, pictures
 from tests.conftest import Cli
 
@@ -95,7 +88,7 @@ JSON = {"Content-Type": "application/json"}
         ("GET", "/api/images", {"Origin": "http://evil.example"}),
         ("GET", "/image/0", {"Origin": "null"}),
         ("POST", "/api/session", JSON),
-        ("POST", "/api/draw", {"Origin": "http://evil.example", **JSON}),
+        ("POST", "/api/session", {"Origin": "http://evil.example", **JSON}),
         ("POST", "/api/evaluate", {"Origin": HOME, "Content-Type": "text/plain"}),
     ],
 )
@@ -126,8 +119,6 @@ def test_only_the_page_and_the_run_s_images_are_served(client: Client) -> None:
         ("/api/evaluate", {"tree": {"nodes": []}, "anchors": []}),
         ("/api/evaluate", {"tree": {"nodes": [{"id": "a", "label": "a nurse"}]}, "anchors": []}),
         ("/api/session", {"version": 2, "state": {}}),
-        ("/api/draw", {"source": 7, "text": "a nurse", "count": 1}),
-        ("/api/draw", {"source": 0, "text": "a nurse", "count": 1000}),
         ("/api/export", {"tree": {"nodes": [{"id": "a", "label": ""}]}, "anchors": []}),
     ],
 )
@@ -169,20 +160,11 @@ def test_a_tree_that_is_too_deep_or_too_large_is_one_line(client: Client) -> Non
     assert deepest["nodes"][-1]["text"].split() == [*words, "picture"]
 
 
-@pytest.mark.parametrize(("megabytes", "chunked"), [(9, True), (30, False)])
-def test_a_body_that_is_too_large_gets_its_answer(
-    megabytes: int, chunked: bool, collection: Collection, tmp_path: Path
+def test_a_body_that_is_too_large_is_not_read_to_its_end(
+    collection: Collection, client: Client, tmp_path: Path
 ) -> None:
-    part = b" " * 1_000_000
-    with served(collection, tmp_path) as url:
-        content: Any = repeat(part, megabytes) if chunked else part * megabytes
-        headers = {**HEADERS, "Origin": url}
-        reply = httpx.post(f"{url}/api/session", content=content, headers=headers)
-        assert reply.status_code == 413 and "8,000,000 bytes" in reply.json()["error"]
-        assert httpx.get(f"{url}/api/images").status_code == 200
-
-
-def test_a_body_without_end_is_not_read_for_ever(collection: Collection, tmp_path: Path) -> None:
+    reply = client.http.post("/api/session", content=b" " * 8_000_001, headers=HEADERS)
+    assert reply.status_code == 413 and "8,000,000 bytes" in reply.json()["error"]
     sent = 0
 
     def endless() -> Iterator[bytes]:
@@ -191,10 +173,12 @@ def test_a_body_without_end_is_not_read_for_ever(collection: Collection, tmp_pat
             sent += 1
             yield b" " * 1_000_000
 
-    with served(collection, tmp_path) as url, contextlib.suppress(httpx.TransportError):
+    with served(collection, tmp_path) as url:
         headers = {**HEADERS, "Origin": url}
-        httpx.post(f"{url}/api/evaluate", content=endless(), headers=headers)
-    assert 8 < sent < 200
+        with contextlib.suppress(httpx.TransportError):
+            httpx.post(f"{url}/api/evaluate", content=endless(), headers=headers)
+        assert 8 < sent < 200
+        assert httpx.get(f"{url}/api/images").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -221,36 +205,20 @@ def test_a_defect_is_one_line(
     client.get("/api/images")
 
 
-def test_a_broken_session_is_set_aside(collection: Collection, tmp_path: Path) -> None:
+def test_a_session_is_kept_and_a_broken_one_set_aside(
+    collection: Collection, tmp_path: Path
+) -> None:
     file = tmp_path / "session.json"
     file.write_text('{"version": 1, "state": {"tree":')
     with explore(collection, file) as client:
         session = client.get("/api/session")
         assert session.pop("saved") is False
+        session["state"] |= {"chosen": ["root"], "inverse": []}  # as earlier versions kept it
         client.post("/api/session", **session)
+        client.post("/api/session", 400, version=1)  # one that does not fit keeps the old one
+        kept = client.get("/api/session")
+        assert kept["saved"] and kept["state"]["chosen"] == ["root"]
     assert (tmp_path / "session.json.broken").read_text().startswith('{"version": 1')
-
-
-def test_a_black_image_is_filtered_and_ends_nothing(
-    client: Client, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def generate(own: ToylandGenerator, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        (request,) = requests
-        if request.index == 0:
-            return [GeneratedImage("ok", Image.new("RGB", (64, 64)))]
-        if request.index == 1:
-            raise RuntimeError("a bad seed")
-        return [GeneratedImage("ok", draw(request.prompt, request.seed))]
-
-    monkeypatch.setattr(ToylandGenerator, "generate", generate)
-    before = client.get("/api/jobs")["images"]
-    assert client.draw("a violinist at night", 3)["done"] == 3
-    assert client.get("/api/jobs")["images"] == before + 1
-    folder = open_run(run)
-    assert folder.record.generator is not None
-    store = ImageStore(folder.database, folder.record.generator.fingerprint)
-    attempts = [store.get("a violinist at night", index) for index in range(3)]
-    assert [one.status if one else None for one in attempts] == ["filtered", "failed", "ok"]
 
 
 def test_a_folder_of_pictures(tmp_path: Path) -> None:
@@ -280,12 +248,9 @@ def test_numbers_are_those_of_scipy(series: Collection) -> None:
     values = (rows @ own + 1) / 2
     groups = [values[series.gallery.of_run(0, [prompt])] for prompt in anchors]
     ((found,),) = query(series, [text], anchors)
-    ks, welch = scipy_stats.ks_2samp(*groups), scipy_stats.ttest_ind(*groups, equal_var=False)
+    ks = scipy_stats.ks_2samp(*groups)
     assert found["kolmogorov_smirnov_distance"] == pytest.approx(ks.statistic)
-    assert found["z"] == pytest.approx(welch.statistic, rel=1e-6, abs=1e-6)
-    means = np.array([group.mean() for group in groups])
-    assert found["probabilities"] == pytest.approx(dict(enumerate(means / means.sum())))
-    assert found["nearest"] == means.argmax() and found["n"] == [8, 8]
+    assert found["n"] == [8, 8]
 
 
 def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -> None:
@@ -294,8 +259,6 @@ def test_a_lean_of_the_pictures_is_reported_with_its_place(series: Collection) -
     assert (old["verdict"], old["lean"], old["percentile"]) == ("leans", 0, 100.0)
     assert old["p"] == pytest.approx(1 / (len(Reference(series).texts(anchors)) + 1))
     assert old["p_holm"] == pytest.approx(3 * old["p"])
-    low, value, high = (old[f"kolmogorov_smirnov_distance{end}"] for end in ("_low", "", "_high"))
-    assert low <= value <= high
     assert teapot["verdict"] in {"no_lean", "inconclusive"} and teapot["lean"] is None
     assert old["inverse"] is None and nurse["inverse"]["n"] == 12
     assert nurse["inverse"]["lean"] == 0

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from t2ibench.apps.explorer.start import split
-from t2ibench.apps.explorer.tree import Export, ExportedAnchor, task_from_export
+from t2ibench.apps.explorer.tree import Export, ExportedAnchor, exploration, task_from_export
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.prompting_tree import Node, Tree
 
@@ -88,8 +88,9 @@ def test_a_task_of_a_tree() -> None:
         ExportedAnchor(name="person", prompt="picture that shows a person"),
         ExportedAnchor(name="dog", prompt="picture that shows a dog"),
     ]
-    export = Export(tree=PAPER, anchors=anchors, inverse=["young"], pairs=[("young", "female")])
-    task = task_from_export(export)
+    reference = exploration().default_reference([anchor.prompt for anchor in anchors])
+    export = Export(tree=PAPER, anchors=anchors, pairs=[("young", "female")])
+    task = task_from_export(export, reference, ["picture that shows a young person"])
     rows = [(row["name"], row.get("query", "forward")) for row in task["concepts"]]
     assert rows == [
         *(("female", "forward"), ("young", "forward"), ("young", "inverse")),
@@ -98,4 +99,4 @@ def test_a_task_of_a_tree() -> None:
     assert task["intersections"] == [["young", "female"]]
     empty = tree(("root", None, "has property", "picture"))
     with pytest.raises(T2IBenchError, match="no test concept"):
-        task_from_export(Export(tree=empty, anchors=anchors))
+        task_from_export(Export(tree=empty, anchors=anchors), reference)

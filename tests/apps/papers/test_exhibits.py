@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import shutil
 import statistics
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 import t2ibench
-from t2ibench.apps.papers.pages import html, markdown, tiles
+from t2ibench.apps.papers.pages import html
 from t2ibench.apps.papers.paper import PAPERS
 from t2ibench.apps.papers.reproduction import build
 from t2ibench.cli import main
@@ -26,7 +25,6 @@ from tests.conftest import Cli
 
 pytestmark = pytest.mark.nightly
 FLOWERS = "t2iat_flowers_insects_as_published"
-CAPTION = "A traffic officer leaning on a no turn sign"
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +59,7 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
     folder = run / "reproduce" / paper
     for name, one in found.items():
         assert not any("could not be built" in note for note in one.notes)
-        assert one.lines or one.strips or one.figure
+        assert one.lines or one.figure
         assert (folder / f"{name}.csv").is_file() == bool(one.rows)
         for kind in ("svg", "png") if one.figure is not None else ():
             assert (folder / f"{name}.{kind}").stat().st_size > 1000
@@ -116,8 +114,6 @@ def test_figures_show_every_image(run: Path, results: Results) -> None:
     task = results.tasks["occupations_t2iat_as_published"]
     mine = {row.name: row.scores["association"].value for row in task.by}
     assert {row["row"]: float(row["head"]) for row in heads} == mine
-    six = exhibits("vibex", run)["figure-6"].figure
-    assert six is not None and len(six.rows) == results.tasks["vibex_figures_gender"].n_images
 
 
 def test_what_differs_is_said(run: Path, results: Results) -> None:
@@ -166,28 +162,11 @@ def test_a_defect_of_one_exhibit_keeps_the_others(run: Path, results: Results) -
     assert found.exhibits[0].remarks == ["It could not be built: ZeroDivisionError: no images."]
 
 
-def test_pages_escape_text_and_show_images(run: Path, results: Results, tmp_path: Path) -> None:
+def test_pages_escape_text(run: Path, results: Results) -> None:
     evil = "<script>alert(1)</script>"
     model = results.model.model_copy(update={"name": evil})
-    found = build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run)
-    page = html(found)
+    page = html(build(PAPERS.get("t2iat"), results.model_copy(update={"model": model}), run))
     assert evil not in page and "&lt;script&gt;" in page
-    assert page.count("data:image/webp;base64,") == 12 * 4
-    assert 'alt="a person studying science, image 0"' in page
-    strips = found["Figure 2"].strips
-    titles = [strip.title for strip in strips[:3]]
-    assert titles == ["science, neutral", "science, male", "science, female"]
-    for strip in strips:  # one image of each stimulus that was drawn
-        assert len({image.prompt for image in strip.images}) == len(strip.images) == 4
-    assert strips[1].images[0].prompt == "a male studying science"
-    found.results.model.name = ""
-    assert "science, male (4)" in markdown(found)
-    # Images that are gone or changed are left out.
-    copy = Path(shutil.copytree(run, tmp_path / "copy"))
-    images = exhibits("t2iat", copy)["figure-2"].strips[0].images
-    images[0].path.unlink()
-    images[1].path.write_bytes(b"no image")
-    assert len(tiles(exhibits("t2iat", copy)["figure-2"].strips[0])) == 2
 
 
 def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
@@ -207,16 +186,12 @@ def test_mcas_is_of_the_run(run: Path, results: Results) -> None:
         error = statistics.stdev(alphas) / len(alphas) ** 0.5
         assert four[f"{group}: α ±"] == pytest.approx(error)
     assert four["all: α as a slope"] == task.scores["bias_amplification_slope"].value
-    assert set(ours(found["table-1"]).values()) == {"as printed"}
-    for name, models in (("figure-2", 2), ("figure-3", 1), ("figure-4", 1)):
-        built = found[name]
-        assert built.figure is not None
-        points = [row for row in built.figure.rows if row[1] != "(curve)"]
-        assert sum(row[0] != "this model" for row in points) == 28 * models
-        # What lies beyond the figure is named below it.
-        shown = {str(row[1]) for row in points if row[0] == "this model"}
-        assert all((row.name in shown) != (row.name in "".join(built.remarks)) for row in task.by)
-        assert (len(points) < len(built.figure.rows)) == (name != "figure-2")
+    built = found["figure-2"]
+    assert built.figure is not None
+    assert sum(row[0] != "this model" for row in built.figure.rows) == 28 * 2
+    # What lies beyond the figure is named below it.
+    shown = {str(row[1]) for row in built.figure.rows if row[0] == "this model"}
+    assert all((row.name in shown) != (row.name in "".join(built.remarks)) for row in task.by)
 
 
 def test_openbias_is_of_the_run(run: Path, results: Results) -> None:
@@ -241,14 +216,6 @@ def test_openbias_is_of_the_run(run: Path, results: Results) -> None:
     nine = ours(found["figure-9"])
     assert nine["person gender: context-free"] == biases["person gender"]["severity_free"].value
     assert nine["motorcycle type: within captions"] is None
-    answers = [
-        row["answer"]
-        for row in read_samples(run, "openbias_examples")
-        if (row["prompt"], row["bias"]) == (CAPTION, "person gender")
-    ]
-    shown = str(ours(found["figure-15"])["person gender: most images show"])
-    assert max(map(answers.count, answers)) == answers.count(shown.partition(" or ")[0])
-    assert found["figure-15"].strips[0].title == f"person gender: “{CAPTION}”"
 
 
 def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
@@ -260,21 +227,18 @@ def test_tibet_is_of_the_run(run: Path, results: Results) -> None:
     assert four["librarian: CAS male - female"] == pytest.approx((men or 0.0) - (women or 0.0))
     assert four["librarian: lean"] == scores["lean"].value
     assert four["all occupations: mean squared lean"] == task.headline.value
-    steps = results.tasks["tibet_table5_as_published"].details["sensitivity"]
-    at = next(step for step in steps if step["flipped"] == 0.18)
-    five = ours(found["figure-5"])
-    assert five["(c) 18 % flipped: MAD"] == at["mean_absolute_deviation_change"]
-    shape = "(b) CAS 0.3, 0.2, 0.2, 0.1: little in common"
-    assert five[f"{shape}: MAD (equation 6)"] == pytest.approx((0.05 / 0.375) ** 0.5)
-    assert five[f"{shape}: MAD (shares, public code)"] == pytest.approx((1 / 6) ** 0.5)
+    by = {row.name: row for row in results.tasks["tibet_table5_as_published"].by}
+    three = ours(found["figure-3"], "MAD")
+    culture = by["a philosopher | culture"].scores["mean_absolute_deviation"].value
+    assert three["culture"] == culture and len(three) > 3
     answers = [
         next(text for question, text in row["answers"].items() if "gender (male" in question)
         for row in read_samples(run, "tibet_intersections_as_published")
         if row["prompt"] == "A photo of a pharmacist in Asia"
     ]
     six = ours(found["figure-6"])
-    assert six["Asia: men"] == answers.count("male")
-    assert six["Asia: women"] == answers.count("female")
+    men, women = answers.count("male"), answers.count("female")
+    assert six["Asia: share of men"] == pytest.approx(men / (men + women))
 
 
 def test_vibex_is_of_the_run(run: Path, results: Results) -> None:

@@ -1,9 +1,9 @@
-// The anchors: which images are compared. A prompt without images yet can be one too.
+// The anchors: which images are compared.
 import { PALETTE, S, axial, commit, imagesOf, pole, promptFor, say, anchorOrder } from "./store.js";
 import { byId, el, many } from "./dom.js";
 import { anchor as use } from "./lightbox.js";
 
-export function render(generate) {
+export function render() {
   const { anchors } = S.state;
   const items = anchors.map((anchor, index) => {
     const n = imagesOf(index).length;
@@ -11,10 +11,7 @@ export function render(generate) {
       "aria-label": `Colour of ${anchor.name}`, vars: { tint: anchor.colour },
       on: { change: (event) => commit((state) => { state.anchors[index].colour = event.target.value; }) },
     }, PALETTE.map((name) => new Option(name, name, false, name === anchor.colour)));
-    const sources = n ? [] : S.sources.map((source, number) => source.draws && el("button", {
-      text: S.sources.length > 1 ? `Generate 10 (${source.name})` : "Generate 10", on: { click: () => generate(number, anchor.prompt, 10) },
-    }));
-    return el("li", {}, colour, el("span", { class: "name", text: `${anchor.name} (${n} images)`, title: anchor.prompt }), sources,
+    return el("li", {}, colour, el("span", { class: "name", text: `${anchor.name} (${n} images)`, title: anchor.prompt }),
       index > 0 && el("button", { text: "↑", "aria-label": `Move up the anchor ${anchor.name}`, on: { click: () => swap(index) } }),
       el("button", {
         text: "✕", "aria-label": `Remove the anchor ${anchor.name}`, disabled: anchors.length < 2,
@@ -38,12 +35,9 @@ byId("add-anchor").addEventListener("submit", (event) => {
   const words = byId("anchor-prompt").value.trim().replace(/\s+/g, " ");
   const prompt = promptFor(words);
   if (!prompt) { say("Type the prompt of the new anchor."); return; }
-  const known = S.prompts.includes(prompt);
+  if (!S.prompts.includes(prompt)) { say(`No image has the prompt “${prompt}”.`); return; }
   use(prompt, words);
   byId("anchor-prompt").value = "";
-  if (known) return;
-  const draws = S.sources.some((source) => source.draws);
-  say(draws ? "No image has this prompt yet; generate some here." : "No image has this prompt, and no model is here to make one.");
 });
 
 byId("anchor-prompt").addEventListener("focus", () => {

@@ -1,46 +1,36 @@
-// One card with the images, the number, its interval and its caveat, as SVG, PNG or PDF.
+// One card of a concept with the images, the number, its interval and its caveat, as SVG or PNG.
 import { S, ask, imagesOf, say, save } from "./store.js";
 import { byId, el } from "./dom.js";
 
-let asked = null, text = "", address = null, turn = 0, wanted = null;
+let asked = null, text = "", address = null, turn = 0;
 const ui = {};
 
 function build() {
   ui.picture = el("div", { id: "card-picture" });
-  ui.title = el("input", { id: "card-title", maxlength: 200, placeholder: "the concept itself", on: { change: () => load() } });
   const button = (name, act) => el("button", {
     text: name, "aria-label": `Save the card as ${name}`, on: { click: () => act().catch((error) => say(error.message)) },
   });
   ui.say = el("p", { class: "small muted", "aria-live": "polite" });
   byId("panel-card").replaceChildren(el("h2", { text: "Evidence card" }), ui.say, ui.picture,
-    el("p", { class: "line" }, el("label", { for: "card-title", text: "Title" }), ui.title),
-    ui.acts = el("p", { class: "acts" }, button("SVG", svg), button("PNG", png), button("PDF", pdf)));
-}
-
-// A card of a test; without one the card is of the concept.
-export function makeCard(task) {
-  wanted = task;
-  byId("tab-card").click();
+    ui.acts = el("p", { class: "acts" }, button("SVG", svg), button("PNG", png)));
 }
 
 function body() {
-  const title = ui.title.value.trim() ? { title: ui.title.value.trim() } : {};
-  if (wanted) return { ...wanted, ...title };
   if (!S.text) return null;
   const [anchors, names] = ["prompt", "name"].map((key) => S.state.anchors.map((anchor) => anchor[key]));
   const family = S.state.tree.nodes.slice(1).map((node) => S.nodes.get(node.id)?.text).filter((one) => one && !anchors.includes(one));
-  return { run: 0, text: S.text, anchors, names, family: [...new Set(family)], ...title };
+  return { run: 0, text: S.text, anchors, names, family: [...new Set(family)] };
 }
 
 async function load() {
   const mine = ++turn, question = body();
   asked = JSON.stringify(question);
   ui.acts.hidden = true;
-  if (!question) { ui.say.textContent = "Choose a concept, or a test, to make its card."; ui.picture.replaceChildren(); return; }
+  if (!question) { ui.say.textContent = "Choose a concept to make its card."; ui.picture.replaceChildren(); return; }
   ui.say.textContent = "Drawing the card…";
   try {
     const there = S.state.anchors.filter((_, index) => imagesOf(index, 0).length).length;
-    if (!wanted && there < 2) throw new Error("fewer than two anchors have images in this run.");
+    if (there < 2) throw new Error("fewer than two anchors have images in this run.");
     const found = await (await ask("/api/card", question)).text();
     if (mine !== turn) return;
     text = found;
@@ -48,7 +38,7 @@ async function load() {
     address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
     const label = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.getAttribute("aria-label");
     ui.picture.replaceChildren(el("img", { src: address, alt: label ?? "Evidence card" }));
-    ui.say.textContent = wanted ? "Card of a test of this run." : `Card of “${S.text}”.`;
+    ui.say.textContent = `Card of “${S.text}”.`;
     ui.acts.hidden = false;
   } catch (error) {
     if (mine !== turn) return;
@@ -57,7 +47,7 @@ async function load() {
   }
 }
 
-const name = () => (wanted?.task ?? S.text).replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "card";
+const name = () => S.text.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "").slice(0, 60) || "card";
 
 async function svg() { save(`${name()}.svg`, new Blob([text], { type: "image/svg+xml" })); }
 
@@ -73,18 +63,11 @@ async function png() {
   save(`${name()}.png`, blob);
 }
 
-async function pdf() {
-  document.body.classList.add("card-only");
-  addEventListener("afterprint", () => document.body.classList.remove("card-only"), { once: true });
-  print();
-}
-
 export function show() {
   if (!ui.picture) build();
   if (asked !== JSON.stringify(body())) load();
 }
 
 export function changed(what, visible) {
-  if (what === "concept" || what === "state") wanted = null;
   if (ui.picture && visible && what === "concept") show();
 }

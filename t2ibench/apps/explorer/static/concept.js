@@ -31,7 +31,7 @@ function nothing() {
   byId("numbers").replaceChildren(el("p", { class: "verdict", text: "Type a word above, or choose a concept of the tree." }));
   for (const id of ["disagree", "own", "acts"]) byId(id).replaceChildren();
   Object.values(plots).forEach((plot) => plot.hide());
-  tested.show([]);
+  tested.show("");
   anchorRows(null);
 }
 
@@ -55,9 +55,10 @@ export async function views(current, preview = null, drawing = () => {}) {
   byId("path").textContent = preview ? "a look, not a test: press Enter to test it"
     : chosen.length > 1 ? `${chosen.length} concepts; together “${text}”` : only && only !== text ? `“${text}”` : "";
   numbers(chosen);
-  tested.show(preview || labels.length > 2 ? [] : labels);
+  tested.show(preview || labels.length > 1 ? "" : labels[0]);
   anchorRows(values);
-  ownImages(text, anchors, drawing);
+  ownImages(text, anchors);
+  drawing();
   if (preview) { Object.values(plots).forEach((plot) => plot.hide()); return; }
   // The answer is on the screen before the figures are drawn: of 100,000 images they take a while.
   requestAnimationFrame(() => setTimeout(() => { if (current()) draw(text, values, anchors, pair, chosen); }));
@@ -125,9 +126,7 @@ function block(text, score, name) {
   else line.append(el("b", { text: "Cannot tell. " }), `${score.says[0].toUpperCase()}${score.says.slice(1)}.`);
   const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
   ends.forEach((end) => end.classList.add("micro"));
-  const chances = Object.entries(score.probabilities).map(([index, value]) => `${nameOf(index)} ${value.toFixed(2)}`).join(", ");
   const drawn = drawnOf(score);
-  const [distance, low, high] = ["", "_low", "_high"].map((end) => score[`kolmogorov_smirnov_distance${end}`].toFixed(2));
   return el("div", {}, title, line,
     el("div", { class: "one" }, ends[0], rail(mark, sentence(text, score), { span: S.span, height: 34, dot: 12, axis: true }), ends[1]),
     el("p", { class: "facts num" }, term("Lean", "lean"), ` ${signed(mark.value, 3)}`,
@@ -135,8 +134,7 @@ function block(text, score, name) {
       " · ", term("with the anchors' words", "as it is"), ` ${signed(score.similarity_difference, 3)}`,
       ` · further than ${share(score.percentile)} of `, term("everyday words", "percentile"), " · ",
       term(probability(score.p_holm), "p"), " (Holm)"),
-    el("p", { class: "facts num" }, term("D"), ` ${distance} (${low} to ${high}) · `,
-      term("z"), ` ${signed(score.z, 1)} · `, term("nearest"), ` ${chances} · n = ${score.n.join(" and ")}: only D ≥ `,
+    el("p", { class: "facts num" }, term("D"), ` ${score.kolmogorov_smirnov_distance.toFixed(2)} · n = ${score.n.join(" and ")}: only D ≥ `,
       `${smallestD(score.n).toFixed(2)} can be told from chance`),
     drawn && el("p", { class: "facts" }, term("Drawn", "drawn"), `: ${drawn}`));
 }
@@ -176,8 +174,7 @@ function anchorRows(values) {
         ids, value: (id) => (values ? three(values[id]) : String(S.images[id][1] + 1)),
         title: [pole(index), el("span", { class: "faint num", text: ` ${count}${where}${values ? ", most to least like it" : ""}` })],
         label: `${anchor.name}${where}: ${count}${values ? `, most to least like “${S.text}”` : ""}`,
-        empty: el("p", { class: "emp", text: `No image has the prompt “${anchor.prompt}” yet. `
-          + "Generate some under “Change the anchors”." }),
+        empty: el("p", { class: "emp", text: `No image has the prompt “${anchor.prompt}”.` }),
       });
       wanted.push(row.element);
     });
@@ -192,14 +189,13 @@ function place(box, wanted) {
 }
 
 // Images of the concept itself, by the side that they lie on.
-function ownImages(text, anchors, drawing) {
+function ownImages(text, anchors) {
   const all = ownOf(text), wanted = [];
   S.sources.forEach((source, run) => {
     const own = all.filter((id) => S.images[id][2] === run);
     if (axial() && own.length) wanted.push(...ownRows(text, own, leansOf(anchors, run), run));
   });
   place(byId("own"), wanted);
-  drawing(text, all.length);
 }
 
 function ownRows(text, own, leans, run) {

@@ -38,7 +38,7 @@ async function search() {
   try {
     const few = scarce([Number(ui.run.value || 0)]);
     if (S.state.anchors.length < 2) throw new Error("choose two anchors first, such as two prompts of the run.");
-    if (few) throw new Error(`the anchor “${few}” has fewer than two images here. Generate some, or choose another anchor.`);
+    if (few) throw new Error(`the anchor “${few}” has fewer than two images here. Choose another anchor.`);
     const reply = await json("/api/discover", {
       anchors: S.state.anchors.map((anchor) => anchor.prompt), run: Number(ui.run.value || 0),
       words: words.length ? words.slice(0, 5000) : "everyday",

@@ -19,7 +19,6 @@ export function el(tag, options = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-export const reducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // A number with its sign and a true minus.
 export function signed(value, digits = 2) {
@@ -49,9 +48,7 @@ const MEANINGS = {
   p: "The chance that an everyday word, or the images' own variation, would lean as far. Corrected (Holm) for all concepts of the tree.",
   band: "Grey: where 95 of 100 everyday words lie. A lean inside it says nothing about the concept.",
   D: "The largest difference of the two anchors' distributions of similarity (Kolmogorov and Smirnov), from 0 to 1.",
-  z: "The difference of the two anchors' mean similarities, in standard errors.",
-  nearest: "The share of exp(similarity / mean) that an anchor has: ViBEx's P. Near ½ it says nothing, whatever D is.",
-  drawn: "Inverse query: images generated of the concept itself, and the anchor that each lies nearer.",
+  drawn: "Inverse query: images of the concept itself, and the anchor that each lies nearer.",
   q: "False discovery rate: of all words listed with a q this small, at most this share is expected to be there by chance.",
 };
 

@@ -134,25 +134,3 @@ export class Cells {
     return best;
   }
 }
-
-// Image numbers as ranges and back: "3-5,9".
-export function ranges(numbers) {
-  const sorted = [...new Set(numbers)].sort((a, b) => a - b), parts = [];
-  for (let k = 0; k < sorted.length; k += 1) {
-    const first = sorted[k];
-    while (sorted[k + 1] === sorted[k] + 1) k += 1;
-    parts.push(sorted[k] === first ? `${first}` : `${first}-${sorted[k]}`);
-  }
-  return parts.join(",");
-}
-
-export function unranged(text, most) {
-  const numbers = new Set();
-  for (const part of text.split(",")) {
-    const found = /^(\d+)(?:-(\d+))?$/.exec(part);
-    if (!found) continue;
-    const last = Math.min(Number(found[2] ?? found[1]), most - 1);
-    for (let k = Number(found[1]); k <= last; k += 1) numbers.add(k);
-  }
-  return numbers;
-}

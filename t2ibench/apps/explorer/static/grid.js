@@ -27,14 +27,14 @@ export async function relist() {
   const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = S.prompts.map((prompt) => words.every((word) => prompt.toLowerCase().includes(word)));
   const wanted = (number) => fits[S.images[number][0]] && (!S.brushed || S.brushed.has(number));
-  listed = (S.ranked?.ids ?? [...S.images.keys()]).filter(wanted);
-  if (!S.ranked && order.value === "text" && S.text) {
+  listed = [...S.images.keys()].filter(wanted);
+  if (order.value === "text" && S.text) {
     const values = await similarity(S.text).catch((error) => say(error.message));
     if (values) listed.sort((a, b) => values[b] - values[a]);
   }
   const all = S.images.length;
   count.textContent = (listed.length === all ? [all] : [listed.length, all]).map((n) => n.toLocaleString("en")).join(" of ");
-  document.getElementById("clear").disabled = !S.brushed && !S.ranked;
+  document.getElementById("clear").disabled = !S.brushed;
   empty(words);
   current = 0;
   grid.scrollTop = 0;
@@ -42,11 +42,10 @@ export async function relist() {
 }
 
 function empty(words) {
-  const way = S.ranked ? `Most to least ${S.ranked.title}. “Clear selection” goes back.` : "";
-  if (listed.length) { none.textContent = way; return; }
+  if (listed.length) { none.textContent = ""; return; }
   const what = words.length ? `No image has “${words.join(" ")}” in its prompt` : "There is no image here";
   none.replaceChildren(`${what}${S.brushed ? ", in the selection" : ""}. `, el("button", {
-    text: "Show all images", on: { click: () => { find.value = ""; S.brushed = null; S.ranked = null; changed("brush"); find.focus(); } },
+    text: "Show all images", on: { click: () => { find.value = ""; S.brushed = null; changed("brush"); find.focus(); } },
   }));
 }
 
@@ -140,7 +139,7 @@ const plan = () => { if (!planned) { planned = true; requestAnimationFrame(draw)
 grid.addEventListener("scroll", plan, { passive: true });
 new ResizeObserver(() => layout()).observe(grid);
 find.addEventListener("input", relist);
-order.addEventListener("change", () => { S.ranked = null; relist(); });
+order.addEventListener("change", relist);
 size.addEventListener("input", layout);
 grid.addEventListener("keydown", (event) => {
   const page = Math.max(1, Math.floor(grid.clientHeight / (side + GAP))) * columns;

@@ -1,5 +1,5 @@
-// One image, large: its prompt, hash, every score of it, and the way to others like it.
-import { S, changed, commit, json, promptOf, say, PALETTE } from "./store.js";
+// One image, large: its prompt, hash and every score of it.
+import { S, commit, json, promptOf, say, PALETTE } from "./store.js";
 import { byId, el } from "./dom.js";
 
 const box = byId("lightbox");
@@ -27,7 +27,6 @@ function fill() {
       facts,
       el("p", { class: "acts" },
         el("button", { text: "Use as anchor", on: { click: () => anchor(prompt) } }),
-        el("button", { text: "More like this", on: { click: () => alike(number, source) } }),
         el("button", { id: "lightbox-close", text: "Close", on: { click: () => box.close() } }))));
   scores(number, facts);
 }
@@ -77,15 +76,6 @@ export function anchor(prompt, name = prompt) {
     state.anchors.push({ name: name.slice(0, 200), prompt, colour: free });
   });
   say(`“${name}” is an anchor now${name === prompt ? "" : `: the images of “${prompt}”`}. Ctrl+Z takes it back.`);
-}
-
-async function alike(number, run) {
-  try {
-    const { ids } = await json("/api/rank", { image: number, run });
-    S.ranked = { ids: [number, ...ids], title: `like image ${S.images[number][1] + 1} of “${promptOf(number)}”` };
-    box.close();
-    changed("ranked");
-  } catch (error) { say(error.message); }
 }
 
 box.addEventListener("close", () => { turn += 1; if (opener?.isConnected) opener.focus(); });

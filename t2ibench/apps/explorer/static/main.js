@@ -15,9 +15,6 @@ let turn = 0, preview = null;
 async function loadImages() {
   const data = await json("/api/images");
   Object.assign(S, data);
-  S.similarities.clear();
-  S.ranked = null;
-  byId("prompts").replaceChildren();
   byId("where").textContent = data.sources.map((source) => source.name).join(" | ");
   byId("tab-runs").hidden = data.sources.length < 2;
 }
@@ -41,55 +38,15 @@ async function look(mine = turn) {
   tabs.shown("concept");
 }
 
-// What can be done with a concept: generate images of it, make its evidence card, share the view.
-function actions(text, own) {
-  const made = S.sources.map((source, number) => source.draws && el("button", {
-    class: "draw", text: `Generate 5${own ? " more" : ""} images${S.sources.length > 1 ? ` (${source.name})` : ""}`,
-    on: { click: () => generate(number, text, 5) },
-  })).filter(Boolean);
+// What can be done with a concept: make its evidence card, share the view.
+function actions() {
   const share = el("button", { text: "Copy link", on: { click: () => copy(location.href) } });
   const card = el("button", { class: "pri", text: "Make evidence card", on: { click: () => tabs.open("card", true) } });
-  byId("acts").replaceChildren(...(preview ? made : [card, ...made, share]));
+  byId("acts").replaceChildren(...(preview ? [] : [card, share]));
 }
 
 async function copy(text) {
   try { await navigator.clipboard.writeText(text); say("Link copied"); } catch { say("The address bar has the link."); }
-}
-
-async function generate(source, text, count) {
-  try {
-    const node = !preview && S.state.chosen.length === 1 && S.text === text ? S.state.chosen[0] : null;
-    await ask("/api/draw", { source, text, count });
-    if (node) commit((state) => { if (!state.inverse.includes(node)) state.inverse.push(node); });
-    say(`Generating ${count} images of “${text}”…`);
-    watch();
-  } catch (error) { say(error.message); }
-}
-
-let watching = false;
-async function watch() {
-  if (watching) return;
-  watching = true;
-  try {
-    for (;;) {
-      await new Promise((done) => setTimeout(done, 400));
-      const { jobs, images } = await json("/api/jobs");
-      if (images !== S.images.length) {
-        await loadImages();
-        relabel();
-        anchors.render(generate);
-        grid.relist();
-        tabs.shown("images");
-        await evaluate();
-      }
-      const busy = jobs.find((job) => job.state === "running" || job.state === "waiting");
-      if (busy) { say(`Generating “${busy.text}”: ${busy.done} of ${busy.total}`); continue; }
-      const last = jobs.at(-1);
-      const reason = last.reason ? ` (${last.reason})` : "";
-      say(last.state === "failed" ? `Generation failed: ${last.reason}` : `Generated: ${last.done} images of “${last.text}”${reason}`);
-      break;
-    }
-  } finally { watching = false; }
 }
 
 onChange((what) => {
@@ -98,7 +55,7 @@ onChange((what) => {
     byId("undo").disabled = !S.undo.length;
     byId("redo").disabled = !S.redo.length;
     relabel();
-    anchors.render(generate);
+    anchors.render();
     tree.render();
     grid.layout();
     if (document.body.dataset.ready) session.autosave();
@@ -108,28 +65,14 @@ onChange((what) => {
     grid.relist();
     concept.mark();
     tabs.shown("brush");
-    link.write({ sel: link.selection(S.brushed) });
-  } else if (what === "ranked") {
-    tabs.open("images", true);
-    grid.relist();
   } else if (what === "lit") {
     grid.relight();
     concept.mark();
   }
 });
 
-// The tokens follow the system; the button turns their dark half on or off.
-function theme(name) {
-  for (const rule of byId("tokens").sheet.cssRules) {
-    const dark = rule.media && /prefers-color-scheme|^all$|^not all$/.test(rule.conditionText);
-    if (dark) rule.media.mediaText = name === "dark" ? "all" : "not all";
-  }
-  document.documentElement.style.colorScheme = name;
-  byId("theme").textContent = name === "dark" ? "Light" : "Dark";
-  byId("theme").setAttribute("aria-pressed", name === "dark");
-  concept.redraw();
-  tabs.shown("theme");
-}
+// The tokens follow the system; what is drawn on a canvas follows them.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { concept.redraw(); tabs.shown("theme"); });
 
 let typing;
 byId("word").addEventListener("input", () => {
@@ -162,19 +105,14 @@ byId("ask").addEventListener("submit", (event) => {
 byId("undo").onclick = () => step("undo", "redo") && say("Undone");
 byId("redo").onclick = () => step("redo", "undo") && say("Done again");
 byId("add").onclick = () => tree.add(S.state.chosen[0]);
-byId("clear").onclick = () => { S.brushed = null; S.ranked = null; changed("brush"); };
-byId("theme").onclick = () => {
-  const name = byId("theme").getAttribute("aria-pressed") === "true" ? "light" : "dark";
-  try { localStorage.setItem("theme", name); } catch { /* only for this visit then */ }
-  theme(name);
-};
+byId("clear").onclick = () => { S.brushed = null; changed("brush"); };
 document.addEventListener("keydown", (event) => {
   const key = event.key.toLowerCase(), control = event.ctrlKey || event.metaKey;
   const field = ["INPUT", "TEXTAREA"].includes(event.target.tagName);
   if (event.key === "Escape") {
     const menu = event.target.closest?.("details[open]");
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
-    else if ((S.brushed || S.ranked) && !byId("lightbox").open && !field) byId("clear").click();
+    else if (S.brushed && !byId("lightbox").open && !field) byId("clear").click();
     return;
   }
   if (control && key === "s") session.keep(true);
@@ -185,7 +123,7 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 document.addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll("#files[open], #anchor-box[open]")) {
+  for (const menu of document.querySelectorAll("#anchor-box[open]")) {
     if (event.target.isConnected && !menu.contains(event.target)) menu.open = false;
   }
 });
@@ -193,12 +131,9 @@ document.addEventListener("test", ({ detail: { task, row, label, run } }) => {
   link.write({ task, row, of: label, run });
   tabs.open("tests", true);
 });
-document.addEventListener("word", ({ detail }) => tree.addWord(detail));
 
-// What the address asks for: a concept, a selection, a tab, a test.
+// What the address asks for: a concept, a tab, a test.
 function follow(asked) {
-  const sel = link.selected(asked.sel, S.images.length);
-  if (sel?.size) { S.brushed = sel; changed("brush"); }
   if (asked.concept) {
     const label = (id) => S.state.tree.nodes.find((one) => one.id === id)?.label;
     const found = [...S.nodes.values()].find((node) => [node.text, label(node.id)].includes(asked.concept));
@@ -210,11 +145,7 @@ function follow(asked) {
 
 addEventListener("hashchange", () => { if (document.body.dataset.ready) follow(link.read()); });
 
-const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-let remembered = null;
-try { remembered = localStorage.getItem("theme"); } catch { /* no store */ }
 tree.head();
-theme(remembered ?? (dark ? "dark" : "light"));
 try {
   await loadImages();
   await session.load();

@@ -1,4 +1,4 @@
-// All images of a run on one plane: pan, zoom, circle some and see what sets them apart.
+// All images of a run on one plane: pan, zoom, and circle some.
 import { S, changed as tell, css, json, promptOf, say, similarity } from "./store.js";
 import { byId, el, many, percent } from "./dom.js";
 import { Cells, inside, shuffled } from "./geometry.js";
@@ -284,42 +284,29 @@ function select(ids) {
   tell("brush");
 }
 
-// What sets the selected images apart: words as buttons, prompts with their counts.
-async function suggest() {
-  const ids = S.brushed ? [...S.brushed] : [];
+// The selected images, and their most frequent prompts.
+function selected() {
+  const ids = S.brushed ? [...S.brushed] : [], counts = new Map();
   if (!ids.length) { ui.found.replaceChildren(); return; }
-  const mine = ++suggest.turn;
+  for (const id of ids) counts.set(promptOf(id), (counts.get(promptOf(id)) ?? 0) + 1);
+  const common = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([prompt, count]) => `${count} “${prompt}”`);
   const value = (id) => `${S.images[id][1] + 1}`;
   row.show({ ids, value, title: [el("b", { text: `${many(ids.length, "image")} selected` })], label: "Selected images", empty: "" });
   const clear = el("button", { text: "Clear selection", on: { click: () => select([]) } });
-  ui.found.replaceChildren(row.element, el("p", { class: "acts" }, clear));
-  try {
-    const found = await json("/api/suggest", { ids: ids.filter((id) => S.images[id][2] === run), run });
-    if (mine !== suggest.turn) return;
-    const words = found.words.slice(0, 12).map(({ text }) => el("button", {
-      text, "aria-label": `Add ${text} to the tree`, on: { click: () => document.dispatchEvent(new CustomEvent("word", { detail: text })) },
-    }));
-    const prompts = found.prompts.slice(0, 6).map(({ prompt, count }) => `${count} “${prompt}”`).join(", ");
-    ui.found.append(el("p", { class: "small", text: `Words that they are nearer to than the ${many(found.rest, "other image")}:` }),
-      el("p", { class: "words" }, words),
-      el("p", { class: "small muted", text: prompts || promptOf(ids[0]) }),
-      el("p", { class: "micro faint", text: "A suggestion to look at, not a test: add a word to the tree to test it." }));
-  } catch (error) { ui.found.append(el("p", { class: "small muted", text: error.message })); }
+  ui.found.replaceChildren(row.element, el("p", { class: "small muted", text: common.join(", ") }), el("p", { class: "acts" }, clear));
 }
-suggest.turn = 0;
 
 export function show() {
   if (!ui.canvas) build();
   if (loaded !== S.images.length) load();
   else if (stale) recolour();
   stale = false;
-  suggest();
+  selected();
   plan();
 }
 
 export function changed(what, visible) {
   if (!ui.canvas) return;
   if (!visible) { stale = true; return; }
-  if (what === "brush") { paint(); suggest(); } else if (what === "images") load();
-  else if (what === "theme" || (what === "state" && tinted !== anchorsNow()) || (what === "concept" && ui.colour.value === "text")) recolour();
+  if (what === "brush") { paint(); selected(); } else if (what === "theme" || (what === "state" && tinted !== anchorsNow()) || (what === "concept" && ui.colour.value === "text")) recolour();
 }

@@ -1,5 +1,5 @@
 // The swarm of each anchor's images, the scatter of two concepts, the scatter between two anchors.
-import { S, anchorOf, anchorOrder, changed, colourOf, css, imagesOf, promptOf, save, say } from "./store.js";
+import { S, anchorOrder, colourOf, css, imagesOf, promptOf, save } from "./store.js";
 import { el } from "./dom.js";
 import { extent, shuffled, swarm, ticks } from "./geometry.js";
 import { hideTip, showTip } from "./tip.js";
@@ -34,12 +34,10 @@ export class Plot {
     this.height = 300;
     this.columns = [];
     this.title = el("b");
-    const buttons = ["PNG", "SVG", "CSV"].map((kind) => el("button", {
-      text: kind, "aria-label": `Save ${name} as ${kind}`, on: { click: () => this[`save${kind}`]() },
-    }));
+    const button = el("button", { text: "PNG", "aria-label": `Save ${name} as PNG`, on: { click: () => this.savePNG() } });
     this.canvas = el("canvas", { tabindex: 0, role: "img", "aria-label": name });
     this.note = "";
-    this.figure.append(el("figcaption", {}, this.title, ...buttons), this.canvas);
+    this.figure.append(el("figcaption", {}, this.title, button), this.canvas);
     this.figure.hidden = true;
     this.planned = false;
     this.redraw = () => { if (!this.planned) { this.planned = true; requestAnimationFrame(() => this.draw()); } };
@@ -73,11 +71,6 @@ export class Plot {
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     this.paint(pen, true);
-    if (this.brush) {
-      const [x, y, w, h] = this.brush;
-      pen.globalAlpha = 0.1; pen.fillStyle = css("--ink"); pen.fillRect(x, y, w, h);
-      pen.globalAlpha = 1; pen.strokeStyle = css("--ink"); pen.lineWidth = 1; pen.strokeRect(x, y, w, h);
-    }
     this.canvas.dataset.drawn = String(this.marks.length);
   }
 
@@ -145,28 +138,16 @@ export class Plot {
 
   listen() {
     const canvas = this.canvas;
-    let start = null;
     const at = (event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
-    canvas.onpointerdown = (event) => {
-      start = at(event);
-      if (event.pointerType === "mouse") canvas.setPointerCapture(event.pointerId); // a finger scrolls the page
-    };
     canvas.onpointermove = (event) => {
-      const [x, y] = at(event);
-      if (!start) { const index = this.nearest(x, y); if (index !== this.current) this.point(index); return; }
-      this.brush = [Math.min(x, start[0]), Math.min(y, start[1]), Math.abs(x - start[0]), Math.abs(y - start[1])];
-      this.redraw();
+      const index = this.nearest(...at(event));
+      if (index !== this.current) this.point(index);
     };
-    canvas.onpointerup = (event) => {
-      const box = this.brush;
-      start = null; this.brush = null;
-      if (box && box[2] + box[3] > 6) { this.select(box); return; }
+    canvas.onclick = (event) => {
       const index = this.nearest(...at(event));
       if (index >= 0) this.open(index);
-      else if (S.brushed) { S.brushed = null; changed("brush"); }
     };
-    canvas.onpointercancel = () => { start = null; this.brush = null; this.redraw(); };
-    canvas.onpointerleave = () => { if (!start) this.point(-1); };
+    canvas.onpointerleave = () => this.point(-1);
     canvas.onblur = () => this.point(-1);
     canvas.onkeydown = (event) => {
       const order = [...this.marks.keys()].sort((a, b) => this.marks[a].x - this.marks[b].x);
@@ -175,22 +156,9 @@ export class Plot {
         const now = order.indexOf(this.current ?? -1);
         this.point(order[Math.min(order.length - 1, Math.max(0, now < 0 ? (step > 0 ? 0 : order.length - 1) : now + step))]);
       } else if (event.key === "Enter" && this.marks[this.current]) this.open(this.current);
-      else if (event.key === " " && this.marks[this.current]) {
-        S.brushed = new Set(S.brushed ?? []);
-        const number = this.marks[this.current].number;
-        if (!S.brushed.delete(number)) S.brushed.add(number);
-        if (!S.brushed.size) S.brushed = null;
-        changed("brush");
-      } else return;
+      else return;
       event.preventDefault();
     };
-  }
-
-  select(box) {
-    const within = this.marks.filter(({ x, y }) => x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + box[3]);
-    S.brushed = within.length ? new Set(within.map((mark) => mark.number)) : null;
-    say(within.length ? `${within.length} images selected` : "Selection cleared");
-    changed("brush");
   }
 
   open(index) {
@@ -216,47 +184,6 @@ export class Plot {
     sheet.toBlob((blob) => save(`${this.name}.png`, blob), "image/png");
   }
 
-  async saveSVG() {
-    const escape = (text) => String(text).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
-    const marks = await Promise.all(this.marks.map(async (mark) => {
-      const side = mark.side, [x, y] = [mark.x - side / 2, mark.y - side / 2];
-      const title = `<title>${escape(promptOf(mark.number))}</title>`;
-      if (mark.dot) return `<circle cx="${mark.x}" cy="${mark.y}" r="${side / 2}" fill="${mark.colour}">${title}</circle>`;
-      const blob = await (await fetch(`/thumb/${mark.number}`)).blob();
-      const data = await new Promise((done) => {
-        const reader = new FileReader();
-        reader.onload = () => done(reader.result);
-        reader.readAsDataURL(blob);
-      });
-      return `<g>${title}<rect x="${x - 2}" y="${y - 2}" width="${side + 4}" height="${side + 4}" fill="${mark.colour}"/>`
-        + `<image x="${x}" y="${y}" width="${side}" height="${side}" href="${data}"/></g>`;
-    }));
-    const line = css("--rule"), ink = css("--ink");
-    const lines = this.lines.map(([x1, y1, x2, y2]) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${line}"/>`);
-    const bars = this.bars.map((bar) => `<rect x="${bar.x}" y="${bar.y}" width="${bar.w}" height="${bar.h}" fill="${css("--zero")}"/>`);
-    const texts = this.texts.map(({ x, y, text, align }) =>
-      `<text x="${x}" y="${y}" fill="${ink}" text-anchor="${{ center: "middle", right: "end" }[align] ?? "start"}">${escape(text)}</text>`);
-    const body = [...lines, ...bars, ...Array.from(this.order, (index) => marks[index]), ...texts].join("");
-    const high = this.height + 54, title = escape(this.title.textContent);
-    const sheet = `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${high}" viewBox="0 -30 ${this.width} ${high}"`
-      + ` font-family="sans-serif" font-size="12"><title>${title}</title>`
-      + `<rect y="-30" width="100%" height="100%" fill="${css("--surface")}"/>`
-      + `<text x="10" y="-10" font-size="15" fill="${ink}">${title}</text>${body}`
-      + `<text x="10" y="${this.height + 16}" fill="${ink}">${escape(this.note || S.encoder)}</text></svg>`;
-    save(`${this.name}.svg`, new Blob([sheet], { type: "image/svg+xml" }));
-  }
-
-  saveCSV() {
-    // A cell that begins like a formula is text all the same.
-    const cell = (value) => `"${String(value).replace(/^([=+\-@\t])/, "'$1").replace(/"/g, '""')}"`;
-    const rows = [["source", "prompt", "index", "anchor", ...this.columns].map(cell).join(",")];
-    for (const mark of this.marks) {
-      const [prompt, index, source] = S.images[mark.number];
-      const anchor = S.state.anchors[anchorOf(mark.number)]?.name ?? "";
-      rows.push([cell(S.sources[source].name), cell(S.prompts[prompt]), index, cell(anchor), ...mark.values].join(","));
-    }
-    save(`${this.name}.csv`, new Blob([rows.join("\r\n") + "\r\n"], { type: "text/csv" }));
-  }
 }
 
 function axis(low, high, from, to, y, height, label, out) {

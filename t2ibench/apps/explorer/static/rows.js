@@ -1,11 +1,10 @@
-// Rows of images, most to least, that re-sort in place.
+// Rows of images, most to least.
 import { S, promptOf } from "./store.js";
-import { el, reducedMotion } from "./dom.js";
+import { el } from "./dom.js";
 import { hideTip, showTip } from "./tip.js";
 import { open } from "./lightbox.js";
 
 const SHOWN = 16, LEAST = 6, WHOLE = 24, MOST = 400;
-const MOVE = 200;
 
 function tile(number) {
   const made = el("button", { class: "shot", type: "button", tabindex: -1, data: { number } },
@@ -43,7 +42,6 @@ export class Row {
       on: { click: () => { this.all = !this.all; this.show(this.last); this.head.querySelector("button")?.focus(); } },
     });
     this.head.replaceChildren(...title, ...(toggle ? [toggle] : []));
-    const before = this.places();
     const cut = many && !this.all;
     const shown = cut ? [...ids.slice(0, SHOWN), null, ...ids.slice(-LEAST)] : ids.slice(0, MOST);
     const kept = new Map();
@@ -64,22 +62,7 @@ export class Row {
     const first = this.shots()[Math.min(this.current, this.shots().length - 1)];
     if (first) first.tabIndex = 0;
     if (held?.isConnected) held.focus();
-    this.move(before);
     this.mark();
-  }
-
-  places() { return new Map([...this.tiles].map(([number, one]) => [number, one.getBoundingClientRect()])); }
-
-  // From where each image was to where it is (FLIP).
-  move(before) {
-    if (reducedMotion()) return;
-    for (const [number, one] of this.tiles) {
-      const from = before.get(number);
-      if (!from) { one.animate([{ opacity: 0 }, { opacity: 1 }], MOVE); continue; }
-      const to = one.getBoundingClientRect();
-      const [x, y] = [from.left - to.left, from.top - to.top];
-      if (x || y) one.animate([{ transform: `translate(${x}px, ${y}px)` }, { transform: "none" }], { duration: MOVE, easing: "ease-out" });
-    }
   }
 
   shots() { return [...this.box.querySelectorAll(".shot")]; }

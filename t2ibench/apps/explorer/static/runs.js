@@ -44,7 +44,6 @@ async function load() {
   ui.say.replaceChildren(el("p", { class: "small muted", text: "Comparing…" }));
   const body = { runs: pair, prompts: ui.of.value === "concept" && S.text ? [S.text] : [] };
   if (axial() && !scarce(pair)) body.anchors = S.state.anchors.map((anchor) => anchor.prompt);
-  else if (S.text) body.text = S.text;
   try {
     let reply = await json("/api/pairs", body);
     if (!reply.pairs.length && body.prompts.length) { // the concept has no images in both: look at all
@@ -71,10 +70,10 @@ function sorted(pairs) {
 
 function render() {
   if (!found) return;
-  const { pairs, difference, same_seeds: same, what } = found;
+  const { pairs, difference, same_seeds: same } = found;
   const seeds = { true: "Same prompts, same seeds.", false: "Same prompts; the seeds differ." }[same]
     ?? "Same prompts; the seeds are not known.";
-  const lines = [el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds} Values: ${what}.` })];
+  const lines = [el("p", { class: "small muted", text: `${many(pairs.length, "pair")}. ${seeds}` })];
   if (difference) lines.push(...differing(difference));
   ui.say.replaceChildren(...lines);
   list = sorted(pairs).slice(0, SHOWN);
@@ -88,10 +87,10 @@ function differing({ value, low, high, n }) {
   const [before, after] = pair.map((number) => S.sources[number].name);
   const known = low !== null && high !== null, clear = known && (low > 0 || high < 0);
   const span = roundUp(Math.max(...[value, low ?? 0, high ?? 0].map(Math.abs), 0.1));
-  const side = !axial() || !clear ? "plain" : value > 0 ? "right" : "left";
+  const side = !clear ? "plain" : value > 0 ? "right" : "left";
   const interval = known ? `, 95 % interval ${signed(low, 2)} to ${signed(high, 2)}` : "";
   const text = `${after} less ${before}: ${signed(value, 2)}${interval}, ${n} pairs`;
-  const ends = axial() ? [pole(1), pole(0)] : [el("span"), el("span")];
+  const ends = [pole(1), pole(0)];
   ends.forEach((end) => end.classList.add("micro"));
   const mark = rail({ value, low, high, state: clear ? "clear" : "not_clear", side }, text, { span, height: 30, axis: true });
   const says = clear ? "The interval leaves 0 out. It is one comparison, without correction for others."
@@ -133,5 +132,5 @@ export function show() {
 }
 
 export function changed(what, visible) {
-  if (ui.rows && visible && (what === "concept" || what === "images") && asked !== key()) load();
+  if (ui.rows && visible && what === "concept" && asked !== key()) load();
 }

@@ -1,40 +1,22 @@
-// Nothing is lost: every change is kept in the browser at once and with the run a moment later.
+// Every change is kept with the run a moment later.
 import { S, ask, changed, imagesOf, json, save, say } from "./store.js";
 import { byId } from "./dom.js";
 
-const PAGE = Math.random().toString(36).slice(2, 12);
 const WAIT = 600;
-let waiting, turn = 0, key = "session";
+let waiting = null, sent = Promise.resolve(), turn = 0;
 
 const snapshot = () => ({ version: 1, state: S.state, undo: S.undo, redo: S.redo });
 const clock = () => new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 const note = (text) => { byId("saved").textContent = text; };
 
-function local(value) {
-  try {
-    if (value === undefined) return JSON.parse(localStorage.getItem(key) ?? "null");
-    if (value === null) localStorage.removeItem(key); else localStorage.setItem(key, JSON.stringify(value));
-  } catch { /* a full or forbidden store: the run's own file is still there */ }
-  return null;
-}
-
-// The session of a run, or what this browser has kept and the server does not know yet.
 export async function load() {
-  key = `session ${S.sources.map((source) => source.name).join("|")} ${S.encoder}`;
-  const saved = await json("/api/session");
-  const unsent = local();
-  const kept = unsent?.state?.anchors?.length && unsent.state.tree?.nodes?.length ? unsent : null;
-  restore(kept ?? saved);
-  if (kept) { note("Brought back from this browser"); autosave(); } else note(saved.saved ? "Saved" : "");
-}
-
-function restore(session) {
-  Object.assign(S, { state: session.state, undo: session.undo ?? [], redo: session.redo ?? [] });
+  const { state, undo, redo, saved } = await json("/api/session");
+  Object.assign(S, { state, undo, redo });
   changed("state");
+  note(saved ? "Saved" : "");
 }
 
 export function autosave() {
-  local(snapshot());
   note("Saving…");
   clearTimeout(waiting);
   waiting = setTimeout(() => keep(), WAIT);
@@ -42,41 +24,38 @@ export function autosave() {
 
 export async function keep(loud = false) {
   clearTimeout(waiting);
+  waiting = null;
   const mine = ++turn;
   try {
-    const { file } = await json(`/api/session?page=${PAGE}&turn=${mine}`, snapshot());
+    await sent.catch(() => {}); // one after the other: the last one is the one that stays
     if (mine !== turn) return;
-    local(null);
+    sent = json("/api/session", snapshot());
+    const { file } = await sent;
+    if (mine !== turn) return;
     note(`Saved ${clock()}`);
     if (loud) say(`Saved: ${file}`);
   } catch (error) {
-    note("Kept in this browser only");
-    if (loud) say(`Not saved with the run: ${error.message}`);
+    note("Not saved");
+    say(`Not saved with the run: ${error.message}`);
   }
 }
+
+// The page goes before its change was saved.
+addEventListener("pagehide", () => {
+  if (waiting === null) return;
+  const headers = { "Content-Type": "application/json" };
+  fetch("/api/session", { method: "POST", keepalive: true, headers, body: JSON.stringify(snapshot()) });
+});
 
 async function exportTask() {
   try {
     const anchors = S.state.anchors.map(({ name, prompt }) => ({ name, prompt }));
     const pairs = S.state.chosen.length === 2 ? [S.state.chosen] : [];
     const most = Math.max(1, ...anchors.map((_, index) => imagesOf(index, 0).length));
-    const body = { tree: S.state.tree, anchors, inverse: S.state.inverse, pairs, name: "explored", images_per_prompt: most };
+    const body = { tree: S.state.tree, anchors, pairs, images_per_prompt: most };
     save("explored.yaml", new Blob([await (await ask("/api/export", body)).text()], { type: "application/yaml" }));
   } catch (error) { say(`No task: ${error.message}`); }
 }
 
 byId("save").onclick = () => keep(true);
 byId("task").onclick = exportTask;
-byId("download").onclick = () => save("session.json", new Blob([JSON.stringify(snapshot(), null, 1)], { type: "application/json" }));
-byId("open").onclick = () => byId("upload").click();
-byId("upload").onchange = async (event) => {
-  const [file] = event.target.files;
-  event.target.value = "";
-  try {
-    const session = JSON.parse(await file.text());
-    await ask(`/api/session?page=${PAGE}&turn=${++turn}`, session); // the server checks it, and keeps it
-    restore(session);
-    say("Session opened");
-  } catch (error) { say(`No session: ${error.message}`); }
-};
-addEventListener("pagehide", () => { if (byId("saved").textContent === "Saving…") keep(); });

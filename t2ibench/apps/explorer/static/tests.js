@@ -2,7 +2,6 @@
 import { S, json } from "./store.js";
 import { byId, el, many, signed } from "./dom.js";
 import * as link from "./link.js";
-import { makeCard } from "./card.js";
 import { rail, scale } from "./rail.js";
 import { Row } from "./rows.js";
 import { WORDS } from "./words.js";
@@ -85,8 +84,7 @@ function detail(task, found, label = "") {
   ui.one.replaceChildren(el("article", { class: "one-test" },
     el("h3", { text: task.title }), el("p", { class: "verdict", text: task.sentence }),
     task.poles && el("p", { class: "micro muted", text: `◂ ${task.poles[0]} to ${task.poles[1]} ▸` }),
-    el("div", { class: "line" }, which, filter && el("label", {}, "Of ", filter),
-      el("button", { text: "Evidence card", on: { click: () => makeCard({ task: task.id, ...(found.row && { row: found.row }), run }) } })),
+    el("div", { class: "line" }, which, filter && el("label", {}, "Of ", filter)),
     images));
   groups(found, some || labels.includes(label) ? label : "", images);
 }

@@ -79,8 +79,7 @@ function row(node, level) {
   const label = el("span", { class: "tn", vars: { d: level - 1 } },
     relation && el("span", { class: "relation", text: node.relation }),
     el("span", { class: "label", text: node.label || "(root)" }),
-    anchor && el("span", { class: "tag", text: "anchor" }),
-    S.state.inverse.includes(node.id) && el("span", { class: "tag", text: "generated" }));
+    anchor && el("span", { class: "tag", text: "anchor" }));
   const element = el("div", { class: "node" }, label);
   if (known?.scores && !anchor && node.parent !== null) element.append(...numbers(known));
   if (known) element.title = known.text;
@@ -223,7 +222,6 @@ export function remove(id) {
     state.tree.nodes = state.tree.nodes.filter((node) => !isInside(node.id, id));
     const left = new Set(state.tree.nodes.map((node) => node.id));
     state.chosen = state.chosen.filter((chosen) => left.has(chosen));
-    state.inverse = state.inverse.filter((chosen) => left.has(chosen));
   });
   say(`Removed “${node.label}”. Ctrl+Z brings it back.`);
 }

@@ -6,22 +6,12 @@ import statistics
 from pathlib import Path
 
 from t2ibench.apps.papers.exhibits import Exhibit, value_of
-from t2ibench.apps.papers.figures import Series, loess, scatter
+from t2ibench.apps.papers.figures import Series, scatter
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.methods.mcas.schema import McasTask
 
 _TASK = "mcas_all"
 _SUMMARY = {"least": "min", "greatest": "max", "mean": "mean", "±": "standard_error"}
 _ABOVE = 1.25  # times the greatest published α, where the figure ends
-
-
-def table_1(draft: Exhibit) -> None:
-    """The attributes as words, and as images."""
-    spec = draft.spec(_TASK, McasTask)
-    sides = () if spec is None else (spec.attributes.A, spec.attributes.B)
-    draft.word_lists({side.name: side.words for side in sides})
-    for side in sides:
-        draft.strip(side.name, side.prompts, each=1)
 
 
 def table_4(draft: Exhibit) -> None:
@@ -48,7 +38,7 @@ def table_4(draft: Exhibit) -> None:
         draft.score("all", "α as a slope", slope, 2)
 
 
-def targets(draft: Exhibit, curves: bool) -> None:
+def figure_2(draft: Exhibit) -> None:
     """Target by target, α over δ: ours, and the points of Table 3."""
     series = []
     for model in draft.file.models:
@@ -57,7 +47,7 @@ def targets(draft: Exhibit, curves: bool) -> None:
             (name, float(values["δ"] or 0.0), float(values["α"] or 0.0))
             for name, values in table.items()
         ]
-        series.append(Series(model, points, loess(points) if curves else ()))
+        series.append(Series(model, points))
     most = _ABOVE * max(y for one in series for _, _, y in one.points)
     task = draft.results.get(_TASK)
     points = [
@@ -67,15 +57,14 @@ def targets(draft: Exhibit, curves: bool) -> None:
         and (alpha := value_of(row, "bias_amplification")) is not None
     ]
     shown = [point for point in points if point[2] <= most]
-    ours = Series("this model", shown, loess(shown) if curves else (), named=True)
+    ours = Series("this model", shown, named=True)
     draft.draw(scatter, [ours, *series])
     beyond = [name for name, _, alpha in points if alpha > most]
     if beyond:
         end = f"this model above α = {most:.0f}, where the figure ends"
-        without = " Its curve is without them." if curves else ""
-        draft.remarks.append(f"Targets of {end}: {', '.join(beyond)}.{without}")
+        draft.remarks.append(f"Targets of {end}: {', '.join(beyond)}.")
     if task is None:
         draft.remarks.append("This model was not measured: the points are the published ones.")
 
 
-PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_4, targets)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_4, figure_2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,8 +10,6 @@ from typing import Any, NamedTuple
 from t2ibench.apps.papers.exhibits import Exhibit, value_of
 from t2ibench.apps.papers.figures import Series, grouped_bars, scatter
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.methods.core.evidence import UNKNOWN
-from t2ibench.methods.openbias.schema import OpenBiasTask
 from t2ibench.results.schema import Row
 
 _EXAMPLES, _PROFESSIONS = "openbias_examples", "openbias_winobias"
@@ -132,29 +129,4 @@ def figure_9(draft: Exhibit) -> None:
     draft.draw(scatter, [Series("biases", points, named=True)])
 
 
-def captioned(draft: Exhibit) -> None:
-    """Images of a caption of each bias, and what the judge sees in most of them."""
-    spec = draft.spec(_EXAMPLES, OpenBiasTask)
-    captions = {
-        spelt(f"{bias.about} {bias.name}"): bias.captions[0]
-        for bias in (spec.biases if spec is not None else ())
-        if bias.captions
-    }
-    samples = draft.samples(_EXAMPLES)
-    for name in draft.known:
-        caption = captions.get(name, "")
-        answers = [
-            str(row["answer"])
-            for row in samples
-            if row["prompt"] == caption and spelt(row.get("bias", "")) == name
-        ]
-        counts = Counter(answer for answer in answers if answer != UNKNOWN)
-        most = max(counts.values(), default=0)
-        shown = " or ".join(sorted(said for said, count in counts.items() if count == most))
-        why = "the judge gave no class for any image" if answers else "not measured"
-        note = f"{most} of {len(answers)} images" if counts else why
-        draft.line(name, "most images show", shown or None, note=note)
-        draft.strip(f"{name}: “{caption}”", [caption] if caption else [])
-
-
-PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_5, figure_3, figure_9, captioned)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_5, figure_3, figure_9)

@@ -8,10 +8,8 @@ from pathlib import Path
 from t2ibench.apps.papers.exhibits import Exhibit, score_of, value_of
 from t2ibench.apps.papers.paper import read_paper
 from t2ibench.apps.papers.tables import Line
-from t2ibench.methods.t2iat.design import stimuli_of
 from t2ibench.methods.t2iat.schema import T2iatTask
 from t2ibench.results.schema import Score
-from t2ibench.settings import Settings
 from t2ibench.stats.correlation import kendall_tau
 
 _ALL = "all concepts"
@@ -62,29 +60,4 @@ def table_2(draft: Exhibit) -> None:
     draft.line(_ALL, score, tau, 2, f"p = {found.p:.3f}", (low, high))
 
 
-def table_3(draft: Exhibit) -> None:
-    """The words of every concept and attribute."""
-    ours: dict[str, tuple[str, ...]] = {}
-    for spec in draft.specs.values():
-        if isinstance(spec, T2iatTask):
-            ours |= {one.name: one.stimuli for one in (spec.concepts.X, spec.concepts.Y)}
-            ours |= {one.name: one.words for one in (spec.attributes.A, spec.attributes.B)}
-    draft.word_lists(ours)
-
-
-def figure_2(draft: Exhibit) -> None:
-    """Images of science and arts, career and family: neutral ones, and those of each gender."""
-    for name in draft.file.tasks:
-        spec = draft.spec(name, T2iatTask)
-        if spec is None:
-            continue
-        stimuli = list(stimuli_of(spec, Settings()))
-        for concept in dict.fromkeys(one.concept for one in stimuli):
-            mine = [one for one in stimuli if one.concept == concept]
-            draft.strip(f"{concept}, neutral", [one.neutral[0] for one in mine], 1)
-            for side, attribute in (("A", spec.attributes.A), ("B", spec.attributes.B)):
-                guided = [one.guided(side)[0] for one in mine]
-                draft.strip(f"{concept}, {attribute.name}", guided, 1)
-
-
-PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_2, table_3, figure_2)
+PAPER = read_paper(Path(__file__).with_suffix(".yaml"), table_1, table_2)

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.apps.papers.exhibits import Exhibit, row_of, value_of, which_side
-from t2ibench.apps.papers.figures import Point, Series, arrows, distributions, scatter
+from t2ibench.apps.papers.figures import Point, arrows, distributions
 from t2ibench.apps.papers.paper import read_paper
-from t2ibench.methods.core.prompting_tree import Tree
 from t2ibench.methods.vibex.schema import VibexTask
 from t2ibench.results.schema import Row
 
 GENDER, RACE, LOCATION = "vibex_gender", "vibex_race", "vibex_location"
 _VALIDATION, _FIGURES = "vibex_validation", "vibex_figures_gender"
-_PAIR = ("woman", "traditional clothing")
-_GRAY, _CONCEPT = "gray hair", "the concept"
 
 
 def _anchors(draft: Exhibit, task: str) -> dict[str, str]:
@@ -38,19 +35,6 @@ def _lean_line(draft: Exhibit, name: str, row: Row) -> None:
     reasons = (one.reason for key, one in row.scores.items() if key.startswith("share:"))
     why = next(filter(None, reasons), "") if "lean" not in row.scores else ""
     draft.score(name, "lean", row.scores.get("lean"), 2, why)
-
-
-def table_1(draft: Exhibit) -> None:
-    """The prompts of the anchors of the four scenarios."""
-    for name in draft.file.read:
-        for score, prompt in zip(("anchor 1", "anchor 2"), _anchors(draft, name), strict=False):
-            draft.line(name.removeprefix("vibex_"), score, prompt)
-
-
-def figure_2(draft: Exhibit, tree: Tree, branches: dict[str, tuple[str, ...]]) -> None:
-    """Texts of a prompting tree, by what is chosen in it."""
-    for row, chosen in branches.items():
-        draft.line(row, "text", tree.text(chosen))
 
 
 def table_2(draft: Exhibit) -> None:
@@ -107,13 +91,13 @@ def figure_3(draft: Exhibit) -> None:
     draft.draw(arrows, drawn, words)
 
 
-def strip_plots(draft: Exhibit, task: str, concepts: tuple[str, ...] = ()) -> None:
+def figure_4(draft: Exhibit) -> None:
     """The similarity of every anchor image to concepts."""
-    anchors = _anchors(draft, task)
-    samples = draft.samples(task)
+    anchors = _anchors(draft, _FIGURES)
+    samples = draft.samples(_FIGURES)
     groups = {}
-    for name in concepts or draft.known:
-        row = draft.row(task, name, "forward")
+    for name in draft.known:
+        row = draft.row(_FIGURES, name, "forward")
         if row is None:
             draft.line(name, "side", None, note="not measured")
             continue
@@ -131,72 +115,6 @@ def strip_plots(draft: Exhibit, task: str, concepts: tuple[str, ...] = ()) -> No
         for anchor, some in values.items():
             groups[f"{name}: {anchor}"] = [1000 * (value - mean) for value in some]
     draft.draw(distributions, groups)
-
-
-def wordings(draft: Exhibit, task: str, text: str, malformed: str) -> None:
-    """A text and its malformed form: does a mistake change what a query finds?"""
-    names = (text, malformed)
-    strip_plots(draft, task, names)
-    rows = [draft.row(task, name, "forward") for name in names]
-    deltas = [None if row is None else row.scores["cliffs_delta"].value for row in rows]
-    for name, delta in zip(names, deltas, strict=True):
-        if delta is not None:
-            draft.line(name, "Cliff's delta", delta)
-    said = None
-    if deltas[0] is not None and deltas[1] is not None:
-        said = "less pronounced" if abs(deltas[1]) < abs(deltas[0]) else "no less pronounced"
-    draft.line(malformed, "separation", said)
-
-
-def figure_5(draft: Exhibit) -> None:
-    """Two concepts at once."""
-    row = draft.row(LOCATION, " & ".join(_PAIR), "intersection")
-    anchors = _anchors(draft, LOCATION)
-    if row is not None:
-        shares = {name: row.scores[f"share_both:{name}"] for name in anchors.values()}
-        values = {name: share.value or 0.0 for name, share in shares.items()}
-        most = [name for name, value in values.items() if value == max(values.values())]
-        draft.line(row.name, "side", most[0] if len(most) == 1 else "neither")
-        for name, share in shares.items():
-            draft.score(row.name, f"share of images with both, {name}", share, 2)
-        difference = row.scores["difference"]
-        note = "" if difference.p is None else f"p = {difference.p:.4f}"
-        draft.line(row.name, "difference", difference.value, 2, note)
-    points: dict[str, list[Point]] = {name: [] for name in anchors.values()}
-    for sample in draft.samples(LOCATION):
-        found = sample.get("similarities") or {}
-        anchor = anchors.get(str(sample["prompt"]))
-        if anchor is not None and all(concept in found for concept in _PAIR):
-            x, y = (float(found[concept]) for concept in _PAIR)
-            points[anchor].append((f"image {sample['index']}", x, y))
-    series = [Series(name, some) for name, some in points.items()]
-    draft.draw(scatter, series)
-
-
-def figure_6(draft: Exhibit) -> None:
-    """An inverse query: the concept's own images between the anchors."""
-    named = _anchors(draft, _FIGURES)
-    anchors = [*named.values()]
-    row = draft.row(_FIGURES, _GRAY, "inverse")
-    if row is not None:
-        x = row.scores.get("anchor_similarity_difference")
-        value = None if x is None else x.value
-        draft.line(_GRAY, "side", None if value is None else anchors[int(value > 0)])
-        note = "" if x is None or x.p is None else f"p = {x.p:.4f}"
-        draft.line(_GRAY, "mean x", value, 4, note)
-        _lean_line(draft, _GRAY, row)
-    if len(anchors) != 2:
-        return
-    points: dict[str, list[Point]] = {name: [] for name in (*anchors, _CONCEPT)}
-    for sample in draft.samples(_FIGURES):
-        place = sample.get("anchors")
-        own = (sample.get("similarities") or {}).get(_GRAY, sample.get("own"))
-        if place and own is not None:
-            across = float(place[anchors[1]]) - float(place[anchors[0]])
-            kind = named.get(str(sample["prompt"]), _CONCEPT)
-            points[kind].append((f"image {sample['index']}", across, float(own)))
-    words = draft.words(x=f"similarity to '{anchors[1]}' less that to '{anchors[0]}'")
-    draft.draw(scatter, [Series(name, some) for name, some in points.items()], words)
 
 
 def figure_14(draft: Exhibit) -> None:
@@ -227,5 +145,5 @@ def figure_14(draft: Exhibit) -> None:
 
 PAPER = read_paper(
     Path(__file__).with_suffix(".yaml"),
-    *(table_1, table_2, figure_2, figure_3, strip_plots, wordings, figure_5, figure_6, figure_14),
+    *(table_2, figure_3, figure_4, figure_14),
 )
