@@ -299,8 +299,6 @@ def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
-    from t2ibench.methods.core.describe import listed
-
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
     most = _FILES if prepared.from_folder else _SHOWN
     for (status, reason), count in lost[:most]:
@@ -314,6 +312,3 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")
-    for kind in sorted({kind for kind, _ in outcome.remarks}):
-        files = [file for other, file in outcome.remarks if other == kind]
-        reporter.say(f"{kind} ({len(files)}): {listed(files, _FILES)}.")

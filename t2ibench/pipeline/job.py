@@ -51,7 +51,6 @@ from t2ibench.store.pixels import UnreadableImageError
 Stage = Literal["generate", "texts", "embed", "ask", "again"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
-_REPEATS = "The same file as another"
 
 
 @dataclass(slots=True)
@@ -77,7 +76,6 @@ class Job:
         stopped: Encoders and judges that were stopped, with the reason.
         changed: Images generated again now whose files have other hashes than before.
         lost: Images that were tried now and not got, by status and reason.
-        remarks: What a reader of a file may not expect, with the file's name.
     """
 
     plan: Plan
@@ -97,8 +95,6 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     changed: int = 0
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _first: dict[str, str] = field(default_factory=dict)
     _tried: set[tuple[str, int]] = field(default_factory=set)
     _again: list[ImageRequest] = field(default_factory=list)
 
@@ -177,12 +173,6 @@ class Job:
         self.attempts.update(one.status for one in batch)
         failures = [one for one in batch if one.status != "ok"]
         self.lost.update((one.status, one.reason or "unknown") for one in failures)
-        for file, now in zip(part.files, batch, strict=True):
-            if now.sha256 and file.file:
-                first = self._first.setdefault(now.sha256, file.file)
-                self.remarks.update(file.remarks)
-                if first != file.file:
-                    self.remarks[_REPEATS, f"{file.file} ({first})"] += 1
         # How many failed, where none of those that were tried did anything else.
         unasked = sum(
             count

@@ -120,6 +120,11 @@ def test_a_damaged_file_costs_nothing_or_is_said(
     file = sorted(run.glob(kind))[0]
     data = DAMAGE[damage](file.read_bytes())
     file.unlink() if data is None else file.write_bytes(data)
+    if (kind, damage) == ("run.db", "half zeros"):
+        for command in (("score", run), FLAGS):
+            status, _, errors = cli(*command)
+            assert status == 1 and "run.db is damaged: " in errors and ".recover" in errors
+        file.unlink()
     if kind == "results.json":
         status, _, errors = cli("score", run)
         assert status == 0, errors
