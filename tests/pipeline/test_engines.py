@@ -78,7 +78,7 @@ def test_a_second_command_waits_and_says_for_whom(runs: Runs, alone: Runs) -> No
     second = runs.start(T2I_MEET=1)
     said = [runs.end(process) for process in (first, second)]
     runs.equals(alone)
-    assert f"is in use: waiting for process {first.pid} on" in said[1]
+    assert f"is in use by another command: waiting" in said[1]
     assert "Nothing to do" in said[1] and "waiting" not in said[0]
 
 
