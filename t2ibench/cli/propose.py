@@ -248,9 +248,8 @@ def write_captions(arguments: argparse.Namespace) -> None:
     from t2ibench.methods.core.evidence import UNKNOWN
     from t2ibench.models.judges import create_judges
     from t2ibench.models.protocols import ReportsWaits
-    from t2ibench.pipeline.observers import open_judge
     from t2ibench.pipeline.progress import ConsoleReporter
-    from t2ibench.pipeline.work import ask
+    from t2ibench.pipeline.work import ask, open_judge
     from t2ibench.store.database import Database
     from t2ibench.store.images import StoredImage, image_files
     from t2ibench.store.jsonl import append_rows, read_rows

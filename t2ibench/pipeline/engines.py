@@ -14,8 +14,7 @@ from t2ibench.pipeline.executors.pool import Order, WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.setup import make_worker
-from t2ibench.pipeline.worker import Worker
+from t2ibench.pipeline.worker import Worker, make_worker
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 

@@ -10,38 +10,42 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
-from t2ibench.pipeline.embedding import ImageToEmbed
-from t2ibench.pipeline.generator_record import record_generator
+from t2ibench.pipeline.generator_record import record_generator, settle
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.observers import (
+from t2ibench.pipeline.pieces import (
     AskReport,
     Damaged,
-    EncoderRun,
-    JudgeRun,
-    Question,
-)
-from t2ibench.pipeline.pieces import (
     ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
+    ImageToEmbed,
     Part,
     Piece,
+    Question,
     QuestionsToAsk,
     TextsToEmbed,
 )
 from t2ibench.pipeline.plan import SMALLEST_SHARD, Plan
+from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.work import (
+    EncoderRun,
+    JudgeRun,
     missing_embeddings,
     missing_texts,
+    open_encoder,
+    open_judge,
     store_answers,
     store_images,
     store_rows,
 )
+from t2ibench.pipeline.worker import Observers
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
@@ -326,6 +330,25 @@ class Job:
                 "count now, and everything is observed anew on them."
             )
         return lines
+
+
+def open_job(prepared: Prepared, observers: Observers) -> Job:
+    """Open the stores of a run."""
+    database = prepared.folder.database
+    open_rewritings(prepared.generator, database)
+    return Job(
+        prepared.plan,
+        prepared.folder,
+        prepared.images,
+        [open_encoder(encoder, database) for encoder in observers.encoders],
+        [open_judge(judge, database) for judge in observers.judges],
+        {name: open_encoder(control, database) for name, control in observers.controls.items()},
+        generates=prepared.generator is not None,
+        from_object=prepared.objects.generator is not None,
+        # Failures alone, from the start on, are the set-up's fault; files fail one by one.
+        gives_up=not (prepared.settings.allow_missing or prepared.from_folder),
+        settle=partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost),
+    )
 
 
 def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:

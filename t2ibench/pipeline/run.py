@@ -19,14 +19,13 @@ from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
-from t2ibench.pipeline.job import Job, Stage
+from t2ibench.pipeline.job import Job, Stage, open_job
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import TaskScored
-from t2ibench.pipeline.setup import open_job
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import (
     ControlRecord,

@@ -15,9 +15,8 @@ import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.protocols import Judge
-from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.work import ask
+from t2ibench.pipeline.work import JudgeRun, ask
 from t2ibench.stats.clusters import Mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages

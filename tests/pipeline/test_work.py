@@ -21,9 +21,8 @@ from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.judges import create_judges
 from t2ibench.models.protocols import GeneratedImage, ImageRequest, Query
 from t2ibench.pipeline.executors import Cut, InProcess
-from t2ibench.pipeline.observers import open_encoder, open_judge
 from t2ibench.pipeline.pieces import Part
-from t2ibench.pipeline.work import ask, embed, generate_images
+from t2ibench.pipeline.work import ask, embed, generate_images, open_encoder, open_judge
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
 from t2ibench.results.samples import read_samples

@@ -12,9 +12,8 @@ from t2ibench.apps.explorer.source import Collection, Picture, Source, picture_o
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.rewriting import rewriting_again
-from t2ibench.pipeline.work import embed, generate_images
+from t2ibench.pipeline.work import EncoderRun, embed, generate_images
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
 

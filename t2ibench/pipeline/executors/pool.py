@@ -32,8 +32,7 @@ from t2ibench.pipeline.executors import Cut
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
 from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.setup import make_worker
-from t2ibench.pipeline.worker import Observers, Worker
+from t2ibench.pipeline.worker import Observers, Worker, make_worker
 from t2ibench.settings import RunSettings
 from t2ibench.store.images import StoredImage
 
