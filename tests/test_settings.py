@@ -14,7 +14,7 @@ from t2ibench.arguments import format_args, parse_args
 from t2ibench.cli.parser import build_parser
 from t2ibench.cli.run import settings_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
 
 KEYS = st.text(st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1)
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
@@ -113,11 +113,9 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
 
 
 def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
-    for name, _, flag in flags():
+    for name, _, _ in flags():
         assert name in RunSettings.model_fields
-        for option in flag_names(name, flag):
-            keyword = option.strip("-").replace("-", "_")
-            assert field_of(option) == field_of(keyword) == name
+        assert field_of(flag_name(name)) == field_of(name) == name
 
 
 @pytest.mark.parametrize(
@@ -152,7 +150,7 @@ def test_the_line_wins_over_the_config_and_gives_arguments_in_parts(tmp_path: Pa
         'model: toy\ntasks: [a, b]\nmodel_args: {steps: 4, negative_prompt: "don\'t, x"}\n'
         "batch-size: auto\npermutations: 7\ninclude_path: [x, y]\n"
     )
-    settings = parse(["run", "--config", str(config), "--tasks", "c", "--n-permutations", "9"])
+    settings = parse(["run", "--config", str(config), "--tasks", "c", "--permutations", "9"])
     assert settings.model == "toy" and settings.tasks == ("c",) and settings.n_permutations == 9
     assert settings.model_args == {"steps": "4", "negative_prompt": "don't, x"}
     assert settings.include_path == ("x", "y") and settings.batch_size is None

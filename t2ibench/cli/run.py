@@ -19,7 +19,7 @@ from t2ibench.cli.usage import (
     tell_some,
 )
 from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
-from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+from t2ibench.settings import RunSettings, field_of, flag_name, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -94,7 +94,7 @@ def add_settings(verb: Any) -> list[Any]:
             kind = {"metavar": flag.metavar, "action": Listed}
         elif name == "include_path":
             kind = {"metavar": flag.metavar, "action": "append"}
-        groups[flag.group].add_argument(*flag_names(name, flag), dest=name, help=flag.help, **kind)
+        groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
     where = groups["where and how"]
     add_flag(where, "--config FILE", "YAML with any of these flags as keys")
     add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
@@ -215,7 +215,7 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(document.data, dict):
         raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
     values: dict[str, Any] = {}
-    known = [name.lstrip("-") for field, _, flag in flags() for name in flag_names(field, flag)]
+    known = [flag_name(field).lstrip("-") for field, _, _ in flags()]
     for key, value in document.data.items():
         name = field_of(str(key))
         if name is None:

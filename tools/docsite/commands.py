@@ -8,16 +8,13 @@ from collections.abc import Iterator
 
 from docsite.text import code, escaped, table
 from t2ibench.cli.parser import build_parser
-from t2ibench.settings import flag_names, flags
+from t2ibench.settings import flag_name, flags
 
 
 def pages() -> dict[str, str | bytes]:
     """The page of the command line."""
     os.environ["COLUMNS"] = "92"
-    rows = [
-        [code(name), ", ".join(map(code, flag_names(name, flag))), escaped(flag.help)]
-        for name, _, flag in flags()
-    ]
+    rows = [[code(name), code(flag_name(name)), escaped(flag.help)] for name, _, flag in flags()]
     parts = [
         "# Command line",
         "Without a command, `t2ibench` means `t2ibench run`. Exit status: 0 done; 1 the input is "
