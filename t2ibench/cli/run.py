@@ -281,20 +281,17 @@ def _next(outcome: Outcome, prepared: Prepared) -> str:
     return f"Images: {outcome.folder / 'images'}"
 
 
-_OF_FILES = {"ok": "readable", "failed": "unreadable", "filtered": "black"}
-
-
 def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
-    """What became of the images that were tried now; of a folder, what became of its files."""
-    folder = prepared.from_folder
-    counts = ", ".join(
-        f"{n} {_OF_FILES.get(status, status) if folder else status}"
-        for status, n in sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+    """What became of the images that were tried now."""
+    tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+    counts = ", ".join(f"{n} {status}" for status, n in tried)
+    done = "Read" if prepared.from_folder else "Generated"
+    absent = (
+        f"; {prepared.absent} more that the tasks ask for are not in the folder"
+        if prepared.absent
+        else ""
     )
-    if not folder:
-        return f"Generated now: {counts} (of {total} images)."
-    absent = f"; {prepared.absent} more that the tasks ask for are not in the folder"
-    return f"Read now: {counts} (of {total} images{absent if prepared.absent else ''})."
+    return f"{done} now: {counts} (of {total} images{absent})."
 
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:

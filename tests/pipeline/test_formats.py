@@ -157,7 +157,7 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
         page = (place / "results.md").read_text()
         assert "empty.png: it cannot be read as an image" in page
         assert str(place / "images") not in errors and "generat" not in errors.lower()
-    assert f"{len(NOT_READ) - 1} unreadable" in errors
+    assert f"{len(NOT_READ) - 1} failed" in errors
     attempts = {row["prompt"]: row for row in hand.stored(place, "attempts")}
     attempts = {name: attempts[f"picture {number}"] for number, name in enumerate(NAMES)}
     for name, _, colours, off in READ:
@@ -180,5 +180,5 @@ def test_every_file_is_read_or_named(folder: Path, cli: Cli) -> None:
     assert cli("report", place)[0] == 0 and (place / "report.html").is_file()
     shutil.copy(folder / "plain.png", folder / "empty.png")
     _, _, errors = cli(*words)  # a replaced file is another folder of images
-    counts = f"{len(READ) + 1} readable, {len(NOT_READ) - 2} unreadable, 1 black"
+    counts = f"{len(READ) + 1} ok, {len(NOT_READ) - 2} failed, 1 filtered"
     assert "empty.png: it" not in errors and counts in errors

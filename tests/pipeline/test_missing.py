@@ -192,7 +192,7 @@ def test_many_bad_files_at_the_start_stop_nothing_and_absent_ones_are_told_apart
         (root / file).write_text("no image")
     flags = ("--model", f"folder:{root}", "--output-dir", tmp_path / "runs", *FLAGS)
     status, _, err = cli("run", "--tasks", TASK, *flags, "--images-per-prompt", "3")
-    assert status == 3 and "Read now: 60 readable, 20 unreadable (of 80 images; 40 more" in err
+    assert status == 3 and "Read now: 60 ok, 20 failed (of 80 images; 40 more" in err
     assert "40 prompts have fewer images than the tasks ask for" in err
     assert all(f"{file}: it cannot be read" in err for file in bad)
     page = (tmp_path / "runs" / "mine" / "results.md").read_text()
