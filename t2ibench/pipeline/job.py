@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -31,7 +32,7 @@ from t2ibench.pipeline.pieces import (
     QuestionsToAsk,
     TextsToEmbed,
 )
-from t2ibench.pipeline.plan import SMALLEST_SHARD, Plan
+from t2ibench.pipeline.plan import Plan
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.work import (
@@ -50,9 +51,8 @@ from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore, StoredImage
-from t2ibench.store.pixels import UnreadableImageError
 
-Stage = Literal["generate", "texts", "embed", "ask", "again"]
+Stage = Literal["generate", "texts", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
 
@@ -99,8 +99,8 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     changed: int = 0
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _removed: set[str] = field(default_factory=set)
     _tried: set[tuple[str, int]] = field(default_factory=set)
-    _again: list[ImageRequest] = field(default_factory=list)
 
     def piece(self, stage: Stage, number: int) -> Piece | None:
         """What is missing of one piece; None where nothing is."""
@@ -117,22 +117,16 @@ class Job:
             images = self._images_to_embed(number)
             widths = {run.encoder.name: run.store.width for run in self._runs()}
             return ImagesToEmbed(tuple(images), widths) if images else None
-        if stage == "generate":
-            requests = self._to_generate(number) if self.generates else []
-        else:
-            start = number * SMALLEST_SHARD
-            requests = self._again[start : start + SMALLEST_SHARD]
+        requests = self._to_generate(number) if self.generates else []
         requests = [one for one in requests if _place(one) not in self._tried]
         return ImagesToGenerate(tuple(requests)) if requests else None
 
     def left(self, stage: Stage) -> dict[int, int]:
         """The pieces of which something is missing: number to images, texts or questions."""
-        # Pieces are shards of the plan, one for each judge; encoders; or damaged images.
+        # Pieces are shards of the plan, one for each judge; or encoders.
         count = self.plan.n_shards * (max(len(self.judges), 1) if stage == "ask" else 1)
         if stage == "texts":
             count = len(self._texts())
-        elif stage == "again":
-            count = -(-len(self._again) // SMALLEST_SHARD)
         sizes = {number: _size(self.piece(stage, number)) for number in range(count)}
         return {number: size for number, size in sizes.items() if size}
 
@@ -153,12 +147,21 @@ class Job:
             store_answers(part, run, self.reports.setdefault(part.judge, AskReport()))
             if part.stopped is not None:
                 self.stopped[part.judge] = part.stopped
+            self._remove(part.damaged)
             return part.questions
         store_rows(part, {run.encoder.name: run.store for run in self._runs()})
         self.embedded += part.embedded
-        self.damaged += part.damaged
+        self._remove(part.damaged)
         self.stopped |= part.failures
         return part.tried
+
+    def _remove(self, damaged: Sequence[Damaged]) -> None:
+        """Remove files that cannot be used: the next run makes them anew."""
+        for one in damaged:
+            with suppress(OSError):
+                one.image.path.unlink()
+            self._removed.add(one.image.sha256)
+        self.damaged += damaged
 
     def _store_images(self, part: ImageFiles) -> int:
         assert self.images is not None
@@ -186,7 +189,7 @@ class Job:
         failed = self.attempts["failed"] - unasked
         if failed < self.attempts.total() - unasked:
             return len(batch)
-        if failed >= ABORT_AFTER_FAILURES and self.gives_up and not self._again:
+        if failed >= ABORT_AFTER_FAILURES and self.gives_up:
             reason = (batch[-1].reason or "unknown").rstrip(".")
             raise T2IBenchError(
                 f"The first {failed} images all failed; the last error: {reason}.",
@@ -222,7 +225,7 @@ class Job:
         assert self.images is not None
         for request in self.plan.shard(shard):
             attempt = self.images.get(request.prompt, request.index)
-            if attempt is not None and attempt.sha256 is not None:
+            if attempt is not None and attempt.sha256 and attempt.sha256 not in self._removed:
                 # One file may belong to several prompts: each asks its own questions.
                 yield self.images.image(attempt)
 
@@ -287,31 +290,6 @@ class Job:
                 line = run.judge.check_images(one for k in shards for one in self.questions(k))
                 if line is not None:
                     warn(line)
-
-    def take_damaged(self) -> list[Damaged]:
-        """The images that could not be read, and forget that they could not."""
-        damaged, self.damaged = self.damaged, []
-        for report in self.reports.values():
-            damaged, report.damaged = damaged + report.damaged, []
-        return damaged
-
-    def make_again(self, damaged: Iterable[Damaged]) -> None:
-        """Have damaged images generated again, in the stage 'again'."""
-        names = {_place(one.image) for one in damaged}
-        self._again = [
-            one for one in self.plan.requests if _place(one) in names and not self._is_readable(one)
-        ]
-        self._tried -= names
-
-    def _is_readable(self, request: ImageRequest) -> bool:
-        attempt = self.images.get(*_place(request)) if self.images is not None else None
-        if self.images is None or attempt is None or attempt.sha256 is None:
-            return False
-        try:
-            self.images.image(attempt).read()
-        except UnreadableImageError:
-            return False
-        return True
 
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""

@@ -71,7 +71,6 @@ _TITLES: dict[Stage, tuple[str, str]] = {
     "texts": ("Embedding texts", "texts"),
     "embed": ("Embedding images", "images"),
     "ask": ("Asking judges", "answers"),
-    "again": ("Generating damaged images", "images"),
 }
 
 
@@ -100,26 +99,6 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     stop_request.check()
 
 
-def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
-    """Generate damaged images again, once, and observe them; where that fails, go on without."""
-    damaged = job.take_damaged()
-    if not damaged:
-        return
-    how = "read from the folder" if from_folder else "generated"
-    for line in dict.fromkeys(map(str, damaged)):
-        reporter.warn(f"{line}. It is {how} again.")
-    job.make_again(damaged)
-    try:
-        run_stage(job, "again", executor, reporter)
-    except T2IBenchError as error:
-        reporter.warn(f"They could not be generated again: {error}")
-        job.damaged = damaged
-        return
-    run_stage(job, "embed", executor, reporter)
-    run_stage(job, "ask", executor, reporter)
-    job.damaged = job.take_damaged()
-
-
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 
@@ -145,7 +124,7 @@ def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
             folder.path,
             job.attempts,
             job.embedded + sum(report.answered for report in job.reports.values()),
-            list(dict.fromkeys(map(str, job.damaged))),
+            [f"{one}; the same command again makes it anew" for one in job.damaged],
             job.problems(),
             lost=job.lost,
         )
@@ -193,7 +172,6 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
-    repair(job, executor, reporter, prepared.from_folder)
 
 
 def _check_access(job: Job) -> None:
