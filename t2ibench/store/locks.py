@@ -49,8 +49,7 @@ def locked(folder: Path, name: str = "run", notices: Notices | None = None) -> I
     """Hold one of a folder's locks; a thread that holds it already goes on at once.
 
     The kernel releases it when its owner dies. Whoever waits is told so, once. One command works
-    on a run at a time ('run'); rewritings for the explorer have a lock of their own, and hold it
-    for a moment.
+    on a run at a time ('run').
     """
     from filelock import FileLock, Timeout
 

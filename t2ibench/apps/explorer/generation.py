@@ -12,7 +12,6 @@ from t2ibench.apps.explorer.source import Collection, Picture, Source, picture_o
 from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.generators import can_regenerate, create_generator
 from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.rewriting import rewriting_again
 from t2ibench.pipeline.work import EncoderRun, embed, generate_images
 from t2ibench.results.run import RunFolder
 from t2ibench.store.images import image_seed
@@ -98,6 +97,11 @@ class GenerationQueue:
         if number not in self._generators:
             recorded = run.record.generator
             assert recorded is not None
+            if recorded.rewriter is not None:
+                raise T2IBenchError(
+                    f"{recorded.name} makes images of rewritten prompts only.",
+                    "Run its command with further tasks.",
+                )
             generator = create_generator(
                 recorded.model,
                 recorded.model_args,
@@ -106,7 +110,6 @@ class GenerationQueue:
                 dtype=recorded.settings.get("dtype"),
                 recorded=True,
             )
-            generator = rewriting_again(generator, run, self._device)
             if generator.fingerprint != recorded.fingerprint:
                 raise T2IBenchError(
                     f"{recorded.model} has changed since the run was made.",
