@@ -1,6 +1,6 @@
 """All settings of a run, in one model.
 
-The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
+The flags of `t2ibench run`, the keywords of `evaluate()`, the settings in
 run.db and results.json and the stored command are all derived from `RunSettings`. A new setting is
 one field here.
 """
@@ -346,26 +346,14 @@ def flag_name(name: str) -> str:
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
-def field_of(key: str) -> str | None:
-    """The setting that a key of a config file, or a flag, means."""
-    wanted = key.strip("-").replace("_", "-")
-    names = (name for name, _, _ in flags())
-    return next((n for n in names if wanted in (flag_name(n)[2:], n.replace("_", "-"))), None)
-
-
-def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
+def read_settings(values: Mapping[str, Any]) -> RunSettings:
     """Check settings, from whatever source."""
-    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
-    named = {
-        name if name in RunSettings.model_fields else field_of(name) or name: value
-        for name, value in values.items()
-    }
     try:
-        return RunSettings(**named)
+        return RunSettings(**values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
+        raise T2IBenchError(_problem(name, first)) from None
 
 
 def _problem(name: str, item: Any) -> str:

@@ -71,7 +71,6 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
 
     chosen = choose(paper, arguments.table or (), arguments.figure or ())
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
-    names += ["config"] if arguments.config else []
     further = [flag_name(name) for name in names]
     found = without_new_run(paper, chosen, arguments.run, further)
     return _measured(arguments, paper, chosen) if found is None else _show(found)

@@ -186,9 +186,8 @@ def test_errors_of_any_kind_come_back() -> None:
 
 def test_the_engine_is_no_part_of_the_results(cli: Cli, tmp_path: Path) -> None:
     words = ("--model", "toyland", "--tasks", TASK, *SMALL_FLAGS, "--output-dir", str(tmp_path))
-    config, run = tmp_path / "run.yaml", tmp_path / "toyland"
-    config.write_text("engine: local\nworkers: 2\nno_score: true\n")
-    status, _, said = cli(*words, "--config", config)
+    run = tmp_path / "toyland"
+    status, _, said = cli(*words, "--engine", "local", "--workers", "2", "--no-score")
     assert status == 0 and f"Not scored yet: t2ibench score {run}" in said
     assert not (run / "results.json").exists() and cli("score", run)[0] == 0
     scored = (run / "results.json").read_bytes()

@@ -87,11 +87,6 @@ def test_a_prompt_without_images_is_refused_or_left_out_and_said(tmp_path: Path,
     written = (runs / "mine" / "results.json").read_bytes()
     assert cli("score", runs / "mine")[0] == 0
     assert (runs / "mine" / "results.json").read_bytes() == written
-    config = tmp_path / "run.yaml"
-    config.write_text(f"model: folder:{root}\ntasks: {TASK}\nallow_missing: true\n")
-    status, _, err = cli("run", "--config", str(config), "--output-dir", str(runs), *FLAGS)
-    assert status == 0, err
-    assert (runs / "mine" / "results.json").read_bytes() == written
     # Nothing is decided between other prompts.
     flags = ("--model", f"folder:{folder_of(tmp_path / 'all')}", "--output-dir", runs, *FLAGS)
     assert cli("run", "--tasks", TASK, *flags, "--allow-missing")[0] == 0

@@ -21,8 +21,8 @@ def pages() -> dict[str, str | bytes]:
         "wrong; 2 wrong usage; 3 finished, but evidence is missing; 4 a gate (`--fail-on`) "
         "failed; 130 interrupted, and resumable.",
         "## Settings of a run",
-        "Each is a flag of `t2ibench run`, a key of `--config run.yaml` and a keyword of "
-        "`t2ibench.evaluate`; the same checks apply everywhere.",
+        "Each is a flag of `t2ibench run` and a keyword of `t2ibench.evaluate`; the same checks "
+        "apply to both.",
         table(["Setting", "Flag", "What it is"], rows),
     ]
     for name, parser in _verbs(build_parser(), ""):
