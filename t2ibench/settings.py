@@ -346,14 +346,14 @@ def flag_name(name: str) -> str:
     return "--" + name.removeprefix("n_").replace("_", "-")
 
 
-def read_settings(values: Mapping[str, Any]) -> RunSettings:
+def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     """Check settings, from whatever source."""
     try:
         return RunSettings(**values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""
-        raise T2IBenchError(_problem(name, first)) from None
+        raise T2IBenchError(f"{where}{_problem(name, first)}") from None
 
 
 def _problem(name: str, item: Any) -> str:

@@ -117,21 +117,15 @@ class _Lines:
 
 
 def _check_sendable(objects: Objects) -> None:
-    named: list[tuple[str, object]] = []
-    if objects.generator is not None:
-        named.append(("generator", objects.generator))
-    named += [("encoder", one) for one in objects.encoders.values()]
-    named += [("judge", one) for one in objects.judges.values()]
-    for kind, one in named:
-        name = getattr(one, "name", type(one).__name__)
+    for one in (objects.generator, *objects.encoders.values(), *objects.judges.values()):
         try:
             if type(one).__module__ == "__main__":
                 raise TypeError("its class is defined in the script itself, not in a module")
             pickle.loads(pickle.dumps(one))
         except Exception as error:  # whatever an object's own code does when it is copied
             raise T2IBenchError(
-                f"The {kind} '{name}' is a Python object that cannot be sent to another process: "
-                f"{first_line(error).rstrip('.')}.",
+                f"{getattr(one, 'name', one)!r} is a Python object that cannot be sent to another "
+                f"process: {first_line(error).rstrip('.')}.",
                 "Name it as package.module:factory, or leave workers and engine out.",
             ) from error
 
