@@ -27,8 +27,7 @@ from timing import timed
 from torch.utils.data import DataLoader, Dataset
 
 from t2ibench.models.encoders import create_encoder
-from t2ibench.pipeline.observers import open_encoder
-from t2ibench.pipeline.work import embed
+from t2ibench.pipeline.work import embed, open_encoder
 from t2ibench.store.database import Database
 from t2ibench.store.images import ImageStore, StoredImage
 

@@ -9,22 +9,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 HIDDEN = "***"
-# Words of a name that say it is a secret's: an api_key, but neither a KeyError nor an author.
-_WORD = (
-    r"(?:(?<![a-z])|api|access|secret|private)key(?![a-z])|token(?![a-z])|secret|"
-    r"pass(?:w|phrase)|credential|auth(?:orization)?(?![a-z])|bearer|cookie(?!s)|jwt(?![a-z])"
-)
-_NAME = rf"[\w.-]*(?:{_WORD})[\w.-]*"
-_NAMED = re.compile(
-    rf"(?i)(?<![\w.-])({_NAME})([\"']?\s*[=:]\s*)"
-    r"(\"[^\"]*\"|'[^']*'|(?:(?:bearer|basic)\s+)?[^\s,&]+)"
-)
-_IS_NAME = re.compile(rf"(?i){_NAME}")
 # The name of an argument, or of a variable: a key is named last, as token_merging names none.
 _ARGUMENT = re.compile(
     r"(?i).*(?:(?:(?<![a-z])|api|access|secret|private)key|token|auth(?:orization)?|bearer|cookie|"
@@ -32,14 +20,12 @@ _ARGUMENT = re.compile(
 )
 _NO_SECRETS = frozenset({"", "true", "false", "none", "null"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_USER = re.compile(r"(://)([^/@\s]+)@")
 # What keys of well-known services look like, wherever they stand.
 _LOOKS = re.compile(
     r"\b(?:sk-(?=[\w-]*\d)[\w-]{8,}|hf_[A-Za-z0-9]{12,}|gh[pousr]_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|"
     r"xox[abp]-[\w-]{8,})"
 )
 _SENT = re.compile(r"(?i)\b(?:bearer|basic)\s+(?=\S*\d)\S{8,}|://[^/@\s:]+:[^/@\s]+@")
-_ENV = re.compile(r"(?i)\w*env\s*=\s*[\"']?(\w+)")
 _SHORTEST = 6  # characters of a secret; shorter ones ('EMPTY', 'none', 'true') may be words
 _LONG = 12  # from here on, a secret is known in capitals and with spaces in it, too
 _IN_ENVIRONMENT = 8  # characters of a variable that is hidden in every message
@@ -115,11 +101,6 @@ class Redaction:
         """The same, without what looks like a key, too."""
         return _LOOKS.sub(HIDDEN, self.values(text))
 
-    def of(self, text: str) -> str:
-        """The same, without what is named as a secret, too: for text that nobody reads twice."""
-        text = _NAMED.sub(rf"\1\2{HIDDEN}", self.values(text))
-        return _LOOKS.sub(HIDDEN, _USER.sub(rf"\1{HIDDEN}@", text))
-
     def of_json(self, value: Any, depth: int = 0) -> Any:
         """A JSON value without the secrets."""
         if depth > _DEEPEST:
@@ -131,20 +112,6 @@ class Redaction:
         if isinstance(value, dict):
             return {self.values(k): self.of_json(one, depth + 1) for k, one in value.items()}
         return value
-
-
-def of_command(argv: Sequence[str]) -> Redaction:
-    """What hides the secrets of a command and of its environment."""
-    named = {match.group(1) for word in argv for match in _ENV.finditer(word)}
-    values = [os.environ.get(name, "") for name in named]
-    values += [value for name, value in os.environ.items() if _IS_NAME.fullmatch(name)]
-    values += [match.group(3).strip("\"'") for word in argv for match in _NAMED.finditer(word)]
-    for match in (match for word in argv for match in _USER.finditer(word)):
-        values += [match.group(2), match.group(2).partition(":")[2]]
-    # Words that follow a flag such as --token.
-    after = ((flag, word) for flag, word in pairwise(argv) if flag[:2] == "--")
-    values += [word for flag, word in after if is_secret_name(flag[2:])]
-    return Redaction(values)
 
 
 def redacted(text: str) -> str:

@@ -52,11 +52,6 @@ def load_target(target: str) -> Any:
     module_name, _, path = target.partition(":")
     try:
         value = importlib.import_module(module_name)
-    except ImportError as error:
-        raise T2IBenchError(
-            f"'{module_name}' cannot be imported: {first_line(error)}.",
-            "Is the package installed in this environment?",
-        ) from error
     except (Exception, SystemExit) as error:
         raise T2IBenchError(
             f"'{module_name}' cannot be imported: {type(error).__name__}: {first_line(error)}."
@@ -123,25 +118,12 @@ class Registry(Generic[T]):
 
     @cached_property
     def _plugins(self) -> dict[str, EntryPoint]:
-        """Entries of installed packages. The first package of a name wins; see `clashes`."""
+        """Entries of installed packages. The first package of a name wins."""
         plugins: dict[str, EntryPoint] = {}
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
             if point.name not in self._entries:
                 plugins.setdefault(point.name, point)
         return plugins
-
-    def clashes(self) -> list[str]:
-        """A line for every installed entry that is not used because its name is taken.
-
-        Returns:
-            The lines; empty without a clash.
-        """
-        return [
-            f"the {self.kind} '{point.name}' of {_distribution(point)} is not used: the name is "
-            f"taken by {self.origin(point.name)}"
-            for point in entry_points(group=self.group)
-            if point.name in self._entries or self._plugins[point.name].value != point.value
-        ]
 
     def names(self) -> list[str]:
         """All names: those of t2ibench first, in their order, then those of other packages.

@@ -1,6 +1,6 @@
 """All settings of a run, in one model.
 
-The flags of `t2ibench run`, the keys of `--config`, the keywords of `evaluate()`, the settings in
+The flags of `t2ibench run`, the keywords of `evaluate()`, the settings in
 run.db and results.json and the stored command are all derived from `RunSettings`. A new setting is
 one field here.
 """
@@ -50,15 +50,12 @@ class Flag:
         group: Heading of `--help` that lists it.
         metavar: Placeholder for its value in `--help`.
         help: One line.
-        names: Its flags, the one that is written into commands first; by default '--' and the
-            name of the field with hyphens.
         decides: Whether it decides a result, and so belongs to the command that repeats one.
     """
 
     group: Literal["what to measure", "how much", "where and how"]
     metavar: str
     help: str
-    names: tuple[str, ...] = ()
     decides: bool = True
 
 
@@ -103,18 +100,14 @@ class Measurement(BaseModel):
     times: Annotated[
         float,
         Field(gt=0, le=1000, allow_inf_nan=False),
-        _much("X", "images as a multiple of these numbers (1)", ("--times", "--scale")),
+        _much("X", "images as a multiple of these numbers (1)"),
     ] = 1.0
     limit: Annotated[Positive | None, _much("N", "first N stimuli of each concept; for a try")] = (
         None
     )
     seed: Annotated[NotNegative, _much("N", "of images and statistics (0)")] = 0
-    n_permutations: Annotated[
-        Draws, _much("N", "draws (100000)", ("--permutations", "--n-permutations"))
-    ] = 100_000
-    n_bootstrap: Annotated[Draws, _much("N", "draws (10000)", ("--bootstrap", "--n-bootstrap"))] = (
-        10_000
-    )
+    n_permutations: Annotated[Draws, _much("N", "draws (100000)")] = 100_000
+    n_bootstrap: Annotated[Draws, _much("N", "draws (10000)")] = 10_000
     level: Annotated[float, Field(gt=0, lt=1), _much("L", "level of the intervals (0.95)")] = 0.95
 
     @classmethod
@@ -319,7 +312,7 @@ class RunSettings(Measurement):
             value = getattr(self, name)
             if not flag.decides or value == field.get_default(call_default_factory=True):
                 continue
-            option = flag_names(name, flag)[0]
+            option = flag_name(name)
             if value is True:
                 words.append(option)
                 continue
@@ -336,38 +329,27 @@ def _written(value: Any) -> str:
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
 
-def flags(model: type[BaseModel] = RunSettings) -> list[tuple[str, Any, Flag]]:
+def flags() -> list[tuple[str, Any, Flag]]:
     """Name, pydantic field and flag of every setting that has a flag, in the order of `--help`."""
     order = [*RunSettings.__annotations__, *Measurement.__annotations__]
     flags = []
     for name in order:
-        field = model.model_fields[name]
+        field = RunSettings.model_fields[name]
         flag = next((item for item in field.metadata if isinstance(item, Flag)), None)
         if flag is not None:
             flags.append((name, field, flag))
     return flags
 
 
-def flag_names(name: str, flag: Flag) -> tuple[str, ...]:
-    """The flags of a setting, the one that is written into commands first."""
-    return flag.names or ("--" + name.replace("_", "-"),)
-
-
-def field_of(key: str) -> str | None:
-    """The setting that a key of a config file, or a flag, means."""
-    wanted = "--" + key.strip("-").replace("_", "-")
-    return next((name for name, _, flag in flags() if wanted in flag_names(name, flag)), None)
+def flag_name(name: str) -> str:
+    """The flag of a setting."""
+    return "--" + name.removeprefix("n_").replace("_", "-")
 
 
 def read_settings(values: Mapping[str, Any], where: str = "") -> RunSettings:
     """Check settings, from whatever source."""
-    # A flag may be spelled otherwise than its field, such as permutations and n_permutations.
-    named = {
-        name if name in RunSettings.model_fields else field_of(name) or name: value
-        for name, value in values.items()
-    }
     try:
-        return RunSettings(**named)
+        return RunSettings(**values)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0]) if first["loc"] else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from t2ibench.arguments import format_args, parse_args
 from t2ibench.cli.parser import build_parser
 from t2ibench.cli.run import settings_of
 from t2ibench.errors import T2IBenchError
-from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+from t2ibench.settings import RunSettings, read_settings
 
 KEYS = st.text(st.characters(blacklist_characters="=,\"'", categories=("L", "N", "P")), min_size=1)
 TEXTS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=30)
@@ -112,14 +111,6 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
     assert build_parser().parse_args(words.split()).destinations == "wandb,mlflow"
 
 
-def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
-    for name, _, flag in flags():
-        assert name in RunSettings.model_fields
-        for option in flag_names(name, flag):
-            keyword = option.strip("-").replace("-", "_")
-            assert field_of(option) == field_of(keyword) == name
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -133,28 +124,12 @@ def test_every_flag_is_a_key_of_the_config_and_a_keyword() -> None:
         ({"allow_missing": "maybe"}, "allow_missing: expected true or false, found 'maybe'"),
     ],
 )
-def test_python_and_config_are_checked_like_the_command_line(
-    values: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_python_is_checked_like_the_command_line(values: dict[str, Any], message: str) -> None:
     with pytest.raises(T2IBenchError) as raised:
         read_settings(values)
     assert message in str(raised.value)
-    (key, value) = next(iter(values.items()))
-    config = tmp_path / "run.yaml"
-    config.write_text(f"{key}: {value!r}".replace("True", "true"))
-    with pytest.raises(T2IBenchError, match=rf"{config}:1: "):
-        parse(["run", "--config", str(config)])
 
 
-def test_the_line_wins_over_the_config_and_gives_arguments_in_parts(tmp_path: Path) -> None:
-    config = tmp_path / "run.yaml"
-    config.write_text(
-        'model: toy\ntasks: [a, b]\nmodel_args: {steps: 4, negative_prompt: "don\'t, x"}\n'
-        "batch-size: auto\npermutations: 7\ninclude_path: [x, y]\n"
-    )
-    settings = parse(["run", "--config", str(config), "--tasks", "c", "--n-permutations", "9"])
-    assert settings.model == "toy" and settings.tasks == ("c",) and settings.n_permutations == 9
-    assert settings.model_args == {"steps": "4", "negative_prompt": "don't, x"}
-    assert settings.include_path == ("x", "y") and settings.batch_size is None
+def test_arguments_are_given_in_parts() -> None:
     parts = ["--model-args", "a=1", "--model-args", "b=2"]
     assert parse(["run", "--tasks", "t", *parts]).model_args == {"a": "1", "b": "2"}

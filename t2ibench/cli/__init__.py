@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     failure.usable_streams()
     given = list(sys.argv[1:] if argv is None else argv)
-    with failure.explained(given) as outcome:
+    with failure.explained() as outcome:
         arguments = _parsed(given)
         if arguments is None:
             return 0

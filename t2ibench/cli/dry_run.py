@@ -13,7 +13,6 @@ from tabulate import tabulate
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.devices import choose_device
-from t2ibench.models.generators import ALIASES
 from t2ibench.models.generators.aliases import PUBLISHED
 from t2ibench.models.protocols import Charges, ImageRequest
 from t2ibench.pipeline.plan import Plan
@@ -24,11 +23,7 @@ if TYPE_CHECKING:
     from t2ibench.methods.core.evidence import Needs
     from t2ibench.pipeline.preparation import Prepared
 
-_PNG_BYTES = 1.5  # of a pixel of a photograph
 _MANY = 20  # tasks, beyond which groups are shown
-_ROWS = 25
-_NUMBERS = 47  # columns beside the name
-_COUNT = 9  # of them that count tasks
 _LONG = 7200.0  # seconds, from which fewer images are proposed
 
 
@@ -48,12 +43,11 @@ def show(prepared: Prepared, verbose: bool = False) -> None:
     if verbose:
         _prompts(prepared, left)
     width = max(shutil.get_terminal_size((100, 50)).columns, 60)
-    _table(plan, left, width, verbose)
+    _table(plan, left, by_task=verbose or len(plan.tasks) <= _MANY)
     todo, texts = len(left), len(plan.texts_for(True))
     lines = _heading(prepared)
     if left and isinstance(prepared.generator, Charges):
         lines.append(prepared.generator.forecast(left))
-    lines += _room(prepared, todo)
     if removed:
         lines.append(
             f"{removed} of the stored images have no file any more. Those that an encoder or a "
@@ -80,29 +74,22 @@ def _prompts(prepared: Prepared, left: Sequence[ImageRequest]) -> None:
     print()
 
 
-def _table(plan: Plan, left: Sequence[ImageRequest], width: int, verbose: bool) -> None:
+def _table(plan: Plan, left: Sequence[ImageRequest], *, by_task: bool) -> None:
     """A row a task, or a group of tasks where there are many."""
     tasks: dict[str, list[Needs]] = {}
     for task in plan.tasks:
-        by_task = verbose or len(plan.tasks) <= _MANY or not task.group
-        tasks.setdefault(task.id if by_task else task.group, []).append(plan.needs[task.id])
-    grouped, rows = len(tasks) < len(plan.tasks), []
-    longest = width - _NUMBERS - (_COUNT if grouped else 0)
+        name = task.id if by_task or not task.group else task.group
+        tasks.setdefault(name, []).append(plan.needs[task.id])
+    rows = []
     for name, needed in tasks.items():
         counts: Counter[str] = Counter()
         for one in needed:
             counts |= Counter(one.images_by_prompt)  # an image that several ask for is made once
         todo = sum(request.index < counts[request.prompt] for request in left)
         answers = sum(need.images for one in needed for need in (*one.questions, *one.checks))
-        cut = name if len(name) <= longest else f"{name[: longest - 1]}."
-        number = [len(needed)] if grouped else []
-        rows.append([cut, *number, len(counts), counts.total(), todo, answers])
-    headers = ["", "Tasks"] if grouped else ["Task"]
-    headers += ["Prompts", "Images", "To generate", "Answers"]
-    shown = rows if verbose else rows[:_ROWS]
-    print(tabulate(shown, headers=headers, tablefmt="simple", intfmt=","))
-    if len(shown) < len(rows):
-        print(f"and {len(rows) - len(shown)} more; --verbose lists them")
+        rows.append([name, len(needed), len(counts), counts.total(), todo, answers])
+    headers = ["", "Tasks", "Prompts", "Images", "To make", "Answers"]
+    print(tabulate(rows, headers=headers, tablefmt="simple", intfmt=","))
     print()
 
 
@@ -129,41 +116,27 @@ def _heading(prepared: Prepared) -> list[str]:
 
 def _estimate(prepared: Prepared, todo: int) -> list[str]:
     """Time that the missing images take."""
-    seconds, source, known = _speed(prepared)
     if not todo:
         return ["Nothing has to be generated."]
-    lines = [f"Time: about {duration(todo * seconds)}, {source}"]
-    if known and todo * seconds > _LONG:
-        fits = f"{int(_LONG / seconds):,} images fit into 2 hours: --times .5 halves their number"
-        short = all(task.group == "core" for task in prepared.plan.tasks)
-        lines.append(f"{fits}." if short else f"{fits}, --tasks core is a short suite.")
+    seconds, source = _speed(prepared)
+    lines = [f"Time: about {duration(todo * (seconds or 1.0))}, {source}"]
+    if seconds and todo * seconds > _LONG:
+        fits = f"{int(_LONG / seconds):,} images fit into 2 hours"
+        lines.append(f"{fits}: --times .5 halves their number, --tasks core is a short suite.")
     return [*lines, "Leave --dry-run out to run it; --verbose lists every task and prompt."]
 
 
-def _speed(prepared: Prepared) -> tuple[float, str, bool]:
-    """Seconds an image, in words where that is from, and whether anybody has measured it."""
+def _speed(prepared: Prepared) -> tuple[float | None, str]:
+    """Seconds an image, None where nobody has measured it, and in words where that is from."""
     rate = prepared.folder.record.speed()
     if rate is not None:
-        return 1 / rate, f"at the {rate:.1f} images a second of the last run, all included.", True
+        return 1 / rate, f"at the {rate:.1f} images a second of the last run, all included."
     measure = "`--limit 1` makes a short run to measure it."
     published = PUBLISHED.get(str(prepared.settings.model))
     if published is None:
-        return 1.0, f"if an image takes 1 second: no run here tells. {measure}", False
+        return None, f"if an image takes 1 second: no run here tells. {measure}"
     given = str(prepared.settings.model_args.get("steps"))
     steps = int(given) if given.isdecimal() else published.steps
     seconds = published.at(steps)
     source = f"published for one {published.gpu} ({published.source})"
-    return seconds, f"at {seconds:.1f} seconds an image of {steps} steps, {source}. {measure}", True
-
-
-def _room(prepared: Prepared, todo: int) -> list[str]:
-    """Weights of an alias and images, on disk; estimates."""
-    alias = ALIASES.get(str(prepared.settings.model))
-    if alias is None or alias.gigabytes is None or alias.side is None or not todo:
-        return []
-    images = todo * alias.side**2 * _PNG_BYTES / 1e9
-    return [
-        f"Estimates: {alias.gigabytes:.0f} GB of weights in 16 bits, on disk and in memory (less "
-        "with load.… quantisation or offload=model); "
-        f"{images:.1f} GB of images at {alias.side} x {alias.side} pixels."
-    ]
+    return seconds, f"at {seconds:.1f} seconds an image of {steps} steps, {source}. {measure}"

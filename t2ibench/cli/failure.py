@@ -1,50 +1,34 @@
-"""What a failure that nothing expected looks like to a user: one line, and a file to report.
-
-Nothing here may fail: every step that can (a full disk, a closed stream) is given up quietly.
-"""
+"""What a failure looks like to a user: one line on standard error, and an exit status."""
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import errno
 import os
-import shlex
 import sys
-import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, first_line, one_line, shown
-from t2ibench.redaction import of_command
 from t2ibench.store.file_errors import why
 
 TRACEBACK = "T2IBENCH_TRACEBACK"
 KEPT = "Everything done so far is kept."
 # What a write to standard output answers where it cannot be written.
 _STREAM = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG}
-_LONGEST = 200_000  # characters of a report
-# What marks become in a pipe that cannot carry them, such as one of cp1252.
-_PLAIN = dict(zip("●○◌─│╌░−–→₁₂²±†…’Σ", "*o.-|-:-->122~+.'S", strict=True))
 _MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+_SMALLER = (
+    "Lower --batch-size, or give --dtype float16, a smaller size or offload=model in --model-args; "
+    "while scoring, run fewer tasks in one call, or lower --bootstrap or --permutations."
+)
 
 
 def say(line: str) -> None:
     """Write one line to standard error, if there is one to write to."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         print(f"t2ibench: {line}", file=sys.stderr, flush=True)
-
-
-def _plain(error: UnicodeError) -> tuple[str, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    lost = error.object[error.start : error.end]
-    known = (_PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in lost)
-    return "".join(known), error.end
-
-
-codecs.register_error("t2ibench.plain", _plain)
 
 
 def usable_streams() -> None:
@@ -54,7 +38,7 @@ def usable_streams() -> None:
             # Its number is free: the next file that is opened would be taken for the stream.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         with contextlib.suppress(AttributeError, ValueError, OSError):
-            getattr(sys, name).reconfigure(errors="t2ibench.plain")
+            getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 def flush_output(last: str = "") -> OSError | None:
@@ -89,7 +73,7 @@ class Outcome:
 
 
 @contextlib.contextmanager
-def explained(argv: Sequence[str]) -> Iterator[Outcome]:
+def explained() -> Iterator[Outcome]:
     """Inside, every error becomes a line and an exit status."""
     import warnings
 
@@ -114,10 +98,10 @@ def explained(argv: Sequence[str]) -> Iterator[Outcome]:
     except GeneratorExit:
         raise
     except BaseException as error:  # libraries written in Rust raise kinds of their own
-        outcome.status = explain(error, argv)
+        outcome.status = explain(error)
 
 
-def explain(error: BaseException, argv: Sequence[str]) -> int:
+def explain(error: BaseException) -> int:
     """Say in one line what happened, whatever it was."""
     print_traceback(error)
     if isinstance(error, T2IBenchError):
@@ -134,75 +118,21 @@ def explain(error: BaseException, argv: Sequence[str]) -> int:
             return 1
     what = f"{type(error).__name__}: {first_line(error)}"
     if _out_of_memory(error):
-        say(one_line(f"memory ran out ({of_command(argv).of(what)}). {KEPT} {_smaller(error)}"))
+        say(one_line(f"memory ran out ({what}). {KEPT} {_SMALLER}"))
         return 1
-    report = write_report(error, argv)
-    where = f"Please report it with {report}." if report else f"{TRACEBACK}=1 shows where."
-    what = f"unexpected error: {of_command(argv).of(what)}; this is a fault of t2ibench."
-    say(one_line(f"{what} {KEPT} {where}"))
+    what = f"unexpected error: {what}; this is a fault of t2ibench."
+    say(one_line(f"{what} {KEPT} Please report it with what {TRACEBACK}=1 prints."))
     return 1
 
 
 def print_traceback(error: BaseException) -> None:
     """Print where an error comes from, where the user asked for it (T2IBENCH_TRACEBACK=1)."""
     if os.environ.get(TRACEBACK, "") not in {"", "0"}:
-        with contextlib.suppress(OSError, ValueError):
-            print(_trace(error), file=sys.stderr)
+        with contextlib.suppress(Exception):  # one whose own text raises
+            traceback.print_exception(type(error), error, error.__traceback__)
 
 
 def _out_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
     return isinstance(error, RuntimeError) and any(words in str(error) for words in _MEMORY)
-
-
-def _smaller(error: BaseException) -> str:
-    if isinstance(error, MemoryError):
-        return (
-            "Run fewer tasks in one call, or lower --bootstrap, --permutations or --batch-size; "
-            "stored work is not done again."
-        )
-    return (
-        "Lower --batch-size, or give --dtype float16, a smaller size or offload=model in "
-        "--model-args; stored work is not done again."
-    )
-
-
-def _trace(error: BaseException) -> str:
-    try:
-        lines = traceback.format_exception(type(error), error, error.__traceback__)
-    except Exception as again:  # an exception whose own text raises
-        lines = [f"{type(error).__name__}, which cannot be shown: {type(again).__name__}\n"]
-        lines += traceback.format_tb(error.__traceback__)
-    text = "".join(lines)
-    if len(text) > _LONGEST:
-        half = _LONGEST // 2
-        text = f"{text[:half]}\n… {len(text) - _LONGEST} characters left out …\n{text[-half:]}"
-    return text
-
-
-def write_report(error: BaseException, argv: Sequence[str]) -> Path | None:
-    """Write what a developer needs: the traceback, versions and the command, without secrets."""
-    with contextlib.suppress(Exception):
-        data = _report(error, argv).encode(errors="backslashreplace")
-        # Readable by its owner alone, and never through a link that waits for it.
-        number, name = tempfile.mkstemp(".txt", "t2ibench-error-")
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-        return Path(name)
-    return None
-
-
-def _report(error: BaseException, argv: Sequence[str]) -> str:
-    from datetime import datetime, timezone
-
-    from t2ibench.results.run import environment
-    from t2ibench.version import __version__
-
-    secrets = of_command(argv)
-    command = secrets.of(shlex.join(["t2ibench", *argv]))
-    versions = "\n".join(f"  {name} {version}" for name, version in environment().items())
-    return (
-        f"t2ibench {__version__}, {datetime.now(timezone.utc).isoformat(timespec='seconds')}\n"
-        f"Command: {command}\n{versions}\n\n{secrets.of(_trace(error))}"
-    )

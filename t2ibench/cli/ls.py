@@ -91,8 +91,6 @@ def run(arguments: argparse.Namespace) -> int:
     if what in KINDS:
         target, rows_of = KINDS[what]
         registry = load_target(target)
-        for line in registry.clashes():
-            say(line)
         rows = rows_of(what.removesuffix("s"), registry)
     else:
         rows = _tasks(what, [Path(path) for path in arguments.include_path or ()])

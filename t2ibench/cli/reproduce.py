@@ -10,7 +10,7 @@ from t2ibench.cli.failure import say
 from t2ibench.cli.run import add_settings, announce, settings_given
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError, visible, visible_lines
-from t2ibench.settings import flags
+from t2ibench.settings import flag_name, flags
 
 if TYPE_CHECKING:
     from t2ibench.apps.papers.paper import Paper
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   t2ibench reproduce PAPER                       the paper's own model and settings
   t2ibench reproduce PAPER --model sdxl --table 1
-  t2ibench reproduce all --model toy --scale .2     every table and figure, small, without network
+  t2ibench reproduce all --model toy --times .2     every table and figure, small, without network
   t2ibench reproduce PAPER --run runs/sdxl       tables of a run that is done
 
 Flags that are given win over the paper's settings, and the page says what differs. Running the
@@ -73,8 +73,7 @@ def _one(arguments: argparse.Namespace, paper: Paper) -> int:
     if arguments.run is None:
         return _measured(arguments, paper, chosen)
     names = [name for name, _, _ in flags() if getattr(arguments, name) is not None]
-    names += ["config"] if arguments.config else []
-    further = [f"--{name.replace('_', '-')}" for name in names]
+    further = [flag_name(name) for name in names]
     return _show(of_run(paper, chosen, arguments.run, further))
 
 

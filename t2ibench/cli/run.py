@@ -18,8 +18,8 @@ from t2ibench.cli.usage import (
     share,
     tell_some,
 )
-from t2ibench.errors import T2IBenchError, TaskFileError, did_you_mean, shown, visible
-from t2ibench.settings import RunSettings, field_of, flag_names, flags, read_settings
+from t2ibench.errors import T2IBenchError, visible
+from t2ibench.settings import RunSettings, flag_name, flags, read_settings
 
 if TYPE_CHECKING:
     from t2ibench.pipeline.preparation import Prepared
@@ -38,7 +38,6 @@ _EXAMPLES = """examples:
   t2ibench run --model sdxl --tasks occupations --rewriter openai:my-llm \\
       --rewriter-args base_url=http://127.0.0.1:8000/v1        prompts rewritten first
   t2ibench run --model sdxl --tasks t2iat --until-precise .3   images until ± .15
-  t2ibench run --config run.yaml                           flags from a file; the line wins
 
 Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
@@ -94,9 +93,8 @@ def add_settings(verb: Any) -> list[Any]:
             kind = {"metavar": flag.metavar, "action": Listed}
         elif name == "include_path":
             kind = {"metavar": flag.metavar, "action": "append"}
-        groups[flag.group].add_argument(*flag_names(name, flag), dest=name, help=flag.help, **kind)
+        groups[flag.group].add_argument(flag_name(name), dest=name, help=flag.help, **kind)
     where = groups["where and how"]
-    add_flag(where, "--config FILE", "YAML with any of these flags as keys")
     add_flag(where, "--dry-run", "print prompts, images and time; generate nothing")
     return [*groups.values()]
 
@@ -187,7 +185,7 @@ def send_results(destinations: list[Chosen], results: Results, folder: Path, rep
 
 
 def settings_of(arguments: argparse.Namespace) -> RunSettings:
-    """The settings of a command line, completed by those of its --config."""
+    """The settings of a command line, completed by those of its --preset."""
     values = settings_given(arguments)
     if arguments.preset is None:
         return read_settings(values)
@@ -198,34 +196,9 @@ def settings_of(arguments: argparse.Namespace) -> RunSettings:
 
 
 def settings_given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What a command line and its --config say, setting by setting."""
-    values = _read_config(Path(arguments.config)) if arguments.config else {}
+    """What a command line says, setting by setting."""
     given = {name: getattr(arguments, name, None) for name, _, _ in flags()}
-    return values | {name: value for name, value in given.items() if value is not None}
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    """Settings of a YAML file; every value is checked, with its line."""
-    from t2ibench.tasks.source import read_yaml
-
-    document = read_yaml(path)
-    if document.problems:
-        problems = [str(problem) for problem in document.problems]
-        raise T2IBenchError(problems[0]) if len(problems) == 1 else TaskFileError(problems)
-    if not isinstance(document.data, dict):
-        raise T2IBenchError(f"{path}: expected a mapping of flags to values.")
-    values: dict[str, Any] = {}
-    known = [name.lstrip("-") for field, _, flag in flags() for name in flag_names(field, flag)]
-    for key, value in document.data.items():
-        name = field_of(str(key))
-        if name is None:
-            near = did_you_mean(str(key).replace("_", "-"), known).replace("-", "_")
-            raise T2IBenchError(
-                str(document.problem((key,), f"unknown key '{shown(key)}'.")) + near
-            )
-        read_settings({name: value}, f"{path}:{document.line((key,))}: ")
-        values[name] = value
-    return values
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def announce(prepared: Prepared, reporter: Any) -> None:
@@ -281,26 +254,21 @@ def _next(outcome: Outcome, prepared: Prepared) -> str:
     return f"Images: {outcome.folder / 'images'}"
 
 
-_OF_FILES = {"ok": "readable", "failed": "unreadable", "filtered": "black"}
-
-
 def _counted(outcome: Outcome, prepared: Prepared, total: int) -> str:
-    """What became of the images that were tried now; of a folder, what became of its files."""
-    folder = prepared.from_folder
-    counts = ", ".join(
-        f"{n} {_OF_FILES.get(status, status) if folder else status}"
-        for status, n in sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+    """What became of the images that were tried now."""
+    tried = sorted(outcome.attempts.items(), key=lambda item: item[0] != "ok")
+    counts = ", ".join(f"{n} {status}" for status, n in tried)
+    done = "Read" if prepared.from_folder else "Generated"
+    absent = (
+        f"; {prepared.absent} more that the tasks ask for are not in the folder"
+        if prepared.absent
+        else ""
     )
-    if not folder:
-        return f"Generated now: {counts} (of {total} images)."
-    absent = f"; {prepared.absent} more that the tasks ask for are not in the folder"
-    return f"Read now: {counts} (of {total} images{absent if prepared.absent else ''})."
+    return f"{done} now: {counts} (of {total} images{absent})."
 
 
 def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
     """Why images were not got, the most frequent reasons first."""
-    from t2ibench.methods.core.describe import listed
-
     lost = sorted(outcome.lost.items(), key=lambda item: (-item[1], item[0]))
     most = _FILES if prepared.from_folder else _SHOWN
     for (status, reason), count in lost[:most]:
@@ -314,6 +282,3 @@ def _say_lost(outcome: Outcome, prepared: Prepared, reporter: Any) -> None:
         reporter.warn(f"and {rest} more images; results.md has the reasons.")
     if lost and prepared.from_folder:
         reporter.say("Replace these files, or take them out, and run the same command again.")
-    for kind in sorted({kind for kind, _ in outcome.remarks}):
-        files = [file for other, file in outcome.remarks if other == kind]
-        reporter.say(f"{kind} ({len(files)}): {listed(files, _FILES)}.")

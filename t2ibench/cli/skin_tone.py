@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -21,12 +20,12 @@ if TYPE_CHECKING:
     from t2ibench.stats.clusters import Mean
 
 _WIDTH = 88
-_HEADERS = ("Group", "Images", "No tone", "Light", "L*", "b*", "Hue", "ITA", "L*-b*", "Scene")
+_HEADERS = ("Group", "Images", "No tone", "L*-b*", "ITA", "raw L*-b*", "raw ITA", "Scene")
 _MEANING = (
     "Three numbers a cell: the 25th, 50th and 75th percentile of the images. ITA is the individual "
     "typology angle in degrees; ITA and L*-b* are higher for lighter skin. Scene is the light "
-    "around the head, 0 to 1, which 'corrected' takes out in part and 'raw' leaves in. No tone is "
-    "the share of images without one, with its interval."
+    "around the head, 0 to 1, which the raw values leave in and the others take out in part. No "
+    "tone is the share of images without one, with its interval."
 )
 _WARNING = (
     "A tone is a number about pixels, not a race and no property of a person: light, colour "
@@ -63,7 +62,6 @@ def add(verbs: Any) -> None:
     verb.add_argument("--compare", metavar=("A", "B"), nargs=2, help=sides)
     add_flag(verb, "--level L", "of intervals (.95)", type=share, default=0.95)
     add_flag(verb, "--output FILE", "write every image to a CSV")
-    add_flag(verb, "--json", "print JSON")
     verb.set_defaults(handler=run)
 
 
@@ -88,10 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
             frame = pd.DataFrame([row | row.pop("values") for row in rows])
             columns = [*list(frame)[:6], *MEASURES]
             frame.reindex(columns=columns).to_csv(arguments.output, index=False)
-    if arguments.json:
-        print(json.dumps(_as_json(task, groups, compared), indent=1, ensure_ascii=False))
-    else:
-        print("\n".join(_lines(task, groups, compared)))
+    print("\n".join(_lines(task, groups, compared)))
     return 0
 
 
@@ -134,8 +129,12 @@ def _read(arguments: argparse.Namespace) -> tuple[str, list[Reading]]:
 def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> list[str]:
     from tabulate import tabulate
 
-    rows = [row for group in groups for row in _rows(group)]
-    table = tabulate(rows, headers=_HEADERS, tablefmt="github", disable_numparse=True)
+    table = tabulate(
+        [_row(group) for group in groups],
+        headers=_HEADERS,
+        tablefmt="github",
+        disable_numparse=True,
+    )
     lines = [f"Skin tones of {task}", "", *table.splitlines()]
     for group in groups:
         if group.reasons:
@@ -150,23 +149,20 @@ def _lines(task: str, groups: Sequence[Tones], compared: Comparison | None) -> l
     return lines
 
 
-def _rows(group: Tones) -> list[list[str]]:
-    """A group's distributions, corrected and raw."""
-    from t2ibench.pipeline.skin_tones import VALUES
-
+def _row(group: Tones) -> list[str]:
+    """A group's distributions."""
     share, low, high = group.abstained()
-    head = [group.name, str(len(group.readings)), f"{share:.0%} [{low:.0%}, {high:.0%}]"]
-    scene = _quartiles(group, "scene", 2)
+    shown = [("score", 0), ("ita", 0), ("raw_score", 0), ("raw_ita", 0), ("scene", 2)]
     return [
-        [*(head if light == "corrected" else [""] * 3), light]
-        + [_quartiles(group, prefix + name, 0) for name in VALUES]
-        + [scene if light == "corrected" else ""]
-        for light, prefix in (("corrected", ""), ("raw", "raw_"))
+        group.name,
+        str(len(group.readings)),
+        f"{share:.0%} [{low:.0%}, {high:.0%}]",
+        *(_quartiles(group, name, digits) for name, digits in shown),
     ]
 
 
 def _quartiles(group: Tones, what: str, digits: int) -> str:
-    return " ".join(f"{value:.{digits}f}" for value in group.quantiles(what)[1:4]) or "–"
+    return " ".join(f"{value:.{digits}f}" for value in group.quartiles(what)) or "–"
 
 
 def _difference(compared: Comparison) -> list[str]:
@@ -197,33 +193,3 @@ def _estimate(found: Mean, digits: int) -> str:
     if isnan(found.low):
         return value
     return f"{value} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
-
-
-def _as_json(task: str, groups: Sequence[Tones], compared: Comparison | None) -> dict[str, Any]:
-    from t2ibench.pipeline.skin_tones import MEASURES, QUANTILES
-
-    found: dict[str, Any] = {
-        "task": task,
-        "percentiles": list(QUANTILES),
-        "groups": [
-            {
-                "group": group.name,
-                "images": len(group.readings),
-                "measured": group.measured,
-                "without_a_tone": dict(sorted(group.reasons.items())),
-                **{name: group.quantiles(name) for name in MEASURES},
-            }
-            for group in groups
-        ],
-    }
-    if compared is not None:
-        found["difference"] = {
-            "first": compared.first.name,
-            "second": compared.second.name,
-            "finding": compared.finding,
-            **{
-                name: [None if isnan(end) else end for end in (one.value, one.low, one.high)]
-                for name, one in compared.differences.items()
-            },
-        }
-    return found

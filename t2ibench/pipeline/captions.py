@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
@@ -10,7 +10,6 @@ from t2ibench.methods.core.pools import CaptionPool, CaptionSource, same_but_for
 from t2ibench.proposals.pools import Source, fill, sources, task_text
 from t2ibench.settings import RunSettings
 from t2ibench.store.files import write_text
-from t2ibench.tasks.index import build_index
 from t2ibench.tasks.loader import LoadedTask
 from t2ibench.tasks.run_tasks import kept_file, kept_task
 
@@ -20,7 +19,8 @@ def with_captions(
 ) -> tuple[list[LoadedTask], list[str]]:
     """Tasks with their captions: those that are given, or those that the run keeps."""
     given = sources(settings.captions)
-    lines = _unused(tasks, given, settings)
+    _refuse_unused(tasks, given)
+    lines = list[str]()
     whole, waiting = list[LoadedTask](), list[LoadedTask]()
     for task in tasks:
         pool = task.spec.awaits
@@ -92,27 +92,16 @@ def _flags(tasks: Iterable[LoadedTask]) -> str:
     return " ".join(dict.fromkeys(pool.flag for pool in pools))
 
 
-def _unused(
-    tasks: Sequence[LoadedTask], given: dict[str, Source], settings: RunSettings
-) -> list[str]:
-    """A line about captions that none of the tasks takes."""
+def _refuse_unused(tasks: Sequence[LoadedTask], given: Collection[str]) -> None:
+    """Refuse captions that none of the tasks takes."""
     wanted = {pool.name for task in tasks if (pool := task.spec.awaits) is not None}
-    unused = [name for name in given if name not in wanted]
-    if not unused:
-        return []
-    index, _ = build_index([Path(path) for path in settings.include_path])
-    known = {pool.name: task.id for task in index.tasks.values() if (pool := task.spec.drawn_from)}
-    for name in unused:
-        if name not in known:
-            near = did_you_mean(name, known)
+    for name in given:
+        if name not in wanted:
             raise T2IBenchError(
-                f"--captions: no task takes captions of '{shown(name)}'.{near}",
-                f"Pools: {', '.join(known) or 'none'}.",
+                f"--captions: no task of this run takes captions of '{shown(name)}'."
+                f"{did_you_mean(name, wanted)}",
+                f"Its tasks take those of: {', '.join(sorted(wanted)) or 'none'}.",
             )
-    return [
-        f"--captions {name} is not used: {known[name]} is not among the tasks of this run."
-        for name in unused
-    ]
 
 
 def carried(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -17,9 +16,8 @@ from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.generation import never
-from t2ibench.pipeline.observers import Damaged
-from t2ibench.store.evidence import Kind, off_length, text_key
-from t2ibench.store.images import StoredImage
+from t2ibench.pipeline.pieces import Damaged, Embedded, ImageToEmbed
+from t2ibench.store.evidence import off_length, text_key
 from t2ibench.store.pixels import UnreadableImageError
 
 _T = TypeVar("_T")
@@ -27,37 +25,6 @@ _R = TypeVar("_R")
 _THREADS = min(16, max(4, os.cpu_count() or 1))  # that decode images
 _LEAST_AHEAD = 32  # images that are decoded before the encoder asks for them
 PART = 256  # embeddings that are stored together: what a kill can cost, and what memory holds
-
-ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that have not seen it
-
-
-@dataclass(slots=True)
-class Embedded:
-    """A part of images or texts, embedded.
-
-    Attributes:
-        kind: What they are.
-        tried: How many were tried.
-        rows: Encoder to the keys of images or texts and their embeddings.
-        damaged: Image files that could not be read.
-        failures: Encoder to why it cannot go on; the other encoders did their part.
-    """
-
-    kind: Kind
-    tried: int
-    rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
-    damaged: list[Damaged] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def embedded(self) -> int:
-        """How many could be read."""
-        return self.tried - len(self.damaged)
-
-    def check(self) -> None:
-        """Raise if an encoder failed."""
-        for reason in self.failures.values():
-            raise T2IBenchError(reason)
 
 
 def embedded_images(

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from t2ibench.arguments import Arguments, PositiveInt, read_args
+from t2ibench.arguments import read_args
 from t2ibench.errors import T2IBenchError, check_installed, did_you_mean, shown
 from t2ibench.models.protocols import GeneratesInParts
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Executor, InProcess
-from t2ibench.pipeline.executors.messages import Order
-from t2ibench.pipeline.executors.pool import WorkerPool, Workers
+from t2ibench.pipeline.executors.pool import Order, WorkerPool, Workers
 from t2ibench.pipeline.executors.processes import Processes, visible_gpus
 from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.setup import make_worker
-from t2ibench.pipeline.worker import Worker
+from t2ibench.pipeline.worker import Worker, make_worker
 from t2ibench.settings import RunSettings
 from t2ibench.worker_pool import cores
 
 ENGINES = ("local", "ray")
-
-
-class LocalArgs(Arguments):
-    """What --engine-args takes for the engine local.
-
-    Attributes:
-        threads: Of each worker; by default its share of the cores.
-    """
-
-    threads: PositiveInt | None = None
 
 
 def check_engine(settings: RunSettings) -> None:
@@ -42,16 +30,13 @@ def check_engine(settings: RunSettings) -> None:
             "There are local and ray; --shard I/N splits a run into jobs that share nothing.",
         )
     if engine == "local":
-        _local_args(settings)
+        if settings.engine_args:
+            raise T2IBenchError("--engine-args go to --engine ray; local takes none.")
         return
     from t2ibench.pipeline.executors.ray import Args
 
     read_args(Args, settings.engine_args, "the engine ray", flag="--engine-args")
     check_installed("ray", "ray")
-
-
-def _local_args(settings: RunSettings) -> LocalArgs:
-    return read_args(LocalArgs, settings.engine_args, "the engine local", flag="--engine-args")
 
 
 @contextmanager
@@ -99,7 +84,7 @@ def _workers(prepared: Prepared, reporter: Reporter, observing: bool) -> Workers
     count = settings.workers or max(len(gpus), 1)
     if count == 1:
         return None
-    threads = _local_args(settings).threads or max(1, cores() // count)
+    threads = max(1, cores() // count)
     each = "1 thread" if threads == 1 else f"{threads} threads"
     reporter.say(f"{count} workers {f'on {len(gpus)} GPUs' if gpus else f'with {each} each'}.")
     return Processes(Order.of(prepared, observing), count, gpus, threads)

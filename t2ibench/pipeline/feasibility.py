@@ -87,26 +87,19 @@ def nothing_feasible(
             "An --encoder alone runs tasks on texts, such as word embedding tests.",
         )
     absent = [prompt for prompt, (available, _) in sorted(lacking.items()) if available == 0]
+    plural = "" if len(absent) == 1 else "s"
+    hint = "Add the images, choose other tasks, or score without these prompts: --allow-missing."
     if all(why == _NONE for why in skipped.values()) and str(model).startswith(_FOLDER):
-        tasks = "the task's" if len(skipped) == 1 else f"the {len(skipped)} tasks'"
-        return T2IBenchError(
-            f"{model} has no image for any of {tasks} {len(absent)} prompts, such as "
-            f"{absent[0]!r}.",
+        hint = (
             "Where its prompts are these and a request, add --model-args request=true. This makes "
             "a task of its own prompts, without a model: t2ibench propose "
             f"{method_for('captions')} --captions {shlex.quote(str(model))} "
-            "--output my-tasks/mine.yaml",
+            "--output my-tasks/mine.yaml"
         )
-    shown = "; ".join(repr(prompt) for prompt in absent[:5])
-    more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-    some = len(absent) < len(plan.prompts)
-    plural = "" if len(absent) == 1 else "s"
     return T2IBenchError(
-        f"{model} has no images for {len(absent)} prompt{plural} that the tasks need: "
-        f"{shown}{more}.",
-        "`t2ibench --model toyland --tasks … --dry-run` lists all prompts of a task; add the "
-        "images or choose other tasks"
-        + (", or score them without these prompts: --allow-missing." if some else "."),
+        f"{model} has no images for {len(absent)} prompt{plural} that the tasks need, such as "
+        f"{absent[0]!r}.",
+        hint,
     )
 
 

@@ -22,7 +22,7 @@ from t2ibench.models.protocols import (
     Status,
 )
 from t2ibench.redaction import redacted
-from t2ibench.store.pixels import UnreadableImageError, file_remarks, is_black, look, read_image
+from t2ibench.store.pixels import UnreadableImageError, file_suffix, is_black, look, read_image
 
 _THREADS = min(4, os.cpu_count() or 1)
 _BATCHES = 2  # that wait for their files: what a kill can cost, and what memory holds
@@ -40,8 +40,6 @@ class ImageFile:
         reason: Why there is no image.
         revised_prompt: The prompt that the model says it used instead.
         look: What it looks like (see `pixels.look`), for status 'ok'.
-        file: What messages call the file that it was read from.
-        remarks: What a reader of it may not expect (see `pixels.file_remarks`).
     """
 
     request: ImageRequest
@@ -51,8 +49,6 @@ class ImageFile:
     reason: str = ""
     revised_prompt: str | None = None
     look: Float32Array | None = None
-    file: str = ""
-    remarks: Sequence[tuple[str, str]] = ()
 
 
 def never() -> bool:
@@ -188,9 +184,8 @@ def image_file(request: ImageRequest, outcome: GeneratedImage) -> ImageFile:
             data = outcome.path.read_bytes()
             pixels = read_image(data)
             if not is_black(pixels):
-                suffix, remarks = file_remarks(data, name)
-                seen = look(pixels)
-                return ImageFile(request, "ok", data, suffix, "", revised, seen, name, remarks)
+                suffix = file_suffix(data, name)
+                return ImageFile(request, "ok", data, suffix, "", revised, look(pixels))
             status, reason = "filtered", "the image is all black"
             reason = f"{outcome.file}: it is all black" if outcome.file else reason
         else:

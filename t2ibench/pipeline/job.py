@@ -9,49 +9,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest, LooksUp
 from t2ibench.models.rewritten_generator import NOT_REWRITTEN
-from t2ibench.pipeline.embedding import ImageToEmbed
-from t2ibench.pipeline.generator_record import record_generator
+from t2ibench.pipeline.generator_record import record_generator, settle
 from t2ibench.pipeline.judging import unanswered
-from t2ibench.pipeline.observers import (
+from t2ibench.pipeline.pieces import (
     AskReport,
     Damaged,
-    EncoderRun,
-    JudgeRun,
-    Question,
-)
-from t2ibench.pipeline.pieces import (
     ImageFiles,
     ImagesToEmbed,
     ImagesToGenerate,
+    ImageToEmbed,
     Part,
     Piece,
+    Question,
     QuestionsToAsk,
     TextsToEmbed,
 )
-from t2ibench.pipeline.plan import SMALLEST_SHARD, Plan
+from t2ibench.pipeline.plan import Plan
+from t2ibench.pipeline.preparation import Prepared
+from t2ibench.pipeline.rewriting import open_rewritings
 from t2ibench.pipeline.work import (
+    EncoderRun,
+    JudgeRun,
     missing_embeddings,
     missing_texts,
+    open_encoder,
+    open_judge,
     store_answers,
     store_images,
     store_rows,
 )
+from t2ibench.pipeline.worker import Observers
 from t2ibench.results.run import RunFolder
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.evidence import EvidenceStore
 from t2ibench.store.images import ImageStore, StoredImage
-from t2ibench.store.pixels import UnreadableImageError
 
-Stage = Literal["generate", "texts", "embed", "ask", "again"]
+Stage = Literal["generate", "texts", "embed", "ask"]
 # This many failures at the start, without a success, are the set-up's fault, not the images'.
 ABORT_AFTER_FAILURES = 8
-_REPEATS = "The same file as another"
 
 
 @dataclass(slots=True)
@@ -77,7 +80,6 @@ class Job:
         stopped: Encoders and judges that were stopped, with the reason.
         changed: Images generated again now whose files have other hashes than before.
         lost: Images that were tried now and not got, by status and reason.
-        remarks: What a reader of a file may not expect, with the file's name.
     """
 
     plan: Plan
@@ -97,10 +99,8 @@ class Job:
     stopped: dict[str, str] = field(default_factory=dict)
     changed: int = 0
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _first: dict[str, str] = field(default_factory=dict)
+    _removed: set[str] = field(default_factory=set)
     _tried: set[tuple[str, int]] = field(default_factory=set)
-    _again: list[ImageRequest] = field(default_factory=list)
 
     def piece(self, stage: Stage, number: int) -> Piece | None:
         """What is missing of one piece; None where nothing is."""
@@ -117,22 +117,16 @@ class Job:
             images = self._images_to_embed(number)
             widths = {run.encoder.name: run.store.width for run in self._runs()}
             return ImagesToEmbed(tuple(images), widths) if images else None
-        if stage == "generate":
-            requests = self._to_generate(number) if self.generates else []
-        else:
-            start = number * SMALLEST_SHARD
-            requests = self._again[start : start + SMALLEST_SHARD]
+        requests = self._to_generate(number) if self.generates else []
         requests = [one for one in requests if _place(one) not in self._tried]
         return ImagesToGenerate(tuple(requests)) if requests else None
 
     def left(self, stage: Stage) -> dict[int, int]:
         """The pieces of which something is missing: number to images, texts or questions."""
-        # Pieces are shards of the plan, one for each judge; encoders; or damaged images.
+        # Pieces are shards of the plan, one for each judge; or encoders.
         count = self.plan.n_shards * (max(len(self.judges), 1) if stage == "ask" else 1)
         if stage == "texts":
             count = len(self._texts())
-        elif stage == "again":
-            count = -(-len(self._again) // SMALLEST_SHARD)
         sizes = {number: _size(self.piece(stage, number)) for number in range(count)}
         return {number: size for number, size in sizes.items() if size}
 
@@ -153,12 +147,21 @@ class Job:
             store_answers(part, run, self.reports.setdefault(part.judge, AskReport()))
             if part.stopped is not None:
                 self.stopped[part.judge] = part.stopped
+            self._remove(part.damaged)
             return part.questions
         store_rows(part, {run.encoder.name: run.store for run in self._runs()})
         self.embedded += part.embedded
-        self.damaged += part.damaged
+        self._remove(part.damaged)
         self.stopped |= part.failures
         return part.tried
+
+    def _remove(self, damaged: Sequence[Damaged]) -> None:
+        """Remove files that cannot be used: the next run makes them anew."""
+        for one in damaged:
+            with suppress(OSError):
+                one.image.path.unlink()
+            self._removed.add(one.image.sha256)
+        self.damaged += damaged
 
     def _store_images(self, part: ImageFiles) -> int:
         assert self.images is not None
@@ -177,12 +180,6 @@ class Job:
         self.attempts.update(one.status for one in batch)
         failures = [one for one in batch if one.status != "ok"]
         self.lost.update((one.status, one.reason or "unknown") for one in failures)
-        for file, now in zip(part.files, batch, strict=True):
-            if now.sha256 and file.file:
-                first = self._first.setdefault(now.sha256, file.file)
-                self.remarks.update(file.remarks)
-                if first != file.file:
-                    self.remarks[_REPEATS, f"{file.file} ({first})"] += 1
         # How many failed, where none of those that were tried did anything else.
         unasked = sum(
             count
@@ -192,7 +189,7 @@ class Job:
         failed = self.attempts["failed"] - unasked
         if failed < self.attempts.total() - unasked:
             return len(batch)
-        if failed >= ABORT_AFTER_FAILURES and self.gives_up and not self._again:
+        if failed >= ABORT_AFTER_FAILURES and self.gives_up:
             reason = (batch[-1].reason or "unknown").rstrip(".")
             raise T2IBenchError(
                 f"The first {failed} images all failed; the last error: {reason}.",
@@ -228,7 +225,7 @@ class Job:
         assert self.images is not None
         for request in self.plan.shard(shard):
             attempt = self.images.get(request.prompt, request.index)
-            if attempt is not None and attempt.sha256 is not None:
+            if attempt is not None and attempt.sha256 and attempt.sha256 not in self._removed:
                 # One file may belong to several prompts: each asks its own questions.
                 yield self.images.image(attempt)
 
@@ -294,31 +291,6 @@ class Job:
                 if line is not None:
                     warn(line)
 
-    def take_damaged(self) -> list[Damaged]:
-        """The images that could not be read, and forget that they could not."""
-        damaged, self.damaged = self.damaged, []
-        for report in self.reports.values():
-            damaged, report.damaged = damaged + report.damaged, []
-        return damaged
-
-    def make_again(self, damaged: Iterable[Damaged]) -> None:
-        """Have damaged images generated again, in the stage 'again'."""
-        names = {_place(one.image) for one in damaged}
-        self._again = [
-            one for one in self.plan.requests if _place(one) in names and not self._is_readable(one)
-        ]
-        self._tried -= names
-
-    def _is_readable(self, request: ImageRequest) -> bool:
-        attempt = self.images.get(*_place(request)) if self.images is not None else None
-        if self.images is None or attempt is None or attempt.sha256 is None:
-            return False
-        try:
-            self.images.image(attempt).read()
-        except UnreadableImageError:
-            return False
-        return True
-
     def problems(self) -> list[str]:
         """What was not embedded or answered, one line each."""
         lines = []
@@ -336,6 +308,25 @@ class Job:
                 "count now, and everything is observed anew on them."
             )
         return lines
+
+
+def open_job(prepared: Prepared, observers: Observers) -> Job:
+    """Open the stores of a run."""
+    database = prepared.folder.database
+    open_rewritings(prepared.generator, database)
+    return Job(
+        prepared.plan,
+        prepared.folder,
+        prepared.images,
+        [open_encoder(encoder, database) for encoder in observers.encoders],
+        [open_judge(judge, database) for judge in observers.judges],
+        {name: open_encoder(control, database) for name, control in observers.controls.items()},
+        generates=prepared.generator is not None,
+        from_object=prepared.objects.generator is not None,
+        # Failures alone, from the start on, are the set-up's fault; files fail one by one.
+        gives_up=not (prepared.settings.allow_missing or prepared.from_folder),
+        settle=partial(settle, prepared.folder, prepared.generator, prepared.settings.max_cost),
+    )
 
 
 def _place(one: ImageRequest | StoredImage) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from contextlib import closing
 from t2ibench.errors import T2IBenchError, failing
 from t2ibench.models.protocols import Answer, AnswersInParts, Judge, LooksUp, Query
 from t2ibench.pipeline.generation import never
-from t2ibench.pipeline.observers import AskReport, Damaged, Question
+from t2ibench.pipeline.pieces import AskReport, Damaged, ImageQuestions, Question
 from t2ibench.store.answers import AnswerStore, StoredAnswer
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
@@ -18,7 +18,6 @@ MAX_CONSECUTIVE_FAILURES = 20  # of a judge, before it is stopped
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _Part = list[tuple[Query, Answer]]
-ImageQuestions = tuple[StoredImage, Sequence[Question]]
 
 
 def unanswered(

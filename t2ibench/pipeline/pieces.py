@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from t2ibench.arrays import Float32Array
+from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import ImageRequest
 from t2ibench.models.rewritten_generator import FoundRewritings
-from t2ibench.pipeline.embedding import Embedded, ImageToEmbed
 from t2ibench.pipeline.generation import ImageFile
-from t2ibench.pipeline.judging import ImageQuestions
-from t2ibench.pipeline.observers import AskReport
+from t2ibench.store.answers import StoredAnswer
+from t2ibench.store.evidence import Kind
+from t2ibench.store.images import StoredImage
+
+Question = tuple[str, tuple[str, ...]]  # what is asked, and what it can be answered with
+ImageQuestions = tuple[StoredImage, Sequence[Question]]
+ImageToEmbed = tuple[StoredImage, Collection[str]]  # with the encoders that have not seen it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,91 @@ class ImageFiles:
     files: list[ImageFile]
     settings: Mapping[str, Any] = field(default_factory=dict)
     libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """An image file that cannot be used.
+
+    Attributes:
+        image: The file.
+        reason: Why not.
+    """
+
+    image: StoredImage
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.image.path} cannot be used: {self.reason}"
+
+
+@dataclass(slots=True)
+class Embedded:
+    """A part of images or texts, embedded.
+
+    Attributes:
+        kind: What they are.
+        tried: How many were tried.
+        rows: Encoder to the keys of images or texts and their embeddings.
+        damaged: Image files that could not be read.
+        failures: Encoder to why it cannot go on; the other encoders did their part.
+    """
+
+    kind: Kind
+    tried: int
+    rows: dict[str, tuple[list[str], Float32Array]] = field(default_factory=dict)
+    damaged: list[Damaged] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def embedded(self) -> int:
+        """How many could be read."""
+        return self.tried - len(self.damaged)
+
+    def check(self) -> None:
+        """Raise if an encoder failed."""
+        for reason in self.failures.values():
+            raise T2IBenchError(reason)
+
+
+@dataclass(slots=True)
+class AskReport:
+    """The outcome of asking a judge, or of a part of it.
+
+    Attributes:
+        judge: Its name.
+        answers: What it answered, until that is stored.
+        questions: How many questions were tried.
+        answered: Answers that were stored.
+        reasons: Why questions were not answered, with the number of questions.
+        damaged: Image files that could not be read.
+        streak: Questions without an answer at the end, one after another.
+        stopped: Why the judge is no longer asked.
+    """
+
+    judge: str = ""
+    answers: list[StoredAnswer] = field(default_factory=list)
+    questions: int = 0
+    answered: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    damaged: list[Damaged] = field(default_factory=list)
+    streak: int = 0
+    stopped: str | None = None
+
+    @property
+    def failed(self) -> int:
+        """Questions without an answer."""
+        return sum(self.reasons.values())
+
+    def add(self, other: AskReport) -> None:
+        """Add the outcome of further questions to the same judge, once it is stored."""
+        self.questions += other.questions
+        self.answered += other.answered
+        for reason, count in other.reasons.items():
+            self.reasons[reason] = self.reasons.get(reason, 0) + count
+        self.damaged += other.damaged
+        self.streak = other.streak
+        self.stopped = self.stopped or other.stopped
 
 
 Part = ImageFiles | Embedded | AskReport

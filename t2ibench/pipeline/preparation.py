@@ -39,12 +39,11 @@ from t2ibench.pipeline.plan import Plan, make_plan, part_of
 from t2ibench.pipeline.rewriting import check_rewriter, create_rewriting, open_rewritings
 from t2ibench.results.files import stored_results
 from t2ibench.results.record import GeneratorRecord
-from t2ibench.results.run import RunFolder, mend_run, run_folder
+from t2ibench.results.run import RunFolder, run_folder
 from t2ibench.settings import RunSettings, Settings
-from t2ibench.store.database import BrokenDatabaseError
 from t2ibench.store.file_errors import reading
 from t2ibench.store.images import ImageStore
-from t2ibench.store.locks import SILENT, Notices, locked
+from t2ibench.store.locks import Notices, locked
 from t2ibench.tasks.index import load_tasks
 from t2ibench.tasks.loader import LoadedTask, shipped_tasks
 
@@ -148,17 +147,8 @@ class Prepared:
 
 
 def prepare(settings: RunSettings, objects: Objects | None = None, call: str = "") -> Prepared:
-    """Plan a run; a run.db that cannot be read is mended first."""
-    try:
-        return _prepare(settings, objects or Objects(), call)
-    except BrokenDatabaseError as error:
-        line = mend_run(error, SILENT)
-    prepared = _prepare(settings, objects or Objects(), call)
-    prepared.warnings.append(line)
-    return prepared
-
-
-def _prepare(settings: RunSettings, objects: Objects, call: str) -> Prepared:
+    """Plan a run."""
+    objects = objects or Objects()
     if not settings.tasks:
         raise T2IBenchError(
             "Which tasks? Give --tasks all, a group, or task names.", "`t2ibench ls` lists them."

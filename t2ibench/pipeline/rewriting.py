@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from t2ibench.errors import T2IBenchError, failing, shown
-from t2ibench.methods.core.describe import listed
 from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import (
     ChecksPrompts,
@@ -22,7 +21,6 @@ from t2ibench.models.protocols import (
     Charges,
     Generator,
     ImageRequest,
-    KnowsWords,
     Releasable,
     ReportsWaits,
 )
@@ -34,8 +32,7 @@ from t2ibench.pipeline.stop_request import between_batches, check
 from t2ibench.results.run import RunFolder
 from t2ibench.settings import RunSettings
 from t2ibench.store.database import Database
-from t2ibench.store.images import ImageStore, image_seed
-from t2ibench.store.locks import locked
+from t2ibench.store.images import image_seed
 from t2ibench.store.rewrites import RewriteStore, StoredRewriting
 
 if TYPE_CHECKING:
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
 # This many failures at the start, without a success, are the set-up's fault, not the prompts'.
 ABORT_AFTER_FAILURES = 8
 _AT_ONCE = 64  # prompts that a rewriter without parts is given: what a kill can cost
-_WORDS = 12  # in a warning
 
 
 def create_rewriting(
@@ -122,52 +118,28 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
     if not isinstance(generator, Rewritten) or rewriter is None or not to_rewrite(prepared):
         return
     store = generator.rewritings
-    assert isinstance(store, RewriteStore) and prepared.images is not None
-    with locked(prepared.folder.path, "rewrites", reporter):
-        store.refresh()
-        if store.damage:
-            reporter.warn(store.damage.mended())
-            store.mend()
-        _recover(prepared.plan.prompts, generator, store, prepared.images)
-        if todo := to_rewrite(prepared):
-            folder, before = prepared.folder, spent(prepared.folder)
-            price, most = price_of(rewriter), prepared.settings.max_cost
-            cost = len(todo) * (price or 0.0)
-            if most is not None and price is not None and before + cost > most + 1e-9:
-                raise T2IBenchError(
-                    f"{len(todo)} rewritings would cost {cost:,.2f}; --max-cost {most:g} leaves "
-                    f"{max(most - before, 0.0):,.2f}.",
-                    "Raise --max-cost, or name fewer tasks.",
-                )
-            try:
-                _rewrite(todo, rewriter, store, folder, reporter)
-            finally:
-                if isinstance(rewriter, Releasable):
-                    rewriter.release()
-                tell_cost(folder, before, "Prompts rewritten", reporter.say)
-            if isinstance(generator, Charges):  # the rest is left to images
-                limit_cost(most, generator, folder)
+    assert isinstance(store, RewriteStore)
+    if store.damage:
+        reporter.warn(store.damage.mended())
+        store.mend()
+    todo, folder, before = to_rewrite(prepared), prepared.folder, spent(prepared.folder)
+    price, most = price_of(rewriter), prepared.settings.max_cost
+    cost = len(todo) * (price or 0.0)
+    if most is not None and price is not None and before + cost > most + 1e-9:
+        raise T2IBenchError(
+            f"{len(todo)} rewritings would cost {cost:,.2f}; --max-cost {most:g} leaves "
+            f"{max(most - before, 0.0):,.2f}.",
+            "Raise --max-cost, or name fewer tasks.",
+        )
+    try:
+        _rewrite(todo, rewriter, store, folder, reporter)
+    finally:
+        if isinstance(rewriter, Releasable):
+            rewriter.release()
+        tell_cost(folder, before, "Prompts rewritten", reporter.say)
+    if isinstance(generator, Charges):  # the rest is left to images
+        limit_cost(most, generator, folder)
     _tell(generator, store, reporter)
-
-
-def _recover(
-    counts: dict[str, int], generator: Rewritten, store: RewriteStore, images: ImageStore
-) -> None:
-    """Take rewritings that were lost from the rows of images that were made from them."""
-    if isinstance(generator, Charges):  # a server may have rewritten what it was given
-        return
-    found = []
-    for prompt, count in counts.items():
-        for index in range(count):
-            place = index if generator.info.per == "image" else None
-            attempt = images.get(prompt, index)
-            if attempt is None or attempt.revised_prompt is None or store.is_done(prompt, place):
-                continue
-            found.append(StoredRewriting(prompt, place, "ok", attempt.revised_prompt))
-            if place is None:
-                break
-    if found:
-        store.add(found)
 
 
 def price_of(rewriter: object) -> float | None:
@@ -250,14 +222,4 @@ def _tell(generator: Rewritten, store: RewriteStore, reporter: Reporter) -> None
                 f"{generator.info.name} {verb} {len(rows)} prompts, such as "
                 f"'{shown(rows[0].prompt)}' ({shown(rows[0].reason or '', 200)}); their images are "
                 f"{status}."
-            )
-    if isinstance(generator.inner, KnowsWords):
-        before = set(generator.inner.unknown_words(one.prompt for one in store))
-        after = generator.inner.unknown_words(one.rewritten for one in store if one.rewritten)
-        words = [word for word in after if word not in before]
-        if words:
-            named = listed([f"'{shown(word)}'" for word in words], _WORDS)
-            reporter.warn(
-                f"{generator.inner.name} cannot draw what these words of rewritten prompts mean: "
-                f"{named}."
             )

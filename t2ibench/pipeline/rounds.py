@@ -132,5 +132,4 @@ def joined(before: Outcome, after: Outcome) -> Outcome:
         complete=before.complete and after.complete,
         scored={**before.scored, **after.scored},
         lost=before.lost + after.lost,
-        remarks=before.remarks + after.remarks,
     )

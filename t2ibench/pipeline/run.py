@@ -19,14 +19,13 @@ from t2ibench.pipeline.captions import carried, keep
 from t2ibench.pipeline.engines import executor_of, generating_executor
 from t2ibench.pipeline.executors import Executor
 from t2ibench.pipeline.generator_record import spent, tell_cost
-from t2ibench.pipeline.job import Job, Stage
-from t2ibench.pipeline.preparation import Prepared, prepare
+from t2ibench.pipeline.job import Job, Stage, open_job
+from t2ibench.pipeline.preparation import Prepared
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.rescoring import score_stored
 from t2ibench.pipeline.rewriting import info_of, rewrite_prompts
 from t2ibench.pipeline.score_cache import ScoreCache
 from t2ibench.pipeline.scoring import TaskScored
-from t2ibench.pipeline.setup import open_job
 from t2ibench.results.builder import is_complete
 from t2ibench.results.record import (
     ControlRecord,
@@ -34,10 +33,10 @@ from t2ibench.results.record import (
     GeneratorRecord,
     HistoryEntry,
 )
-from t2ibench.results.run import mend_run, versions
+from t2ibench.results.run import versions
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement, RunSettings
-from t2ibench.store.database import BrokenDatabaseError, mend
+from t2ibench.store.database import mend
 
 
 @dataclass(slots=True)
@@ -54,7 +53,6 @@ class Outcome:
         complete: False if evidence is missing.
         scored: Task id to what this call scored, whatever others have written since.
         lost: Images that were tried now and not got, by status and reason.
-        remarks: What a reader of a file may not expect, with the file's name.
     """
 
     results: Results | None
@@ -66,7 +64,6 @@ class Outcome:
     complete: bool = False
     scored: Mapping[str, TaskScored] = field(default_factory=dict)
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
-    remarks: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 _TITLES: dict[Stage, tuple[str, str]] = {
@@ -74,7 +71,6 @@ _TITLES: dict[Stage, tuple[str, str]] = {
     "texts": ("Embedding texts", "texts"),
     "embed": ("Embedding images", "images"),
     "ask": ("Asking judges", "answers"),
-    "again": ("Generating damaged images", "images"),
 }
 
 
@@ -103,81 +99,48 @@ def run_stage(job: Job, stage: Stage, executor: Executor, reporter: Reporter) ->
     stop_request.check()
 
 
-def repair(job: Job, executor: Executor, reporter: Reporter, from_folder: bool = False) -> None:
-    """Generate damaged images again, once, and observe them; where that fails, go on without."""
-    damaged = job.take_damaged()
-    if not damaged:
-        return
-    how = "read from the folder" if from_folder else "generated"
-    for line in dict.fromkeys(map(str, damaged)):
-        reporter.warn(f"{line}. It is {how} again.")
-    job.make_again(damaged)
-    try:
-        run_stage(job, "again", executor, reporter)
-    except T2IBenchError as error:
-        reporter.warn(f"They could not be generated again: {error}")
-        job.damaged = damaged
-        return
-    run_stage(job, "embed", executor, reporter)
-    run_stage(job, "ask", executor, reporter)
-    job.damaged = job.take_damaged()
-
-
 def execute(prepared: Prepared, reporter: Reporter) -> Outcome:
     """Generate, embed, ask and score what is missing, and write the results.
 
-    With `generate_only` it stops after the images, with `no_score` after the answers. Where run.db
-    turns out to be damaged, what is whole is kept and the rest made again.
+    With `generate_only` it stops after the images, with `no_score` after the answers.
     """
-    mended = False
-    while True:
-        settings, folder = prepared.settings, prepared.folder
-        observing = not settings.generate_only
-        try:
-            with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
-                started = _now()
-                job = open_job(prepared, executor.observers)
-                _check_names(job)
-                looks = None if prepared.images is None else prepared.images.looks
-                mend(folder.path, [prepared.images, looks, *job.stores()], reporter)
-                _save_record(prepared, job if observing else None)
-                _check_access(job)
-                with _generation(job, prepared, executor, reporter) as generating:
-                    run_stage(job, "generate", generating, reporter)
-                if observing:
-                    _observe(job, prepared, executor, reporter)
-                executor.close()  # scoring needs the memory, and no model
-                outcome = Outcome(
-                    None,
-                    folder.path,
-                    job.attempts,
-                    job.embedded + sum(report.answered for report in job.reports.values()),
-                    list(dict.fromkeys(map(str, job.damaged))),
-                    job.problems(),
-                    lost=job.lost,
-                    remarks=job.remarks,
-                )
-                if observing and not settings.no_score:
-                    _score(prepared, job, reporter, outcome)
-                elif observing:
-                    stages: tuple[Stage, ...] = ("generate", "embed", "ask")
-                    left = sum(job.pending(stage) for stage in stages)
-                    outcome.complete = not (left or job.stopped or job.damaged)
-                else:
-                    outcome.complete = settings.allow_missing or not job.unfinished()
-                entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
-                entry.generated = dict(outcome.attempts)
-                status = "complete" if outcome.complete else "incomplete"
-                folder.update(status=status, history=[*folder.record.history, entry])
-                return outcome
-        except BrokenDatabaseError as error:
-            if mended:
-                raise
-            mended = True
-            reporter.warn(mend_run(error, reporter))
-            together = prepared.together
-            prepared = prepare(prepared.settings, prepared.objects, prepared.call)
-            prepared.together = together
+    settings, folder = prepared.settings, prepared.folder
+    observing = not settings.generate_only
+    with executor_of(prepared, reporter, observing) as executor, prepared.alone(reporter):
+        started = _now()
+        job = open_job(prepared, executor.observers)
+        _check_names(job)
+        looks = None if prepared.images is None else prepared.images.looks
+        mend(folder.path, [prepared.images, looks, *job.stores()], reporter)
+        _save_record(prepared, job if observing else None)
+        _check_access(job)
+        with _generation(job, prepared, executor, reporter) as generating:
+            run_stage(job, "generate", generating, reporter)
+        if observing:
+            _observe(job, prepared, executor, reporter)
+        executor.close()  # scoring needs the memory, and no model
+        outcome = Outcome(
+            None,
+            folder.path,
+            job.attempts,
+            job.embedded + sum(report.answered for report in job.reports.values()),
+            [f"{one}; the same command again makes it anew" for one in job.damaged],
+            job.problems(),
+            lost=job.lost,
+        )
+        if observing and not settings.no_score:
+            _score(prepared, job, reporter, outcome)
+        elif observing:
+            stages: tuple[Stage, ...] = ("generate", "embed", "ask")
+            left = sum(job.pending(stage) for stage in stages)
+            outcome.complete = not (left or job.stopped or job.damaged)
+        else:
+            outcome.complete = settings.allow_missing or not job.unfinished()
+        entry = HistoryEntry(command=prepared.call, started=started, finished=_now())
+        entry.generated = dict(outcome.attempts)
+        status = "complete" if outcome.complete else "incomplete"
+        folder.update(status=status, history=[*folder.record.history, entry])
+        return outcome
 
 
 @contextmanager
@@ -209,7 +172,6 @@ def _observe(job: Job, prepared: Prepared, executor: Executor, reporter: Reporte
     if job.encoders and not job.judges and not set(job.names()) - job.stopped.keys():
         raise T2IBenchError(next(iter(job.stopped.values())))
     run_stage(job, "ask", executor, reporter)
-    repair(job, executor, reporter, prepared.from_folder)
 
 
 def _check_access(job: Job) -> None:

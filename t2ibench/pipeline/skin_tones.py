@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,8 @@ import numpy as np
 
 from t2ibench.errors import T2IBenchError, did_you_mean, shown
 from t2ibench.models.protocols import Judge
-from t2ibench.pipeline.observers import JudgeRun
 from t2ibench.pipeline.plan import Plan
-from t2ibench.pipeline.work import ask
+from t2ibench.pipeline.work import JudgeRun, ask
 from t2ibench.stats.clusters import Mean, clustered_proportion, mean_difference
 from t2ibench.store.answers import AnswerStore
 from t2ibench.store.distinct import DistinctImages
@@ -25,7 +23,6 @@ from t2ibench.store.images import ImageStore, StoredImage
 
 QUESTION = "What is the tone of the person's skin?"
 UNREAD = "not read"  # the file is damaged, or the reader failed
-QUANTILES = (5, 25, 50, 75, 95)
 VALUES = ("lightness", "yellowness", "hue", "ita", "score")  # the last is L* - b*
 MEASURES = ("scene", *VALUES, *(f"raw_{name}" for name in VALUES))
 _NO_NAME = "other prompts"
@@ -74,19 +71,14 @@ class Tones:
     by_group: bool = False
 
     @property
-    def measured(self) -> int:
-        """Images with a tone."""
-        return sum(reading.reason is None for reading in self.readings)
-
-    @property
     def reasons(self) -> Counter[str]:
         """Why the others have none, each with the number of images."""
         return Counter(reading.reason for reading in self.readings if reading.reason)
 
-    def quantiles(self, what: str) -> list[float]:
-        """The 5th, 25th, 50th, 75th and 95th percentile of a value over the measured images."""
+    def quartiles(self, what: str) -> list[float]:
+        """The 25th, 50th and 75th percentile of a value over the measured images."""
         values = [value for found in self.values(what).values() for value in found]
-        return np.percentile(values, QUANTILES).tolist() if values else []
+        return np.percentile(values, (25, 50, 75)).tolist() if values else []
 
     def values(self, what: str) -> dict[Any, list[float]]:
         """A value of each measured image, by what varies."""
@@ -215,9 +207,7 @@ def chosen(readings: Sequence[Reading], patterns: str, level: float = 0.95) -> T
     parts = [patterns] if patterns in known else [part.strip() for part in patterns.split(",")]
     names: set[str] = set()
     for part in parts:
-        word = re.compile(rf"\b{re.escape(part)}\b", re.IGNORECASE)
-        matching = [name for name in known if name == part] or fnmatch.filter(known, part)
-        matching = matching or [name for name in known if part and word.search(name)]
+        matching = [part] if part in known else fnmatch.filter(known, part)
         if not matching:
             listed = ", ".join(f"'{shown(name)}'" for name in known)
             raise T2IBenchError(

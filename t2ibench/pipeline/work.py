@@ -8,18 +8,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from t2ibench.arrays import Float32Array
 from t2ibench.errors import T2IBenchError
-from t2ibench.models.protocols import Generator, ImageRequest
-from t2ibench.pipeline.embedding import Embedded, ImageToEmbed, embedded_images
+from t2ibench.models.protocols import Encoder, Generator, ImageRequest, Judge
+from t2ibench.pipeline.embedding import embedded_images
 from t2ibench.pipeline.generation import ImageFile, generated
-from t2ibench.pipeline.judging import ImageQuestions, answered, unanswered
-from t2ibench.pipeline.observers import AskReport, EncoderRun, JudgeRun
+from t2ibench.pipeline.judging import answered, unanswered
+from t2ibench.pipeline.pieces import AskReport, Embedded, ImageQuestions, ImageToEmbed
+from t2ibench.store.answers import AnswerStore
+from t2ibench.store.database import Database
 from t2ibench.store.evidence import EvidenceStore, text_key
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderRun:
+    """An encoder and where its embeddings go."""
+
+    encoder: Encoder
+    store: EvidenceStore
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRun:
+    """A judge and where its answers go."""
+
+    judge: Judge
+    store: AnswerStore
+
+
+def open_encoder(encoder: Encoder, database: Database) -> EncoderRun:
+    """An encoder with its embeddings of a run."""
+    return EncoderRun(encoder, EvidenceStore(database, encoder.name, encoder.fingerprint))
+
+
+def open_judge(judge: Judge, database: Database) -> JudgeRun:
+    """A judge with its answers of a run."""
+    return JudgeRun(judge, AnswerStore(database, judge.name, judge.fingerprint))
 
 
 def _ignore(_: Any) -> None:

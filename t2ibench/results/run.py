@@ -13,11 +13,9 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.record import RunRecord
-from t2ibench.store.database import NAME, BrokenDatabaseError, Database, repair
+from t2ibench.store.database import NAME, Database
 from t2ibench.store.evidence import slug
-from t2ibench.store.files import free_name
 from t2ibench.store.images import ImageStore
-from t2ibench.store.locks import Notices, locked
 from t2ibench.store.schema import of_text, to_text
 
 
@@ -149,19 +147,6 @@ def _refuse_older(path: Path) -> None:
             "Choose another --output-dir. Its results.json can still be given to report and "
             "compare, and --model folder: reads its images.",
         )
-
-
-def mend_run(error: BrokenDatabaseError, notices: Notices) -> str:
-    """Copy what is whole of a run.db that cannot be read; a line about it."""
-    path = error.path
-    with locked(path.parent, notices=notices):
-        aside = free_name(path)
-        kept = repair(path, aside)
-    rows = sum(kept.values())
-    return (
-        f"{error.message} {rows:,} rows of it are kept, the rest is made again; the damaged file "
-        f"is now {aside.name}. Labels of people that are lost have to be imported again."
-    )
 
 
 def run_folder(

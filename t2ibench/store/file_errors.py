@@ -24,22 +24,13 @@ _OTHER_PLACE = "Choose another place, or change its permissions."
 _KNOWN: dict[int, tuple[str, str | None]] = {
     errno.ENOSPC: ("the disk is full", "Free some space."),
     errno.EDQUOT: ("your share of the disk is full", "Free some space."),
-    errno.EBADF: ("it is closed, or not open for this", None),
     errno.EACCES: ("permission denied", _OTHER_PLACE),
     errno.EPERM: ("permission denied", _OTHER_PLACE),
     errno.EROFS: ("the disk is read-only", "Choose a place that can be written to."),
     errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter one."),
     errno.EISDIR: ("it is a folder, where a file is expected", "Move the folder away."),
-    errno.ENOTEMPTY: ("it is a folder, where a file is expected", "Move the folder away."),
-    errno.ELOOP: ("its links lead in a circle", "Remove the link."),
     errno.ENOENT: ("it does not exist, and cannot be made there", "Choose another place."),
-    errno.EIO: ("the disk reports an error", "Look after the disk, then run the command again."),
-    errno.ESTALE: ("the network folder is gone", "Mount it again, then run the command again."),
     errno.EMFILE: ("too many files are open", "Raise the limit: ulimit -n 4096"),
-    errno.ENFILE: ("too many files are open on this machine", "Close other programs."),
-    errno.EFBIG: ("the file would be larger than is allowed here", "Look at ulimit -f."),
-    errno.ENXIO: ("it is no ordinary file", "Choose another place."),
-    errno.ENODEV: ("it is no ordinary file", "Choose another place."),
 }
 
 
@@ -53,17 +44,11 @@ def why(error: OSError, path: Path) -> tuple[str, str | None]:
 
 
 def _in_the_way(path: Path) -> tuple[str, str] | None:
-    """A part of a path that cannot be passed: a broken link, a file, a folder that is gone."""
+    """A part of a path that cannot be passed: a link to nowhere, a file, a deleted folder."""
     try:
         for part in (*reversed(path.parents), path):
-            if part.is_symlink() and _in_circle(part):
-                return f"'{shown(part, _WIDTH)}' is a link that leads to itself", "Remove the link."
             if part.is_symlink() and not part.exists():
-                return (
-                    f"'{shown(part, _WIDTH)}' is a link to '{shown(part.readlink(), _WIDTH)}', "
-                    "which does not exist",
-                    "Remove the link, or make the folder it leads to.",
-                )
+                return f"'{shown(part, _WIDTH)}' is a link that leads nowhere", "Remove the link."
             if part != path and part.exists() and not part.is_dir():
                 return (f"'{shown(part, _WIDTH)}' is a file, not a folder", "Choose another place.")
         if not path.is_absolute():
@@ -73,14 +58,6 @@ def _in_the_way(path: Path) -> tuple[str, str] | None:
     except (OSError, ValueError, RuntimeError):  # Python before 3.13 raises the last for loops
         return None
     return None
-
-
-def _in_circle(link: Path) -> bool:
-    try:
-        link.stat()
-    except OSError as error:
-        return error.errno == errno.ELOOP
-    return False
 
 
 @contextmanager
@@ -164,6 +141,6 @@ def why_unreadable(error: Exception, path: Path) -> tuple[str, str | None]:
         return first_line(error).rstrip("."), None
     if error.errno == errno.ENOENT and _in_the_way(path) is None:
         return "it does not exist", None
-    if error.errno in {errno.EISDIR, errno.ENOTEMPTY}:
+    if error.errno == errno.EISDIR:
         return "it is a folder, where a file is expected", None
     return why(error, path)

@@ -23,7 +23,6 @@ _counter = itertools.count()
 _HOST = re.sub(r"[^A-Za-z0-9]+", "-", platform.node())[:40] or "host"
 _TEMPORARY = re.compile(r"\..+\.([A-Za-z0-9-]+)\.(\d+)\.\d+\.tmp")
 _ABANDONED = 15 * 60  # seconds since the last write, after which no writer is left
-_BROKEN_KEPT = 3
 _STREAMS = {"/dev", "/dev/fd", "/proc/self/fd"}  # /dev/stdout and the like
 
 
@@ -140,25 +139,8 @@ def is_running(process: int) -> bool:
     return True
 
 
-def free_name(path: Path) -> Path:
-    """A name beside a file that cannot be read, for keeping it; the oldest such files go."""
-    pattern = re.compile(re.escape(path.name) + r"\.broken(?:-(\d+))?")
-    numbers = sorted(
-        int(found[1] or 1)
-        for other in path.parent.iterdir()
-        if (found := pattern.fullmatch(other.name))
-    )
-
-    def named(number: int) -> Path:
-        return path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
-
-    for number in numbers[: max(0, len(numbers) + 1 - _BROKEN_KEPT)]:
-        named(number).unlink(missing_ok=True)
-    return named(numbers[-1] + 1 if numbers else 1)
-
-
 def set_aside(path: Path) -> Path:
-    """Rename a file that cannot be read, so that a new one can be written and nothing is lost."""
-    target = free_name(path)
+    """Rename a file that cannot be read, in place of an earlier one; a new one can be written."""
+    target = path.with_name(f"{path.name}.broken")
     path.replace(target)
     return target

@@ -34,9 +34,6 @@ _SUFFIXES = {
     "BMP": (".bmp",),
     "TIFF": (".tif", ".tiff"),
 }
-ANIMATED = "Animated; the first frame counts"
-TRANSPARENT = "Transparent in part, and put on white"
-MISLABELLED = "Of another format than the name says"
 
 
 class UnreadableImageError(ValueError):
@@ -65,31 +62,14 @@ def read_image(source: bytes | Path, formats: tuple[str, ...] | None = None) -> 
         ) from error
 
 
-def file_remarks(data: bytes, name: str) -> tuple[str, list[tuple[str, str]]]:
-    """What a reader of an image file may not expect.
-
-    Args:
-        data: The file, which `read_image` reads.
-        name: Its name.
-
-    Returns:
-        The suffix that its content has (that of the name where it fits), and what there is to
-        say, each with what messages call the file.
-    """
+def file_suffix(data: bytes, name: str) -> str:
+    """The suffix that the content of an image file has; that of its name where it fits."""
     from PIL import Image
 
     with Image.open(io.BytesIO(data)) as image:
-        form = image.format or "image of another format"
-        named, fitting = Path(name).suffix.lower(), _SUFFIXES.get(form, (".png",))
-        remarks: list[tuple[str, str]] = []
-        if named and named not in fitting:
-            remarks.append((MISLABELLED, f"{name} ({form})"))
-        if getattr(image, "is_animated", False) and form != "MPO":
-            remarks.append((ANIMATED, name))
-        if image.has_transparency_data:
-            lowest = image.convert("RGBA").getchannel("A").getextrema()[0]
-            remarks += [(TRANSPARENT, name)] if lowest < 255 else []  # type: ignore[operator]
-    return named if named in fitting else fitting[0], remarks
+        fitting = _SUFFIXES.get(image.format or "", (".png",))
+    named = Path(name).suffix.lower()
+    return named if named in fitting else fitting[0]
 
 
 def as_rgb(image: Image) -> Image:

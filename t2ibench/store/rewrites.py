@@ -35,8 +35,6 @@ class StoredRewriting:
 class RewriteStore(Mendable):
     """The rewritings of a run. What is 'ok' or 'refused' stays; what failed may be replaced.
 
-    Whoever adds to it holds the run folder's lock 'rewrites', so that nothing is asked for twice.
-
     Args:
         database: The run's.
         fingerprint: The rewriter's; those of another one do not count.
@@ -49,13 +47,8 @@ class RewriteStore(Mendable):
         super().__init__(database, Damage("rewriting", "rewritings"))
         self._fingerprint = fingerprint
         self._rewriter = content_id("rewriter", "", fingerprint)
-        self._rows: dict[tuple[int, int], tuple[str, str | None, str | None]] = {}
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read what is stored."""
         rows = self._read("rewrites", "WHERE rewriter = ?", self._rewriter)
-        self._rows = {
+        self._rows: dict[tuple[int, int], tuple[str, str | None, str | None]] = {
             (text, number): (status, *(None if one is None else of_text(one) for one in texts))
             for _, text, number, status, *texts in rows
             if status in _STATUSES and (status != "ok" or texts[0] is not None)
@@ -77,13 +70,8 @@ class RewriteStore(Mendable):
     def find(self, prompt: str, index: int) -> StoredRewriting | None:
         """The rewriting that an image is made from."""
         text = content_id(prompt)
-        for again in (False, True):
-            if again:
-                self.refresh()  # another process may have added it
-            for number in (index, _ALL):
-                if (text, number) in self._rows:
-                    return self._stored(prompt, number)
-        return None
+        number = index if (text, index) in self._rows else _ALL
+        return self._stored(prompt, number) if (text, number) in self._rows else None
 
     def is_done(self, prompt: str, index: int | None) -> bool:
         """Whether a prompt need not be rewritten any more. After a failure it has to be."""

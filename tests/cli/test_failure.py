@@ -1,10 +1,7 @@
-"""What nothing expected: one line, a report without secrets, and the traceback for who wants it."""
+"""What nothing expected: one line, and the traceback for who wants it."""
 
 from __future__ import annotations
 
-import io
-import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +9,7 @@ from unittest import mock
 
 import pytest
 
-from t2ibench.cli.failure import explain, usable_streams
 from t2ibench.errors import T2IBenchError
-from t2ibench.redaction import of_command
 from tests.conftest import Cli
 
 RUN = ("--model", "toyland", "--tasks", "t2iat_flowers_insects")
@@ -46,20 +41,15 @@ UNEXPECTED = [
 ]
 
 
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files, of its own for a test; the current folder is beside it."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    (tmp_path / "here").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    monkeypatch.chdir(tmp_path / "here")
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder of its own for each test."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("T2IBENCH_TRACEBACK", raising=False)
-    return folder
 
 
 @pytest.fixture
-def fail(cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def fail(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """A run that raises an error, and the one line that the command says about it."""
 
     def failed(error: BaseException, *flags: str, status: int = 1) -> str:
@@ -74,32 +64,13 @@ def fail(cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 @pytest.mark.parametrize(("error", "message"), UNEXPECTED)
-def test_the_unexpected_is_one_line_and_a_report(
-    error: BaseException, message: str, fail: Callable[..., str], temporary: Path
+def test_the_unexpected_is_one_line(
+    error: BaseException, message: str, fail: Callable[..., str]
 ) -> None:
     err = fail(error, "--output-dir", "nowhere")
     assert err.startswith(f"t2ibench: unexpected error: {message}")
     assert "this is a fault of t2ibench. Everything done so far is kept." in err
-    (report,) = temporary.iterdir()
-    assert str(report) in err
-    text = report.read_text(encoding="utf-8")
-    assert "Traceback (most recent call last)" in text and type(error).__name__ in text
-    assert "t2ibench --model toyland" in text and "python 3" in text and "numpy" in text
-    assert report.stat().st_mode & 0o077 == 0
-    assert len(text) < 300_000
-
-
-def test_a_link_that_waits_for_the_report_is_not_followed_nor_a_place_needed(
-    fail: Callable[..., str], temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    victim = temporary.parent / "victim"
-    victim.write_text("mine")
-    for number in range(50):
-        (temporary / f"t2ibench-error-{number}.txt").symlink_to(victim)
-    fail(TypeError("x"))
-    assert victim.read_text() == "mine"
-    monkeypatch.setattr(tempfile, "tempdir", "/proc/nothere")
-    assert "T2IBENCH_TRACEBACK=1 shows where" in fail(TypeError("x"))
+    assert err.endswith("Please report it with what T2IBENCH_TRACEBACK=1 prints.\n")
 
 
 @pytest.mark.parametrize("error", [TypeError("x"), T2IBenchError("Wrong.", "Do this.")])
@@ -118,80 +89,35 @@ def test_the_traceback_is_there_for_who_asks(
 @pytest.mark.parametrize(
     ("error", "start", "advice"),
     [
-        (MemoryError("Unable to allocate 60 GiB"), "memory ran out", "lower --bootstrap"),
+        (MemoryError("Unable to allocate 60 GiB"), "memory ran out", "or lower --bootstrap"),
         (OutOfMemoryError("CUDA out of memory. Tried 2"), "memory ran out", "Lower --batch-size"),
         (RuntimeError("CPU: can't allocate memory"), "memory", "Lower --batch-size"),
         (FileNotFoundError(2, "No such file", "gone/x"), "gone/x: ", ""),
         (KeyboardInterrupt(), "interrupted", ""),
     ],
 )
-def test_what_is_expected_has_no_report(
-    error: BaseException, start: str, advice: str, fail: Callable[..., str], temporary: Path
+def test_what_is_expected_is_no_fault_of_t2ibench(
+    error: BaseException, start: str, advice: str, fail: Callable[..., str]
 ) -> None:
     err = fail(error, status=130 if isinstance(error, KeyboardInterrupt) else 1)
     assert err.startswith(f"t2ibench: {start}") and advice in err
     if isinstance(error, (MemoryError, RuntimeError)):
         assert "Everything done so far is kept" in err
-    assert not list(temporary.iterdir())
+    assert "fault" not in err
 
 
-def test_what_ends_a_program_on_purpose_still_does(
-    fail: Callable[..., str], temporary: Path
-) -> None:
+def test_what_ends_a_program_on_purpose_still_does(fail: Callable[..., str]) -> None:
     assert fail(BrokenPipeError(32, "Broken pipe"), status=0) == ""
     assert fail(SystemExit(7), status=7) == ""
     with pytest.raises(GeneratorExit):
         fail(GeneratorExit())
-    assert not list(temporary.iterdir())
-
-
-# --- secrets ------------------------------------------------------------------------------------
-
-SECRET = "very-secret-value-1"
-TOLD = {
-    "an argument": (["--judge-args", f"api_key={SECRET},base_url=http://x/v1"], {}),
-    "quoted": (["--judge-args", f'api_key="{SECRET}"'], {}),
-    "a flag": (["--hf-token", SECRET], {}),
-    "an address": (["--judge-args", f"base_url=http://user:{SECRET}@host/v1"], {}),
-    "a query": (["--judge-args", f"base_url=http://host/v1?key={SECRET}"], {}),
-    "the usual variable": ([], {"OPENAI_API_KEY": SECRET}),
-    "one of another name": (["--judge-args", "api_key_env=MINE"], {"MINE": SECRET}),
-    "a password": ([], {"DB_PASSWORD": SECRET}),
-}
-
-
-@pytest.mark.parametrize(("words", "environment"), TOLD.values(), ids=list(TOLD))
-def test_no_secret_is_shown_or_written(
-    words: list[str], environment: dict[str, str], temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    # The secret is in the message of the error too, where a library repeats what it was given.
-    error = ValueError(f"401 for {SECRET}" if words[:1] != ["--hf-token"] else "401")
-    assert explain(error, [*RUN, *words]) == 1
-    (report,) = temporary.iterdir()
-    text = report.read_text()
-    assert SECRET not in text
-    assert "***" in text or words[:1] == []
-    assert "ValueError" in text and "--model toyland" in text
-
-
-def test_keys_are_known_by_their_look_and_other_words_stay() -> None:
-    redacted = of_command(["--model", "toyland", "--judge-args", "max_tokens=64,margin=0.1"])
-    same = ("KeyError: 'gender'", "tokens: 3", "author=me", "monkey=1", "tokenizer: x")
-    for text in (*same, "--judge-args max_tokens=64,margin=0.1"):
-        assert redacted.of(text) == text
-    text = "keys sk-proj-abcdefgh1234, hf_abcdefgh1234 and AKIAABCDEFGH1234 of tokenizer.json"
-    assert redacted.of(text) == "keys ***, *** and *** of tokenizer.json"
-    assert redacted.of("Authorization: Bearer abc.def") == "Authorization: ***"
-    assert redacted.of("{'Authorization': 'Bearer abc.def'}") == "{'Authorization': ***}"
 
 
 # --- what libraries say -------------------------------------------------------------------------
 
 
 def test_warnings_of_libraries_do_not_reach_the_terminal(
-    cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(*_: object) -> int:
         for kind in (UserWarning, DeprecationWarning, FutureWarning, RuntimeWarning):
@@ -217,16 +143,6 @@ def test_loading_is_quiet_where_warnings_are_errors() -> None:
             warnings.warn("odd", UserWarning, stacklevel=1)
         with pytest.raises(UserWarning):
             warnings.warn("ours", UserWarning, stacklevel=1)
-
-
-def test_marks_go_through_a_pipe_that_has_no_such_letters(monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe = io.TextIOWrapper(io.BytesIO(), "cp1252")
-    monkeypatch.setattr(sys, "stdout", pipe)
-    usable_streams()
-    print("● clear ○ not clear −0.80 – ± 鼠", end="", flush=True)
-    written = pipe.buffer
-    assert isinstance(written, io.BytesIO)
-    assert written.getvalue().decode("cp1252") == "* clear o not clear -0.80 – ± \\u9f20"
 
 
 # --- code of other people -----------------------------------------------------------------------
@@ -271,7 +187,7 @@ FEW = (
 
 @pytest.mark.parametrize("name", [*OTHERS, "Base"])
 def test_code_of_others_is_told_in_one_line_and_its_odd_reasons_are_stored(
-    name: str, cli: Cli, temporary: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path.cwd()))
     Path(f"code_{name}.py").write_text(CODE)

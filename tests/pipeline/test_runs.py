@@ -21,7 +21,7 @@ from t2ibench.methods import needs
 from t2ibench.models.generators.toyland import ToylandGenerator
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline import preparation as pipeline_prepare
-from t2ibench.pipeline import setup
+from t2ibench.pipeline import worker
 from t2ibench.pipeline.plan import make_plan
 from t2ibench.results.files import read_results
 from t2ibench.results.run import open_run
@@ -95,7 +95,7 @@ def test_a_second_run_makes_nothing_again(
     assert "Nothing to do" in err and "t2iat_flowers_insects" in out
     assert outputs(reference) == before
     monkeypatch.setattr(pipeline_prepare, "create_generator", None)
-    monkeypatch.setattr(setup, "create_encoder", None)
+    monkeypatch.setattr(worker, "create_encoder", None)
     (reference / "toyland" / "results.json").unlink()
     score(reference / "toyland")  # needs no model
     assert outputs(reference) == before

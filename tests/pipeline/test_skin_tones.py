@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from math import isnan
 from pathlib import Path
 
@@ -43,28 +42,27 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_planted_tones_and_their_difference(run: Path, cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "tones.csv"
     words = ("skin-tone", run, "--compare", "lawyer", "janitor", "--output", file)
-    status, out, err = cli(*words, "--json")
+    status, out, err = cli(*words)
     assert (status, err) == (0, "")
-    found = json.loads(out)
-    groups = {group["group"]: group for group in found["groups"]}
-    assert groups["lawyer"]["measured"] >= 10 and groups["janitor"]["measured"] >= 8
-    middle = found["percentiles"].index(50)
-    for name in ("ita", "score", "raw_ita", "raw_score", "lightness", "raw_lightness"):
-        assert groups["lawyer"][name][middle] > groups["janitor"][name][middle] + 15
-    assert groups["rose"]["without_a_tone"] == {"no face": 12} and groups["rose"]["ita"] == []
-    apart = found["difference"]
-    assert apart["finding"] == "lighter" and apart["score"][1] > 0 and "p" not in apart
+    assert "Skin is shown lighter in 'lawyer'" in " ".join(out.split())
+    assert "rose, without a tone: no face 12" in out and "not a race" in " ".join(out.split())
     with file.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == 36
     assert all(bool(row["ita"]) != bool(row["reason"]) for row in rows)
+    tones = {
+        group: [row for row in rows if row["group"] == group and row["ita"]] for group in SHOWN
+    }
+    assert len(tones["lawyer"]) >= 10 and len(tones["janitor"]) >= 8 and not tones["rose"]
+    for name in ("ita", "score", "raw_ita", "raw_score", "lightness", "raw_lightness"):
+        light, dark = (
+            np.median([float(row[name]) for row in tones[group]]) for group in ("lawyer", "janitor")
+        )
+        assert light > dark + 15
     # Asked again: the same, from what is stored.
     stored = hand.stored(run, "answers")
-    assert cli(*words, "--json")[1] == out
+    assert cli(*words)[1] == out
     assert stored and hand.stored(run, "answers") == stored
-    status, out, _ = cli(*words)
-    assert status == 0 and "Skin is shown lighter in 'lawyer'" in " ".join(out.split())
-    assert "rose, without a tone: no face 12" in out and "not a race" in " ".join(out.split())
     assert "--compare" in cli("skin-tone", run)[1]
 
 
@@ -136,7 +134,7 @@ def test_one_prompt_gives_no_claim_and_no_tone_no_difference() -> None:
     ]
     found = compare(*by_group(readings))
     assert found.finding == "nothing measured" and found.second.reasons == {"no face": 1}
-    assert found.second.abstained()[0] == 1.0 and found.second.quantiles("ita") == []
+    assert found.second.abstained()[0] == 1.0 and found.second.quartiles("ita") == []
 
 
 def test_each_caption_is_a_group(tmp_path: Path, cli: Cli) -> None:
@@ -144,8 +142,6 @@ def test_each_caption_is_a_group(tmp_path: Path, cli: Cli) -> None:
     words = ("--model", "toyland", "--include-path", tmp_path, "--tasks", "hand")
     assert cli(*words, "--generate-only", "--output-dir", tmp_path / "runs")[0] == 0
     run = tmp_path / "runs" / "toyland"
-    status, out, _ = cli("skin-tone", run, "--json", "--compare", "LAWYER", "rose")
-    assert status == 0
-    found = json.loads(out)
-    assert [one["group"] for one in found["groups"]] == ["A lawyer at work.", "A rose."]
-    assert found["difference"]["first"] == "LAWYER"
+    status, out, _ = cli("skin-tone", run, "--compare", "A lawyer*", "*rose.")
+    assert status == 0 and "'A lawyer*' less '*rose.'" in out
+    assert "| A lawyer at work. |" in out and "| A rose." in out

@@ -16,8 +16,7 @@ from PIL import Image
 from t2ibench.errors import T2IBenchError
 from t2ibench.models.protocols import GeneratedImage, ImageRequest
 from t2ibench.pipeline.embedding import in_order
-from t2ibench.pipeline.observers import open_encoder
-from t2ibench.pipeline.work import embed, generate_images
+from t2ibench.pipeline.work import embed, generate_images, open_encoder
 from t2ibench.store.database import Database
 from t2ibench.store.images import Attempt, ImageStore, StoredImage
 from tests.models import parts

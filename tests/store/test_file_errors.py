@@ -25,12 +25,8 @@ WRITING = {
     errno.EROFS: "read-only",
     errno.ENAMETOOLONG: "too long",
     errno.EISDIR: "is a folder",
-    errno.ELOOP: "circle",
     errno.ENOENT: "does not exist",
-    errno.EIO: "disk reports an error",
-    errno.ESTALE: "network folder",
     errno.EMFILE: "ulimit -n",
-    errno.EFBIG: "larger than is allowed",
     errno.ETXTBSY: os.strerror(errno.ETXTBSY),
     errno.ENOTSUP: os.strerror(errno.ENOTSUP),
 }
@@ -64,8 +60,8 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     ("name", "message"),
     [
         ("file/x", "'{root}/file' is a file, not a folder"),
-        ("gone/x", "'{root}/gone' is a link to '{root}/nowhere', which does not exist"),
-        ("loop/x", "'{root}/loop' is a link that leads to itself"),
+        ("gone/x", "'{root}/gone' is a link that leads nowhere"),
+        ("loop/x", "'{root}/loop' is a link that leads nowhere"),
         ("folder", "it is a folder, where a file is expected"),
         ("n" * 300, "the name is too long"),
         ("a\0b", "no file of this system has such a name"),

@@ -16,7 +16,7 @@ from PIL import Image
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.store.database import Database
-from t2ibench.store.files import remove_abandoned, set_aside, write_atomically, write_text
+from t2ibench.store.files import remove_abandoned, write_atomically, write_text
 from t2ibench.store.images import ImageStore, image_key, image_seed
 from t2ibench.store.jsonl import append_rows, dump_rows, read_rows
 
@@ -108,14 +108,6 @@ def test_temporary_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     assert remove_abandoned(tmp_path) == 2
     left = {path.name for path in (tmp_path / "deep").iterdir()}
     assert left == {"x.json", own.name, ".mine.tmp", "notes.tmp"}
-
-
-def test_three_files_that_were_set_aside_are_kept(tmp_path: Path) -> None:
-    for number in range(1, 7):
-        (tmp_path / "run.json").write_text(str(number))
-        set_aside(tmp_path / "run.json")
-    kept = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert kept == {f"run.json.broken-{number}": str(number) for number in (4, 5, 6)}
 
 
 def test_a_file_system_that_cannot_sync_is_no_error(

@@ -8,24 +8,21 @@ from collections.abc import Iterator
 
 from docsite.text import code, escaped, table
 from t2ibench.cli.parser import build_parser
-from t2ibench.settings import flag_names, flags
+from t2ibench.settings import flag_name, flags
 
 
 def pages() -> dict[str, str | bytes]:
     """The page of the command line."""
     os.environ["COLUMNS"] = "92"
-    rows = [
-        [code(name), ", ".join(map(code, flag_names(name, flag))), escaped(flag.help)]
-        for name, _, flag in flags()
-    ]
+    rows = [[code(name), code(flag_name(name)), escaped(flag.help)] for name, _, flag in flags()]
     parts = [
         "# Command line",
         "Without a command, `t2ibench` means `t2ibench run`. Exit status: 0 done; 1 the input is "
         "wrong; 2 wrong usage; 3 finished, but evidence is missing; 4 a gate (`--fail-on`) "
         "failed; 130 interrupted, and resumable.",
         "## Settings of a run",
-        "Each is a flag of `t2ibench run`, a key of `--config run.yaml` and a keyword of "
-        "`t2ibench.evaluate`; the same checks apply everywhere.",
+        "Each is a flag of `t2ibench run` and a keyword of `t2ibench.evaluate`; the same checks "
+        "apply to both.",
         table(["Setting", "Flag", "What it is"], rows),
     ]
     for name, parser in _verbs(build_parser(), ""):

@@ -21,9 +21,8 @@ from t2ibench.models.generators import default_encoder
 from t2ibench.models.hub import is_downloaded
 from t2ibench.models.protocols import Encoder
 from t2ibench.pipeline.embedding import naming
-from t2ibench.pipeline.observers import EncoderRun
 from t2ibench.pipeline.progress import Reporter
-from t2ibench.pipeline.work import embed, missing_embeddings
+from t2ibench.pipeline.work import EncoderRun, embed, missing_embeddings
 from t2ibench.results.run import RunFolder, is_run, open_run
 from t2ibench.store.database import Database, mend
 from t2ibench.store.distinct import DistinctImages

@@ -15,7 +15,7 @@ from t2ibench.methods.core.pools import same_but_for_captions
 from t2ibench.models.generators import can_regenerate
 from t2ibench.pipeline.plan import Plan
 from t2ibench.results.schema import Results, TaskResult
-from t2ibench.settings import Measurement, RunSettings, Settings, flag_names, flags, read_settings
+from t2ibench.settings import Measurement, RunSettings, Settings, flag_name, flags, read_settings
 from t2ibench.store.answers import ANSWERS_BY, by_people
 from t2ibench.store.images import ImageStore, image_seed
 from t2ibench.tasks.loader import LoadedTask
@@ -47,7 +47,7 @@ def settings_of(command: Sequence[str]) -> RunSettings:
     )
     if words[:2] != ["t2ibench", "run"] or sum(map(len, words)) > _LONGEST_COMMAND:
         raise unlike
-    fields = {flag_names(name, flag)[0]: name for name, _, flag in flags() if flag.decides}
+    fields = {flag_name(name): name for name, _, flag in flags() if flag.decides}
     values: dict[str, Any] = {}
     rest = iter(words[2:])
     for word in rest:

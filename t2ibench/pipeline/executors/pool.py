@@ -7,34 +7,240 @@ is missing, and goes to whoever is free.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pickle
+import socket
+import sys
 import time
+import traceback
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
-from t2ibench.errors import T2IBenchError
+from t2ibench.errors import T2IBenchError, first_line
 from t2ibench.models.protocols import Generator
-from t2ibench.models.rewritten_generator import FoundRewritings, Rewritten
+from t2ibench.models.rewritten_generator import (
+    FoundRewritings,
+    RewriterInfo,
+    Rewritten,
+    rewritten,
+)
 from t2ibench.pipeline import stop_request
 from t2ibench.pipeline.executors import Cut
-from t2ibench.pipeline.executors.messages import (
-    Message,
-    PieceEnd,
-    UserLine,
-    WorkerDeath,
-    WorkerError,
-    WorkerModels,
-)
 from t2ibench.pipeline.pieces import ImagesToEmbed, ImagesToGenerate, Part, Piece, QuestionsToAsk
+from t2ibench.pipeline.preparation import Objects, Prepared, create_model
 from t2ibench.pipeline.progress import Reporter
+from t2ibench.pipeline.worker import Observers, Worker, make_worker
+from t2ibench.settings import RunSettings
 from t2ibench.store.images import StoredImage
 
 MOST_RESTARTS = 3  # of one worker, without a piece done in between
 LAST_BATCH = 60.0  # seconds that workers have for their batch when the run is asked to stop
-# A worker that says nothing for so long, while others wait for it, is ended: at least this many
-# seconds, and this many times the longest silence that a part came after.
-LEAST_PATIENCE, FIRST_PATIENCE, SILENCES = 120.0, 600.0, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """All that a worker has to know of a run.
+
+    Attributes:
+        settings: What was asked for, with encoders and judges by name.
+        objects: Adapters that were given as Python objects.
+        embeds: Whether encoders are needed.
+        asks: Whether judges are needed.
+        rewriter: What rewrites prompts, for the fingerprint; rewritings come with the pieces.
+        cwd: The folder that relative paths of models are read from.
+        path: `sys.path`, for models of the user's own.
+    """
+
+    settings: RunSettings
+    objects: Objects
+    embeds: bool
+    asks: bool
+    rewriter: RewriterInfo | None
+    cwd: str
+    path: tuple[str, ...]
+
+    def worker(self, tell: Callable[[UserLine], None], stopping: Callable[[], bool]) -> Worker:
+        """In the other process: a worker that makes its own models.
+
+        Args:
+            tell: Takes lines for the user.
+            stopping: Whether it shall stop after the batch in hand.
+
+        Raises:
+            T2IBenchError: a model cannot be loaded.
+        """
+        with contextlib.suppress(OSError):
+            os.chdir(self.cwd)
+        sys.path += [item for item in self.path if item not in sys.path]
+        generator = create_model(self.settings, self.objects)
+        if generator is not None and self.rewriter is not None:
+            generator = rewritten(generator, self.rewriter)
+        needed = {"embeds": self.embeds, "asks": self.asks}
+        lines = _Lines(tell)
+        return make_worker(self.settings, self.objects, generator, lines, stopping, **needed)
+
+    @classmethod
+    def of(cls, prepared: Prepared, observing: bool) -> Order:
+        """What a prepared run is to its workers.
+
+        Raises:
+            T2IBenchError: a Python object cannot be sent to another process.
+        """
+        _check_sendable(prepared.objects)
+        here, generator = os.getcwd(), prepared.generator  # noqa: PTH109
+        return cls(
+            prepared.settings,
+            # Prompts are rewritten before workers begin, by this process alone.
+            replace(prepared.objects, rewriter=None),
+            observing and prepared.plan.needs_encoder,
+            observing and bool(prepared.plan.questions),
+            generator.info if isinstance(generator, Rewritten) else None,
+            here,
+            tuple(item or here for item in sys.path),
+        )
+
+
+class _Lines:
+    """What a worker says goes to the leader."""
+
+    def __init__(self, tell: Callable[[UserLine], None]) -> None:
+        self._tell = tell
+
+    def say(self, text: str) -> None:
+        self._tell(UserLine(text))
+
+    def warn(self, text: str) -> None:
+        self._tell(UserLine(text, warning=True))
+
+
+def _check_sendable(objects: Objects) -> None:
+    for one in (objects.generator, *objects.encoders.values(), *objects.judges.values()):
+        try:
+            if type(one).__module__ == "__main__":
+                raise TypeError("its class is defined in the script itself, not in a module")
+            pickle.loads(pickle.dumps(one))
+        except Exception as error:  # whatever an object's own code does when it is copied
+            raise T2IBenchError(
+                f"{getattr(one, 'name', one)!r} is a Python object that cannot be sent to another "
+                f"process: {first_line(error).rstrip('.')}.",
+                "Name it as package.module:factory, or leave workers and engine out.",
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """An encoder or judge that is loaded elsewhere: what the stores have to know of it.
+
+    Attributes:
+        name: Its name.
+        fingerprint: Its fingerprint.
+        embeds_images: Whether it does, for an encoder.
+    """
+
+    name: str
+    fingerprint: str
+    embeds_images: bool = False
+
+    @classmethod
+    def of(cls, model: Any) -> Any:
+        """What stands for an encoder or a judge."""
+        return cls(model.name, model.fingerprint, bool(getattr(model, "embeds_images", False)))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerModels:
+    """A worker has its models.
+
+    Attributes:
+        where: The process and its machine, in words.
+        generator: The generator's fingerprint.
+        observers: What stands for its encoders, controls and judges.
+    """
+
+    where: str
+    generator: str | None
+    observers: Observers
+
+    @classmethod
+    def of(cls, worker: Worker) -> WorkerModels:
+        """What the leader has to know of a worker."""
+        known = worker.observers
+        return cls(
+            f"process {os.getpid()} on {socket.gethostname()}",
+            worker.generator.fingerprint if worker.generator else None,
+            Observers(
+                [ModelInfo.of(one) for one in known.encoders],
+                {name: ModelInfo.of(one) for name, one in known.controls.items()},
+                [ModelInfo.of(one) for one in known.judges],
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UserLine:
+    """A line for the user.
+
+    Attributes:
+        text: The line.
+        warning: Whether the user must see it.
+    """
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PieceEnd:
+    """A worker has given all parts of its piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerError:
+    """A worker cannot go on, and neither can another.
+
+    Attributes:
+        error: What was raised.
+        trace: Where, as text.
+    """
+
+    error: BaseException
+    trace: str
+
+    @classmethod
+    def because(cls, error: BaseException) -> WorkerError:
+        """What can be sent of an error."""
+        trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+        try:
+            error.__traceback__ = None
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # whatever an exception of other people's code does when it is copied
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return cls(error, trace)
+
+    def reraise(self) -> None:
+        """Raise it where the run is led."""
+        if isinstance(self.error, T2IBenchError):
+            raise self.error
+        raise self.error from RuntimeError(f"in a worker:\n{self.trace}")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerDeath:
+    """A worker has died.
+
+    Attributes:
+        why: How, in words.
+        restarted: Whether it comes back by itself.
+    """
+
+    why: str
+    restarted: bool = False
+
+
+Message = WorkerModels | UserLine | Part | PieceEnd | WorkerError | WorkerDeath
 
 
 class Workers(Protocol):
@@ -64,10 +270,6 @@ class Workers(Protocol):
         """Have all workers end after their batch."""
         ...
 
-    def end(self, number: int) -> None:
-        """End a worker at once; it is `WorkerDeath` then."""
-        ...
-
     def close(self) -> None:
         """End them all at once."""
         ...
@@ -80,7 +282,6 @@ class _State:
     started: bool = False
     ready: WorkerModels | None = None
     piece: int | None = None  # its number
-    heard: float = 0.0
     deaths: int = 0
     lost: bool = False
 
@@ -102,7 +303,6 @@ class WorkerPool:
         self._models: WorkerModels | None = None
         self._said: set[str] = set()
         self._todo: deque[int] = deque()
-        self._longest = 0.0
         self._start(1)
         while self._models is None:
             for _ in self._hear():
@@ -112,7 +312,6 @@ class WorkerPool:
     def run(self, numbers: Iterable[int], cut: Cut) -> Iterator[Part]:
         """Do pieces, in any order; on a request to stop, what workers have in hand still comes."""
         self._todo = deque(numbers)
-        self._longest = 0.0
         self._start(len(self._todo))
         end: float | None = None
         while True:
@@ -126,7 +325,6 @@ class WorkerPool:
             if not (busy or self._todo) or (end is not None and time.monotonic() > end):
                 return
             yield from self._hear(stopped=end is not None)
-            self._end_silent()
 
     def close(self) -> None:
         """End the workers."""
@@ -145,7 +343,7 @@ class WorkerPool:
                 which = self._todo.popleft()
                 piece = cut(which)
                 if piece is not None:
-                    state.piece, state.heard = which, time.monotonic()
+                    state.piece = which
                     self._workers.send(number, self._complete(piece))
 
     def _complete(self, piece: Piece) -> Piece:
@@ -171,7 +369,7 @@ class WorkerPool:
             stop_request.ask()
             return
         for number, message in messages:
-            state, now = self._states[number], time.monotonic()
+            state = self._states[number]
             match message:
                 case UserLine(text, warning):
                     if not warning or text not in self._said:  # each of them says the same
@@ -187,9 +385,7 @@ class WorkerPool:
                 case WorkerDeath():
                     self._bury(number, state, message, stopped)
                 case _:
-                    self._longest = max(self._longest, now - state.heard)
                     yield message
-            state.heard = now
 
     def _agree(self, ready: WorkerModels) -> None:
         """All workers must make and see the same as the leader, or results would mix models."""
@@ -204,21 +400,6 @@ class WorkerPool:
                 "All machines need the same model files and versions; give --dtype where some "
                 "have a GPU and others have none.",
             )
-
-    def _end_silent(self) -> None:
-        """End workers that say nothing while others have nothing left to do."""
-        if self._todo or not any(state.ready and state.piece is None for state in self._states):
-            return
-        patience = max(LEAST_PATIENCE, SILENCES * self._longest) if self._longest else None
-        now = time.monotonic()
-        for number, state in enumerate(self._states):
-            silent = now - state.heard
-            if state.piece is not None and silent > (patience or FIRST_PATIENCE):
-                self._reporter.warn(
-                    f"Worker {number + 1} has said nothing for {silent:.0f} s: it is ended."
-                )
-                state.heard = now
-                self._workers.end(number)
 
     def _bury(self, number: int, state: _State, message: WorkerDeath, stopped: bool) -> None:
         """Give a dead worker's piece to others, and start it again if that has not failed often."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from t2ibench.errors import shown
-from t2ibench.pipeline.executors.messages import (
+from t2ibench.pipeline.executors.pool import (
     Message,
     Order,
     PieceEnd,
@@ -129,10 +129,6 @@ class Processes:
         for line in self._lines.values():
             with contextlib.suppress(OSError):
                 line.send(None)
-
-    def end(self, number: int) -> None:
-        """End a worker, one that is suspended too."""
-        self._processes[number].kill()
 
     def close(self) -> None:
         """End them all."""

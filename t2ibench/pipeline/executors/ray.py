@@ -20,7 +20,8 @@ from typing import Any
 
 from t2ibench.arguments import Arguments, PositiveInt, read_args
 from t2ibench.errors import T2IBenchError, first_line
-from t2ibench.pipeline.executors.messages import (
+from t2ibench.pipeline.executors.pool import (
+    MOST_RESTARTS,
     Message,
     Order,
     PieceEnd,
@@ -29,7 +30,6 @@ from t2ibench.pipeline.executors.messages import (
     WorkerError,
     WorkerModels,
 )
-from t2ibench.pipeline.executors.pool import MOST_RESTARTS
 from t2ibench.pipeline.pieces import Piece
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import heard_again
@@ -220,10 +220,6 @@ class Actors:
         """Have all workers end after their batch."""
         for actor in self._actors.values():
             actor.stop.remote()
-
-    def end(self, number: int) -> None:
-        """End a worker; Ray starts it again."""
-        self._ray.kill(self._actors[number], no_restart=False)
 
     def close(self) -> None:
         """End the actors, and the connection where it is ours."""

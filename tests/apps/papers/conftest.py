@@ -10,7 +10,7 @@ from t2ibench.apps.papers.reproduction import build
 from t2ibench.results.files import read_results
 
 FEW = ["--bootstrap", "50", "--permutations", "50", "--control-encoder", "none"]
-SMALL = ["--model", "toyland", "--limit", "4", "--scale", ".1"]
+SMALL = ["--model", "toyland", "--limit", "4", "--times", ".1"]
 
 
 def exhibits(paper: str, run: Path) -> dict[str, Exhibit]:

@@ -30,7 +30,7 @@ FLOWERS = "t2iat_flowers_insects_as_published"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("papers")
-    sizes = {"openbias": SMALL[:2], "vibex": [*SMALL[:2], "--scale", ".24"]}
+    sizes = {"openbias": SMALL[:2], "vibex": [*SMALL[:2], "--times", ".24"]}
     for paper in PAPERS.names():
         line = [*sizes.get(paper, SMALL), *FEW, "--output-dir", str(folder)]
         assert main(["reproduce", paper, *line]) == 0

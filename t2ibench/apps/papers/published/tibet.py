@@ -62,7 +62,9 @@ def figure_4(draft: Exhibit) -> None:
     for side in ("male", "female"):
         values = [value_of(row, f"concept_association_share:{side}") for row in task.by]
         known = [value for value in values if value is not None]
-        draft.line(_ALL, f"CAS share of {side}", float(np.mean(known)) if known else None, 2)
+        draft.line(
+            _ALL, f"CAS share of {side}", math.fsum(known) / len(known) if known else None, 2
+        )
     mean = math.fsum(abs(x) for _, _, x in drawn) / len(drawn) if drawn else None
     draft.line(_ALL, "mean |CAS male - female|", mean)
     draft.score(_ALL, "mean squared lean", task.headline, note=task.inconclusive or "")
