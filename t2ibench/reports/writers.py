@@ -56,10 +56,7 @@ WRITERS: Registry[Writer] = Registry(
         "md": "t2ibench.reports.markdown:WRITER",
         "latex": "t2ibench.reports.markdown:LATEX",
         "csv": "t2ibench.reports.csv:WRITER",
-        "card": "t2ibench.reports.card:CARD",
-        "audit": "t2ibench.reports.card:AUDIT",
-        "model-index": "t2ibench.reports.hub_metadata:MODEL_INDEX",
-        "every-eval-ever": "t2ibench.reports.every_eval_ever:WRITER",
+        "card": "t2ibench.reports.card:WRITER",
     },
     members=("description", "suffix", "table", "results"),
 )

@@ -7,7 +7,7 @@ import io
 import logging
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,22 +102,6 @@ def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dic
             value = record[column]
             if value is not None and math.isfinite(value):
                 found[f"{name}/{key}"] = float(value)
-    return found
-
-
-def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """A configuration without levels, for trackers that only take text.
-
-    Examples:
-        >>> flat({"model": {"name": "toy", "settings": {"steps": 4}}, "limited": False})
-        {'model.name': 'toy', 'model.settings.steps': '4', 'limited': 'False'}
-    """
-    found: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = str(value)
     return found
 
 
