@@ -6,18 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.gates import EXAMPLES, OF_A_RUN, add_gates, report
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
     from t2ibench.reports.notes import Note
     from t2ibench.results.schema import Results
-
-_EXAMPLES = f"""\
-  t2ibench report runs/new --fail-on {OF_A_RUN}       a lean above .2 either way, beyond chance
-  t2ibench report runs/new --fail-on "headline.ci_low>0.1,headline.p_holm<0.05"
-"""
 
 
 def add(verbs: Any) -> None:
@@ -27,7 +21,6 @@ def add(verbs: Any) -> None:
         help="write report.html; with --format, the results as csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
-        epilog=EXAMPLES.format(examples=_EXAMPLES),
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
     add_flag(verb, "--baseline RUN", "another run, shown beside this one")
@@ -39,7 +32,6 @@ def add(verbs: Any) -> None:
     add_flag(verb, "--notes FILE", "notes that were saved from the page")
     add_flag(verb, "--format F", "md, latex, csv; see t2ibench ls writers")
     add_flag(verb, "--output FILE", "where to write it")
-    add_gates(verb, "headline.FIELD", OF_A_RUN)
     verb.set_defaults(handler=run)
 
 
@@ -47,10 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write report.html, or a run's results in another format."""
     from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
-    from t2ibench.results.gates import RUN, check_run, parse_gates
     from t2ibench.store.files import write_text
 
-    gates = parse_gates(arguments.fail_on or [], RUN)
     results = read_results(Path(arguments.run))
     if arguments.format is None:
         _page(arguments, results)
@@ -60,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             write_text(Path(arguments.output), text)
         else:
             print(text, end="")
-    return report(check_run(gates, results)) if gates else 0
+    return 0
 
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:

@@ -54,7 +54,7 @@ TABLE = any_text(
 COMMANDS: Sequence[Sequence[str | Path]] = [
     *(("report", RUN), ("score", RUN), ("power", RUN), FLAGS, (*FLAGS, "--dry-run")),
     *(("report", RUN, "--format", form) for form in ("md", "latex")),
-    ("report", RUN, "--format", "csv", "--fail-on", "headline.magnitude_low>0.2"),
+    ("report", RUN, "--format", "csv"),
     ("compare", "whole/toyland", RUN, "--rows"),
     ("leaderboard", "add", RUN, "--to", "board"),
     *(("label", "export", RUN, "--images", "1"), ("label", "agree", RUN)),
@@ -299,7 +299,7 @@ def test_values_of_the_command_line(tries: Tries, here: Path, cli: Cli) -> None:
         *("--model", "--tasks", "--model-args", "--encoder", "--judge", "--judge-args"),
         *("--include-path", "--control-encoder", "--batch-size", "--device", "--dtype", "--engine"),
         *("--times", "--limit", "--seed", "--permutations", "--bootstrap", "--level"),
-        *("--until-precise", "--max-images-per-prompt", "--config", "--fail-on"),
+        *("--until-precise", "--max-images-per-prompt", "--config"),
     ]
     numbers = st.sampled_from(
         ["0", "-1", "nan", "inf", "1e400", "9" * 30, "٣", "1_0", "1,2", "a=b"]
