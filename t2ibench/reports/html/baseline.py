@@ -66,7 +66,7 @@ def beside(run: RunView, folder: Path, baseline: Path, thumbnails: Thumbnails) -
         strips=_pairs(ids, (folder, run.name, thumbnails), (baseline, name, theirs)),
     )
     values = {change.task.id: change.other for change in changes}
-    says = [_says(run, name, differences), *(one.sentences((name, run.name))[0] for one in prompts)]
+    says = [_says(run, name, differences), *(one.sentences()[0] for one in prompts)]
     return Beside(name, " ".join(says[: 1 + _TOLD]), values, section)
 
 
