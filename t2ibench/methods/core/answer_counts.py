@@ -15,7 +15,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
-from t2ibench.stats.squares import SquareNoise
 
 KEY = "answers_by_prompt"  # of a result's details
 _ALPHA = 0.05
@@ -53,26 +52,6 @@ class CountedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredDistance:
-    """How far a class's shares are from a reference, over all prompts that it has a share for.
-
-    Attributes:
-        reference: What it is, such as 'even shares' or labour statistics.
-        group: The class.
-        prompts: How many prompts.
-        squares: The unbiased mean over prompts of (2 (share - reference))²; where images have no
-            answer, also the least and the most that it may be.
-        noises: What each of them owes to noise.
-    """
-
-    reference: str
-    group: str
-    prompts: int
-    squares: tuple[float, ...]
-    noises: tuple[SquareNoise, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class CountedAttribute:
     """The answers to one question, as an entry of `details['answers_by_prompt']`.
 
@@ -83,7 +62,6 @@ class CountedAttribute:
         references: Class to what its known shares are.
         noun: What a row is, such as 'prompt'.
         estimated: Whether counts are estimated shares of a prompt's images, and no numbers.
-        distances: How far all prompts are from references.
     """
 
     attribute: str
@@ -92,7 +70,6 @@ class CountedAttribute:
     references: dict[str, str] = field(default_factory=dict)
     noun: str = "prompt"
     estimated: bool = False
-    distances: tuple[SquaredDistance, ...] = ()
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
@@ -130,7 +107,7 @@ def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
             CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
         )
     classes = dict.fromkeys(group for one in same for group in one.classes)
-    return replace(same[0], classes=tuple(classes), rows=tuple(rows), distances=())
+    return replace(same[0], classes=tuple(classes), rows=tuple(rows))
 
 
 _READ = TypeAdapter(tuple[CountedAttribute, ...])
