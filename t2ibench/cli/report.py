@@ -24,8 +24,6 @@ def add(verbs: Any) -> None:
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
     add_flag(verb, "--baseline RUN", "another run, shown beside this one")
-    figures = "also every figure for a paper, as SVG and PDF, as wide as a column and as a page"
-    add_flag(verb, "--figures DIR", figures)
     note = "an auditor's note: accept, query or reject; repeat it for more"
     add_flag(verb, "--note TASK=DECISION[: WHY]", note, action="append")
     add_flag(verb, "--by NAME", "who says so", default="")
@@ -55,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:
     """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import task_files, write_page, write_paper_figures
+    from t2ibench.reports.files import task_files, write_page
     from t2ibench.reports.view import run_view
 
     folder = Path(arguments.run)
@@ -67,9 +65,6 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
         Path(given) if given else None for given in (arguments.output, arguments.baseline)
     )
     print(f"Report: {write_page(run, folder, target, baseline)}")
-    if arguments.figures:
-        written = write_paper_figures(run, folder, Path(arguments.figures))
-        print(f"Figures for a paper: {len(written)} files in {arguments.figures}")
 
 
 def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:

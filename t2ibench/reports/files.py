@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 from datetime import date
@@ -136,21 +135,6 @@ def write_page(
         for name, about, figure in drawn:
             write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
     return target or folder / PAGE
-
-
-def write_paper_figures(run: RunView, folder: Path, target: Path) -> list[Path]:
-    """Write the forest plot and every figure of a task in the widths of a paper, as SVG and PDF."""
-    from t2ibench.reports.figures.figure import draw
-    from t2ibench.reports.figures.files import write_for_paper
-    from t2ibench.reports.figures.forest import forest
-
-    written = write_for_paper(functools.partial(forest, run), target, "forest")
-    for task in run.tasks:
-        samples = read_samples(folder, task.id)
-        for number, spec in enumerate(task.shown.figures, start=1):
-            make = functools.partial(draw, spec, task, samples)
-            written += write_for_paper(make, target, f"{task.id}-{number}")
-    return written
 
 
 def _origin(results: Results, folder: Path) -> str:

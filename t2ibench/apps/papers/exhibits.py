@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from t2ibench.apps.papers.figures import WIDTH, Words, arrows, distributions
+from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, Value
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.describe import listed
@@ -52,9 +51,7 @@ class Exhibit:
         remarks: What a reader must know, beside the notes of the data file.
         strips: Rows of images.
         complete: Whether every task that it needs has a score, and it could be built.
-        paths: Its files: CSV, SVG and PNG of a figure, and SVG and PDF in the widths of a paper
-            where `t2ibench[figures]` is installed; none where none were written.
-        make: Draws the figure so many CSS pixels wide.
+        paths: Its files: CSV, and SVG and PNG of a figure; none where none were written.
     """
 
     name: str
@@ -71,7 +68,6 @@ class Exhibit:
     strips: list[Strip] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
-    make: Callable[[float], Figure | None] | None = None
 
     @property
     def label(self) -> str:
@@ -149,9 +145,8 @@ class Exhibit:
     def draw(
         self, kind: Callable[..., Figure | None], data: object, words: Words | None = None
     ) -> None:
-        """Give it a figure of some numbers, at any width."""
-        self.make = functools.partial(kind, data, words or self.words())
-        self.figure = self.make(WIDTH)
+        """Give it a figure of some numbers."""
+        self.figure = kind(data, words or self.words())
 
     def line(
         self,

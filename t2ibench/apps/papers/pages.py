@@ -7,7 +7,6 @@ import io
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.files import write_figure, write_for_paper
+from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
@@ -56,8 +55,6 @@ def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple
         about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
         points = f"{exhibit.name}-points" if exhibit.lines else ""
         written += write_figure(drawn, about, folder, exhibit.name, points)
-        if exhibit.make is not None and find_spec("fpdf"):
-            written += write_for_paper(exhibit.make, folder, exhibit.name)
     return tuple(sorted(written))
 
 

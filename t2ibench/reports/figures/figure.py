@@ -16,7 +16,7 @@ from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
-WIDTH = 460.0  # of a figure on a page, in CSS pixels
+WIDTH = 460.0  # of a figure, in CSS pixels
 Samples = Sequence[Mapping[str, Any]]
 
 
@@ -61,23 +61,21 @@ class Figure:
 
 
 _KINDS = ("Scatter", "Arrows", "Distribution", "Bars", "Panels", "Combinations")
-FIGURES: Registry[Callable[[Any, TaskView, Samples, float], Figure | None]] = Registry(
+FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
     "figure",
     {kind: f"t2ibench.reports.figures.{kind.lower()}:draw" for kind in _KINDS}
     | {"Apart": "t2ibench.reports.figures.group_distance:draw"},
 )
 
 
-def draw(
-    spec: presentation.Figure, task: TaskView, samples: Samples, width: float = WIDTH
-) -> Figure | None:
-    """One figure of a task, so many CSS pixels wide; None where it has no numbers."""
-    return FIGURES.get(type(spec).__name__)(spec, task, samples, width)
+def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
+    """One figure of a task; None where it has no numbers."""
+    return FIGURES.get(type(spec).__name__)(spec, task, samples)
 
 
-def canvas_of(spec: presentation.Figure, width: float) -> Canvas:
+def canvas_of(spec: presentation.Figure) -> Canvas:
     """An empty canvas, with what those hear who do not see the figure."""
-    return Canvas(width, 0.0, f"{spec.title}. {spec.caption}")
+    return Canvas(WIDTH, 0.0, f"{spec.title}. {spec.caption}")
 
 
 def finished(

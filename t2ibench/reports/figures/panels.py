@@ -32,13 +32,13 @@ _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
 
-def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None
     shown = panels[: figure.most]
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     drawn = [
         value or 0.0
         for panel in shown
@@ -47,7 +47,7 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     ]
     most = max([1.0, *drawn])
     items = [name for panel in shown for name, _ in panel.items[:_ITEMS]]
-    y, left = 0.0, left_of(items, 0.25 * width) + 8
+    y, left = 0.0, left_of(items, 0.25 * WIDTH) + 8
     for panel in shown:
         y = _panel(canvas, panel, most, y, left) + _BETWEEN
     canvas.height = canvas.key(y, _KEY)

@@ -41,7 +41,7 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
@@ -51,12 +51,12 @@ def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> F
     entries = [("pt", "not clearly off the line" if clear else "a row")]
     entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
     entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     top = canvas.key(8, entries) + 24
     height = canvas.height = top + 276.0
     xs, ys = [one.x for one in points], [one.y for one in points]
     low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
-    across = Scale(low, high, _LEFT, width - _RIGHT).to_ticks()
+    across = Scale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
     low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
     up = Scale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
