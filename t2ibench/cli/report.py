@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
-    from t2ibench.reports.notes import Note
     from t2ibench.results.schema import Results
 
 
@@ -24,10 +22,6 @@ def add(verbs: Any) -> None:
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
     add_flag(verb, "--baseline RUN", "another run, shown beside this one")
-    note = "an auditor's note: accept, query or reject; repeat it for more"
-    add_flag(verb, "--note TASK=DECISION[: WHY]", note, action="append")
-    add_flag(verb, "--by NAME", "who says so", default="")
-    add_flag(verb, "--notes FILE", "notes that were saved from the page")
     add_flag(verb, "--format F", "md, latex, csv; see t2ibench ls writers")
     add_flag(verb, "--output FILE", "where to write it")
     verb.set_defaults(handler=run)
@@ -59,23 +53,8 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
     folder = Path(arguments.run)
     if not folder.is_dir():
         folder = folder.parent
-    _keep_notes(arguments, folder, list(results.tasks))
     run = run_view(results, task_files(results, folder))
     target, baseline = (
         Path(given) if given else None for given in (arguments.output, arguments.baseline)
     )
     print(f"Report: {write_page(run, folder, target, baseline)}")
-
-
-def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:
-    """Add the notes of the command line to those of the run."""
-    from t2ibench.reports.notes import FILE, parse_note, read_notes, save_notes
-
-    new: dict[str, Note] = {}
-    if arguments.notes:
-        if not Path(arguments.notes).is_file():
-            raise T2IBenchError(f"There is no file {arguments.notes}.", "Save it from the page.")
-        new |= read_notes(Path(arguments.notes)).notes
-    new |= dict(parse_note(text, tasks, arguments.by) for text in arguments.note or [])
-    if new:
-        save_notes(folder / FILE, new)

@@ -12,8 +12,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.notes import FILE as NOTES
-from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
@@ -111,7 +109,6 @@ def write_page(
         disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
     ]
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
-    notes = read_notes(folder / NOTES).notes
     found = [
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
@@ -120,7 +117,6 @@ def write_page(
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
-        ("notes", "Notes", fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts])),
     ]
     page = report_html(
         run,

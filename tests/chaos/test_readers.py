@@ -21,7 +21,6 @@ from t2ibench.cli import main
 from t2ibench.errors import T2IBenchError, visible
 from t2ibench.models.judges.answers import AnswersJudge
 from t2ibench.pipeline.progress import SilentReporter
-from t2ibench.reports.notes import read_notes
 from t2ibench.results.files import read_results
 from t2ibench.results.paired import read_paired
 from t2ibench.results.run import open_run
@@ -165,22 +164,6 @@ def test_records(tries: Tries, here: Path, cli: Cli) -> None:
         database.close()
 
     tried(tries, cli, spoil, lambda: open_run(RUN))
-
-
-@sizes(10, 400)
-def test_notes(tries: Tries, here: Path, cli: Cli) -> None:
-    file = RUN / "notes.json"
-    one = {"decision": "query", "text": "why", "by": "me", "date": "2026-01-01"}
-    whole = dumped({"schema": 1, "notes": {"t2iat_science_arts": one}})
-
-    def check(data: DataObject) -> None:
-        file.write_bytes(spoilt(data, whole))
-        value_or_line(lambda: read_notes(file))
-        note = data.draw(WORDS.filter(lambda word: "\x00" not in word))
-        more = ["--note", f"openbias_examples=accept: {note}"] if data.draw(st.booleans()) else []
-        one_line(*cli("report", RUN, *more)[::2])
-
-    tries.of(check)
 
 
 @sizes(12, 400)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.html.words import coded
-from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
 from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within
@@ -131,32 +129,15 @@ def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cl
     assert rows and set(rows) <= {"0.00", "–"}
 
 
-def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
-    run: Path, cli: Cli, tmp_path: Path
-) -> None:
+def test_images_that_are_gone_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -> None:
     copy = copied(run, tmp_path)
     for file in (copy / "images").rglob("*.png"):
         file.unlink()
         file.write_bytes(b"")
-    note = f"t2iat_science_arts=query: {NASTY}"
-    assert cli("report", copy, "--note", note, "--by", "A. B.")[0] == 0
-    saved = tmp_path / "notes.json"
-    saved.write_text('{"schema": 1, "notes": {"vibex_gender": {"decision": "reject"}}}')
-    assert cli("report", copy, "--notes", saved)[0] == 0
-    notes = read_notes(copy / "notes.json").notes
-    assert notes["t2iat_science_arts"].text == NASTY and notes["vibex_gender"].decision == "reject"
+    assert cli("report", copy)[0] == 0
     assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
-    assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
-    (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
-    for words, said in (
-        ([], "notes.a.decision"),
-        (["--note", "t2iat_scince_arts=query"], "Did you mean 't2iat_science_arts'"),
-        (["--note", "t2iat_science_arts=acept"], "Did you mean 'accept'"),
-        (["--notes", "nowhere.json"], "There is no file nowhere.json"),
-        (["--baseline", "nowhere"], "nowhere"),
-    ):
-        status, _, err = cli("report", run if words else copy, *words)
-        assert status == 1 and said in err and err.count("\n") == 1
+    status, _, err = cli("report", copy, "--baseline", "nowhere")
+    assert status == 1 and "nowhere" in err and err.count("\n") == 1
 
 
 def test_a_model_card_says_what_was_found(run: Path, cli: Cli) -> None:
@@ -197,25 +178,9 @@ def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     page = context.new_page()
     page.goto((run / "report.html").as_uri())
     assert page.locator("#forest .row .dot").count() >= 4
-    assert page.locator("form.noter").is_hidden() and page.locator("form.finder").is_hidden()
+    assert page.locator("form.finder").is_hidden()
     assert page.locator(".shots img").first.is_visible()
     context.close()
-
-
-def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_path: Path) -> None:
-    page = browser.new_page()
-    page.goto((run / "report.html").as_uri())
-    page.locator("form.noter select[name=task]").select_option("vibex_gender")
-    page.locator("form.noter select[name=decision]").select_option("query")
-    page.locator("form.noter textarea").fill(NASTY)
-    page.get_by_role("button", name="Add note").click()
-    with page.expect_download() as download:
-        page.get_by_text("Save notes.json").click()
-    saved = tmp_path / "notes.json"
-    download.value.save_as(saved)
-    assert json.loads(saved.read_text())["notes"]["vibex_gender"]["text"] == NASTY
-    assert read_notes(saved).notes["vibex_gender"].decision == "query"
-    page.close()
 
 
 def test_page_and_notebook_show_text_of_others_as_text_and_a_notebook_loads_nothing(
