@@ -58,7 +58,7 @@ def headline(found: Headline, digits: int = 3) -> str:
         return f"rms {shown.value:.{digits}f}"
     if found.scale == "excess":
         return f"excess {signed(shown.value, digits)}"
-    return signed(shown.value, digits) if shown.signed else number(shown.value, digits)
+    return signed(shown.value, digits)
 
 
 def task_cells(task: TaskResult) -> list[str]:

@@ -101,7 +101,7 @@ class TaskView:
 
     @property
     def scale(self) -> str:
-        """What the headline is: 'lean', 'rms lean', 'excess' or 'magnitude'."""
+        """What the headline is: 'lean', 'rms lean' or 'excess'."""
         return self.mark.label
 
     @property

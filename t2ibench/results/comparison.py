@@ -397,7 +397,7 @@ class _Pair:
         if (first.scale, first.question) != (second.scale, second.question):
             return replace(blank, notes=(*blank.notes, "another kind of headline"))
         if self.paired is None or not self._is_current(first, second):
-            return self._unpaired(blank, first.scale == "lean", first.scale is not None)
+            return self._unpaired(blank, first.scale == "lean", True)
         if first.scale == "mean_square":
             return self._squares(blank, *self.paired)
         part, other = (one.headline[0] for one in self.paired)

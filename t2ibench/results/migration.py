@@ -1,4 +1,4 @@
-"""Results of older schemas, renamed on reading: before schema 3 scores had the papers' letters.
+"""Results of schema 2, renamed on reading: before schema 3 scores had the papers' letters.
 
 `SCORES` and `FIELDS` are all that was renamed; docs/score-names.md shows them with the papers'
 symbols, and a test holds the page to these tables. Names of other packages' methods are theirs.
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from t2ibench.results.schema import SCHEMA_VERSION
+
+OLDEST = 2  # schema that is read
 
 _SETS = {
     "asc": "association",
@@ -139,12 +141,11 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Bring the JSON of an older results.json up to date, in place.
+    """Bring the JSON of a results.json of schema 2 up to date, in place.
 
-    What schema 1 had more goes, and what it lacks may be absent. What is not as expected stays,
-    for the check of the schema to find.
+    What is not as expected stays, for the check of the schema to find.
     """
-    if data["schema"] < SCHEMA_VERSION:
+    if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
                 _migrate_task(task)
@@ -157,8 +158,6 @@ def _migrate_task(task: dict[str, Any]) -> None:
     for part in (task, *_mappings(task.get("by_encoder"))):
         headline = part.get("headline")
         if isinstance(headline, dict):
-            headline.pop("null", None)
-            headline.pop("debiased", None)
             _rename(headline, FIELDS)
             _rename_question(headline)
         for row in (part, *_mappings(part.get("by"))):

@@ -108,7 +108,7 @@ def folder_of(path: Path) -> Path:
 
 def is_run(path: Path) -> bool:
     """Whether a folder holds a run, as far as its names tell."""
-    return (path / NAME).exists() or (path / "run.json").is_file()
+    return (path / NAME).exists()
 
 
 def open_run(path: Path) -> RunFolder:
@@ -117,10 +117,9 @@ def open_run(path: Path) -> RunFolder:
     Raises:
         BrokenDatabaseError: its run.db cannot be read.
         BrokenRecordError: a part of the record cannot be read.
-        T2IBenchError: it is no run folder, or one of an older version.
+        T2IBenchError: it is no run folder.
     """
     folder = RunFolder(folder_of(path))
-    _refuse_older(folder.path)
     if not folder.database.exists():
         raise T2IBenchError(
             f"'{folder.path}' is not a run folder: it has no {NAME}.",
@@ -140,15 +139,6 @@ def open_images(path: Path) -> tuple[RunFolder, ImageStore]:
     if generator is None:
         raise T2IBenchError(f"{path} holds no images.", "Give a run of an image model.")
     return folder, ImageStore(folder.database, generator.fingerprint)
-
-
-def _refuse_older(path: Path) -> None:
-    if (path / "run.json").is_file() and not (path / NAME).exists():
-        raise T2IBenchError(
-            f"'{path}' was made by an earlier t2ibench, which kept a run in many files.",
-            "Choose another --output-dir. Its results.json can still be given to report and "
-            "compare, and --model folder: reads its images.",
-        )
 
 
 def mend_run(error: BrokenDatabaseError, notices: Notices) -> str:
@@ -192,7 +182,6 @@ def run_folder(
 
 
 def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
-    _refuse_older(path)
     folder = RunFolder(path)
     folder.reread()
     if folder.damaged:

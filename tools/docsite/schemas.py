@@ -20,7 +20,7 @@ from t2ibench.results.schema import Results
 _FILES = {
     "results.json": (Results, "results", "What a run found. Nothing in it is a time, and nothing "
                      "depends on batch size, workers or the order of tasks: the same inputs give "
-                     "the same file, byte for byte. Files of schema 1 are read too."),
+                     "the same file, byte for byte. Files of schema 2 are read too."),
     "run.db": (RunRecord, "run", "What a run was made with, and how far it came."),
 }  # fmt: skip
 _FIELD = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^ {0,3}\S|\Z)", re.M | re.S)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, failing, visible
 from t2ibench.reports.files import PAGE
-from t2ibench.results.display import task_rows
+from t2ibench.results.display import TASKS, task_rows
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement
 
@@ -60,7 +60,7 @@ class Payload:
 
 def payload_of(results: Results, folder: Path) -> Payload:
     """What of a run is sent."""
-    columns, rows = task_rows(results)
+    columns, rows = ["task", *TASKS], task_rows(results)
     metrics = _metrics(results, columns, rows)
     name = folder.resolve().name
     return Payload(name, results, _config(results), metrics, columns, rows, folder)
