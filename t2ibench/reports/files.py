@@ -69,7 +69,6 @@ def write_page(
     from t2ibench.reports.html.baseline import beside
     from t2ibench.reports.html.evidence import (
         Thumbnails,
-        disagreement_strips,
         each_stimulus,
         evidence,
         of_prompts,
@@ -105,15 +104,12 @@ def write_page(
         paired = read_paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
     pairs = agreements(measures(run.results, specs, paired))
-    seen = [
-        disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
-    ]
     other = None if baseline is None else beside(run, folder, baseline, thumbnails)
     found = [
         ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
-        ("agreement", "Agreement", sections.agreement_section(run, pairs, seen)),
+        ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
@@ -127,7 +123,7 @@ def write_page(
     )
     write_text(target or folder / PAGE, page)
     if target is None:
-        write_text(folder / TEXT, results_markdown(run.results, run, pairs))
+        write_text(folder / TEXT, results_markdown(run.results, run))
         for name, about, figure in drawn:
             write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
     return target or folder / PAGE

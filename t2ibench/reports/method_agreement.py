@@ -10,7 +10,6 @@ from t2ibench.reports.writers import Table
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.stats import Correlation
 
-TITLE = "Do the methods agree?"
 NOTE = (
     "One attribute of the same items, seen by two methods. Rank and linear correlations are of the "
     "leans as measured: where both methods read the same images, they share the chance of which "
@@ -63,8 +62,8 @@ def in_words(pair: MeasuredPair) -> str:
 def disagreements_text(pair: MeasuredPair) -> str:
     """The items that both see most differently, with either lean."""
     return ", ".join(
-        f"{one.name} ({signed(one.leans[0], 2)} and {signed(one.leans[1], 2)})"
-        for one in pair.disagreements
+        f"{one.name} ({signed(one.value, 2)} and {signed(other.value, 2)})"
+        for one, other in pair.disagreements
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Part
-from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.presentation import RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
@@ -27,7 +27,7 @@ from t2ibench.stats import MethodAgreement, correlate_methods
 from t2ibench.stats.rounding import settled
 
 _FEWEST = 5  # items in common, to say anything
-_NAMED = 3  # items that two methods see most differently, and images of each
+_NAMED = 3  # items that two methods see most differently
 _SAME = {"man": "male", "men": "male", "woman": "female", "women": "female"}
 _NOUNS = (" person", " people", " skin", " words")
 NOTHING = (
@@ -86,22 +86,6 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An item that two methods see differently.
-
-    Attributes:
-        name: The item.
-        leans: As either sees it.
-        images: Prompt and index of the images that both read most differently; none where they
-            read different images, or where that is not known.
-    """
-
-    name: str
-    leans: tuple[float, float]
-    images: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredPair:
     """Two measures of the same items.
 
@@ -117,7 +101,7 @@ class MeasuredPair:
     first: Measure
     second: Measure
     found: MethodAgreement
-    disagreements: tuple[Disagreement, ...] = ()
+    disagreements: tuple[tuple[Lean, Lean], ...] = ()
     others: tuple[MeasuredPair, ...] = ()
 
     @property
@@ -270,7 +254,7 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     return np.stack(covariances, axis=1).reshape(-1, 2, 2)
 
 
-def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[Disagreement, ...]:
+def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[tuple[Lean, Lean], ...]:
     """The items whose standardised leans differ most."""
     values = np.array([[one.value, other.value] for one, other in shared])
     spread = values.std(axis=0, ddof=1)
@@ -278,24 +262,4 @@ def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[Disagreement, .
         return ()
     standard = (values - values.mean(axis=0)) / spread
     order = np.argsort(settled(-np.abs(standard[:, 0] - standard[:, 1])), kind="stable")
-    return tuple(
-        Disagreement(one.name, (one.value, other.value), _images(one.influence, other.influence))
-        for one, other in (shared[k] for k in order[:_NAMED])
-    )
-
-
-def _images(first: Influence | None, second: Influence | None) -> tuple[tuple[str, int], ...]:
-    """The images that two methods read most differently, by what they add to either lean."""
-    if first is None or second is None or not (first.variance and second.variance):
-        return ()
-    added = [
-        {
-            (one.strata[stratum], int(unit)): float(value) / math.sqrt(one.variance)
-            for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True)
-            if unit != FLOOR
-        }
-        for one in (first, second)
-    ]
-    both = {key: added[0][key] - added[1][key] for key in added[0].keys() & added[1].keys()}
-    order = sorted(both, key=lambda key: (-float(settled(abs(both[key]))), key))
-    return tuple(order[:_NAMED])
+    return tuple(shared[k] for k in order[:_NAMED])

@@ -27,7 +27,6 @@ from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import TaskView
-from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
@@ -191,19 +190,6 @@ def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Mark
             side = "left" if one.mark.side == "low" else "right"
             strips.append(Strip(one.name, signed(one.mark.value), tiles, side))
     return fragment("each.html", strips=strips, most=_EACH) if strips else None
-
-
-def disagreement_strips(pair: MeasuredPair, samples: Rows, thumbnails: Thumbnails) -> list[Strip]:
-    """The images that two methods read most differently, of the items they see most differently."""
-    rows = {(row.get("prompt"), row.get("index")): row for row in samples}
-    strips = []
-    for one in pair.disagreements:
-        shown = [rows[image] for image in one.images if image in rows]
-        tiles = tuple(_tile(row, thumbnails, None) for row in shown)
-        first, second = map(signed, one.leans)
-        if any(tile.source is not None for tile in tiles):
-            strips.append(Strip(one.name, f"{first} and {second}; read most differently", tiles))
-    return strips
 
 
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
