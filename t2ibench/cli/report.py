@@ -21,7 +21,6 @@ def add(verbs: Any) -> None:
         "is, and the images behind it. With --format, print the results in that format.",
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
-    add_flag(verb, "--baseline RUN", "another run, shown beside this one")
     add_flag(verb, "--format F", "md, latex, csv; see t2ibench ls writers")
     add_flag(verb, "--output FILE", "where to write it")
     verb.set_defaults(handler=run)
@@ -54,7 +53,5 @@ def _page(arguments: argparse.Namespace, results: Results) -> None:
     if not folder.is_dir():
         folder = folder.parent
     run = run_view(results, task_files(results, folder))
-    target, baseline = (
-        Path(given) if given else None for given in (arguments.output, arguments.baseline)
-    )
-    print(f"Report: {write_page(run, folder, target, baseline)}")
+    target = Path(arguments.output) if arguments.output else None
+    print(f"Report: {write_page(run, folder, target)}")

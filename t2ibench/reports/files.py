@@ -46,9 +46,7 @@ def digest(results: Results) -> str:
     return hashlib.sha256(results.to_json(checked=True).encode()).hexdigest()
 
 
-def write_page(
-    run: RunView, folder: Path, target: Path | None = None, baseline: Path | None = None
-) -> Path:
+def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     """Write report.html, results.md, and every figure as figures/NAME.svg, .png and .csv.
 
     The forest plot is called `forest`, the figures of a task `<task>-<number>`.
@@ -57,7 +55,6 @@ def write_page(
         run: The run.
         folder: Its folder.
         target: Where else the page goes; the folder's own files then stay as they are.
-        baseline: The folder of a run to set beside it.
 
     Returns:
         The page.
@@ -66,7 +63,6 @@ def write_page(
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
-    from t2ibench.reports.html.baseline import beside
     from t2ibench.reports.html.evidence import (
         Thumbnails,
         each_stimulus,
@@ -104,9 +100,7 @@ def write_page(
         paired = read_paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
     pairs = agreements(measures(run.results, specs, paired))
-    other = None if baseline is None else beside(run, folder, baseline, thumbnails)
     found = [
-        ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
         ("agreement", "Agreement", sections.agreement_section(run, pairs)),
@@ -118,7 +112,6 @@ def write_page(
         run,
         parts=parts,
         sections=[(name, title, html) for name, title, html in found if html],
-        baseline=other,
         origin=_origin(run.results, folder),
     )
     write_text(target or folder / PAGE, page)

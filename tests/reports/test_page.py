@@ -117,18 +117,6 @@ def test_an_interval_beyond_the_axis_is_marked() -> None:
         assert text.count('class="over ') == count
 
 
-def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cli) -> None:
-    target = run.parent / "beside.html"
-    status, out, _ = cli("report", run, "--baseline", run, "--output", target)
-    assert status == 0 and str(target) in out
-    text = target.read_text(encoding="utf-8")
-    assert "leans less in 0 of 6 tests" in text.split('id="forest"')[0]
-    assert 'class="ref"' in text.split('id="forest"')[1].split("</section>")[0]
-    section = text.split('id="baseline"')[1].split("</section>")[0]
-    rows = re.findall(r'<td class="num b">([^<]*)</td>', section)
-    assert rows and set(rows) <= {"0.00", "–"}
-
-
 def test_images_that_are_gone_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -> None:
     copy = copied(run, tmp_path)
     for file in (copy / "images").rglob("*.png"):
@@ -136,8 +124,6 @@ def test_images_that_are_gone_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -
         file.write_bytes(b"")
     assert cli("report", copy)[0] == 0
     assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
-    status, _, err = cli("report", copy, "--baseline", "nowhere")
-    assert status == 1 and "nowhere" in err and err.count("\n") == 1
 
 
 def test_a_model_card_says_what_was_found(run: Path, cli: Cli) -> None:
@@ -228,13 +214,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root / "plain", root / "even"
 
 
-@pytest.fixture(scope="module")
-def beside(runs: tuple[Path, Path]) -> Path:
-    target = runs[0].parent / "beside.html"
-    assert main(["report", str(runs[0]), "--baseline", str(runs[1]), "--output", str(target)]) == 0
-    return target
-
-
 @pytest.mark.slow
 def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -> None:
     text = (runs[0] / "report.html").read_text(encoding="utf-8")
@@ -250,31 +229,16 @@ def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -
         assert len(alts) == 2 and all(name in alt for alt in alts)
 
 
-def test_both_runs_are_compared_stimulus_by_stimulus(beside: Path) -> None:
-    text = beside.read_text(encoding="utf-8")
-    section = text.split('id="baseline"')[1].split("</section>")[0]
-    rows = section.split('class="byrow"')[1].split("</details>")[0]
-    names = re.findall(r'<th scope="row">([^<]*)</th>', rows)
-    assert {"nurse", "chef"} <= set(names)
-    assert len(names) == len(read_results(beside.parent / "plain").tasks["occupations_tibet"].by)
-    cells = re.findall(r'<td class="num b">([^<]*)</td>', rows)
-    sizes = [abs(float(cell.replace("−", "-"))) for cell in cells]
-    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
-
-
 @pytest.mark.smoke
-def test_a_word_leads_to_its_rows(browser: Any, beside: Path) -> None:
+def test_a_word_leads_to_its_rows(browser: Any, runs: tuple[Path, Path]) -> None:
     opened = browser.new_page()
-    opened.goto(beside.as_uri())
+    opened.goto((runs[0] / "report.html").as_uri())
     assert opened.locator("form.finder").is_visible()
     opened.locator("#find").fill("NURSE")
     found = opened.locator(".finder li")
     texts = found.all_inner_texts()
     assert any("nurse: −" in text and ", clear" in text for text in texts)
-    assert any("beside the other run" in text for text in texts)
-    assert opened.locator(".byrow").first.get_attribute("open") is None
-    found.filter(has_text="beside the other run").first.get_by_role("button").click()
-    assert opened.locator(".byrow").first.get_attribute("open") is not None
+    found.filter(has_text="nurse").first.get_by_role("button").click()
     assert opened.locator(".rail.sought").is_visible()
     opened.locator("#find").fill(NASTY)
     assert opened.locator("#found").inner_text() == "Nothing found"

@@ -114,9 +114,6 @@ def test_worse_images_are_said_beside_less_bias(
 def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
     page = (runs[0] / "report.html").read_text()
     assert 'id="prompts"' in page and "science, female" in page
-    assert main(["report", str(runs[1]), "--baseline", str(runs[0])]) == 0
-    beside = (runs[1] / "report.html").read_text()
-    assert "the images of toyland agree more with their prompts than those of off-topic" in beside
 
 
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(

@@ -21,7 +21,6 @@ function rows() {
   return [
     ...of(".forest .row .rail", () => "all tests"),
     ...of(".task .rows .rail", (rail) => naming(rail.closest(".task"))),
-    ...of(".byrow .rail", (rail) => `beside the other run, ${rail.closest(".byrow").dataset.test}`),
   ];
 }
 
