@@ -200,7 +200,6 @@ _COLUMNS = (
 
 
 def _record(**given: Any) -> Mapping[str, Any]:
-    """One row of a format that programs read; what a kind of row has not is None."""
     return dict.fromkeys(_COLUMNS) | {"notes": ""} | given
 
 
@@ -209,7 +208,6 @@ def _ends(name: str, *ends: float | None) -> dict[str, float | None]:
 
 
 def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, Any]:
-    """One prompt in both runs: the share of a class."""
     change, (old, new) = prompt.change, prompt.shares
     return _record(
         task=one.task,
@@ -248,7 +246,6 @@ def _difference_record(one: Difference) -> Mapping[str, Any]:
 
 
 def _shown(score: Score) -> tuple[float | None, float | None, float | None]:
-    """A score and its interval in the unit that tables show."""
     from t2ibench.results.display import displayed
     from t2ibench.results.schema import Headline
 

@@ -1,7 +1,4 @@
-"""A run's images with their prompts, as `datasets` reads a folder of images.
-
-Prompts are data, never names: files are called by their key, and copied byte for byte.
-"""
+"""A run's images with their prompts, as `datasets` reads a folder; no prompt is a name."""
 
 from __future__ import annotations
 
@@ -46,7 +43,6 @@ def export(
 
 
 def _write(images: ImageStore, model: str, folder: Path, advance: Advance) -> tuple[int, list[str]]:
-    """The images by prompt and index, and metadata.jsonl."""
     rows, damaged = [], []
     known = (one for one in images.all_attempts() if one.status == "ok")
     for attempt in sorted(known, key=lambda one: (one.prompt, one.index)):

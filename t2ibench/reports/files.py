@@ -49,15 +49,7 @@ def digest(results: Results) -> str:
 def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     """Write report.html, results.md, and every figure as figures/NAME.svg, .png and .csv.
 
-    The forest plot is called `forest`, the figures of a task `<task>-<number>`.
-
-    Args:
-        run: The run.
-        folder: Its folder.
-        target: Where else the page goes; the folder's own files then stay as they are.
-
-    Returns:
-        The page.
+    With a target the page goes there, and the folder's own files stay as they are.
     """
     from t2ibench.reports.figures.figure import draw
     from t2ibench.reports.figures.files import write_figure
@@ -123,7 +115,6 @@ def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
 
 
 def _origin(results: Results, folder: Path) -> str:
-    """Date, version and checksum of the results."""
     ended = "date not recorded"
     with contextlib.suppress(T2IBenchError, IndexError):
         finished = open_run(folder).record.history[-1].finished

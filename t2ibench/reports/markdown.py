@@ -146,7 +146,6 @@ def results_markdown(results: Results, run: RunView | None = None) -> str:
 
 
 def _opening(results: Results, run: RunView) -> list[str]:
-    """The run in a sentence, as bars and in words."""
     parts = [f"# {escape(results.title)}", "", escape(sentences.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
@@ -181,7 +180,6 @@ def _clear(row: ShownRow) -> str:
 
 
 def _counted(one: ShownAttribute, task: TaskView) -> str:
-    """The answers to one question as a table, a row a prompt."""
     counted = one.counted
     nouns = {name: people(name, counted.attribute) for name in counted.classes}
     known = sorted({name for row in one.rows for name in row.counted.known})
@@ -210,7 +208,6 @@ def _counted(one: ShownAttribute, task: TaskView) -> str:
 
 
 def _mixed(results: Results) -> Iterator[str]:
-    """A line where images were generated with several versions of the libraries."""
     info = results.model
     for other in info.other_libraries:
         changed = [

@@ -22,12 +22,7 @@ _FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(found: Correlation) -> str:
-    """A correlation with its interval, for a table.
-
-    Examples:
-        >>> correlation(Correlation(0.5, 0.25, 0.75)), correlation(Correlation(float("nan")))
-        ('+0.50 [+0.25, +0.75]', '–')
-    """
+    """A correlation with its interval, for a table."""
     if not math.isfinite(found.value):
         return "–"
     interval = f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""

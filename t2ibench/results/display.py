@@ -23,19 +23,10 @@ LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 @dataclass(frozen=True, slots=True)
 class IntervalMark:
-    """A value with its interval, on the scale on which it is shown.
+    """A value with its interval and a fair model's band, on the scale on which it is shown.
 
-    Attributes:
-        value: The value; None without one.
-        low: Lower end of its interval.
-        high: Upper end.
-        state: What it shows; 'no_score' until something has been held against it.
-        side: Which pole it leans to; None where the axis has none.
-        fair_low: Lower end of a fair model's band.
-        fair_high: Upper end.
-        label: What the number is: 'lean', 'rms lean' or 'excess'.
-        cut: Whether the value or an end of its interval was cut to the range of the quantity: an
-            estimate may lie beyond what it estimates.
+    The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
+    estimates: `cut` where it or an end was cut to the range.
     """
 
     value: float | None
@@ -60,16 +51,7 @@ class IntervalMark:
 
 
 def displayed(headline: Headline) -> IntervalMark:
-    """A headline as a table shows it; what it shows is for `states.state_of` to say.
-
-    Examples:
-        >>> displayed(Headline(value=0.25, ci_low=-0.01, ci_high=0.64, scale="mean_square")).value
-        0.5
-        >>> displayed(Headline(value=-0.04, scale="mean_square")).value
-        0.0
-        >>> displayed(Headline(value=1.07, ci_low=0.08, ci_high=2.05, scale="lean")).high
-        1.0
-    """
+    """A headline as a table shows it; what it shows is for `states.state_of` to say."""
     label = LABELS[headline.scale or "lean"]
     mark = IntervalMark(
         headline.value, headline.ci_low, headline.ci_high, "no_score", None,
@@ -79,15 +61,7 @@ def displayed(headline: Headline) -> IntervalMark:
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """A mark within the range of a lean, or the root of a squared lean.
-
-    Args:
-        mark: Numbers as results.json has them.
-        square: Whether they are of a squared lean.
-
-    Returns:
-        The mark, from -1 to 1, or from 0 to 1.
-    """
+    """A mark within the range of a lean, -1 to 1, or the root of a squared lean, 0 to 1."""
     ends = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
     numbers = [root(end) if square else end for end in ends]
     inside = list(map(cut, numbers))
@@ -99,12 +73,7 @@ def within(mark: IntervalMark, square: bool) -> IntervalMark:
 
 
 def cut(value: float | None) -> float | None:
-    """A lean, or a share, within its range.
-
-    Examples:
-        >>> cut(1.07), cut(-0.3), cut(None)
-        (1.0, -0.3, None)
-    """
+    """A lean, or a share, within its range."""
     return None if value is None else min(max(value, -1.0), 1.0)
 
 
@@ -185,12 +154,7 @@ def state_of(task: TaskResult) -> State:
 
 
 def row_state(score: Score) -> State:
-    """What one row of a task shows, such as an occupation.
-
-    Examples:
-        >>> row_state(Score(value=0.7, p=0.001, p_holm=0.02)), row_state(Score(value=0.7, p=0.2))
-        ('clear', 'not_clear')
-    """
+    """What one row of a task shows, such as an occupation."""
     if score.value is None:
         return "no_score"
     p = score.p_holm if score.p_holm is not None else score.p
@@ -243,7 +207,6 @@ def score_rows(results: Results) -> Iterator[list[object]]:
 
 
 def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]:
-    """Row, name, score and number of images of every score of a task."""
     head = task.headline
     yield None, "headline", head, task.n_images
     for question in QUESTIONS:

@@ -157,10 +157,8 @@ def write_results(
     """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands. `inputs` names the scores of the new tasks.
-
-    Returns:
-        What results.json holds now, and what to say of earlier results that stay.
+    of earlier commands. `inputs` names the scores of the new tasks. Returns what results.json holds
+    now, and what to say of earlier results that stay.
     """
     old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)

@@ -1,7 +1,6 @@
-"""Do the methods agree? Leans of the same items, as several methods, encoders or judges see them.
+"""Do the methods agree? A multi-trait multi-method matrix (Campbell and Fiske 1959) of leans.
 
-A multi-trait multi-method matrix (Campbell and Fiske 1959): an attribute is a trait, such as female
-or male; a family of tasks with what reads its images is a method.
+An attribute is a trait, a family of tasks with what reads its images is a method.
 """
 
 from __future__ import annotations
@@ -40,13 +39,7 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """The lean of an item, as a method sees it.
-
-    Attributes:
-        name: The item's own name.
-        value: The lean; above 0 to the first pole.
-        influence: How each image moves it; None where that is not known.
-    """
+    """The lean of an item, above 0 to the first pole, and how each image moves it."""
 
     name: str
     value: float
@@ -55,17 +48,7 @@ class Lean:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One attribute of some items, as one method sees it.
-
-    Attributes:
-        task: Id of the task.
-        method: Name of its family.
-        reader: The encoders and judges that read the images.
-        attribute: The two poles, in alphabetical order; leans above 0 are to the first.
-        leans: Item in lower case to its lean.
-        prompts: Prompt in lower case to the one item whose images it gave, where that is known.
-        settings: How the task was measured.
-    """
+    """One attribute of items in lower case, as one method sees it; above 0 is its first pole."""
 
     task: str
     method: str
@@ -87,15 +70,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPair:
-    """Two measures of the same items.
+    """Two measures of the same items, how they agree, and where they disagree most.
 
-    Attributes:
-        first: One.
-        second: The other.
-        found: How they agree.
-        disagreements: The items whose standardised leans are farthest apart, the farthest first.
-        others: Other attributes of these items, each beside one of the two (discriminant); of a
-            pair that is itself discriminant, none.
+    `others` are other attributes of these items, each beside one of the two (discriminant); a pair
+    that is itself discriminant has none.
     """
 
     first: Measure
@@ -114,13 +92,7 @@ class MeasuredPair:
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
-    """Every attribute that a task of a run sees in its items, by what read the images.
-
-    Args:
-        results: The run's results.
-        specs: Task id to its file; a task without one has no poles and is left out.
-        paired: The influences of its images; empty where there are none.
-    """
+    """Every attribute that a task with a file sees in its items, by what read the images."""
     found = []
     for name, task in results.tasks.items():
         if name not in specs:
@@ -160,7 +132,6 @@ def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
 
 
 def _pole(name: str) -> str:
-    """A pole by one name, whatever a task calls it."""
     for noun in _NOUNS:
         name = name.removesuffix(noun)
     return _SAME.get(name, name)
@@ -186,10 +157,9 @@ def _leans(
 
 
 def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
-    """The convergent pairs: one attribute, seen by two methods in the same items.
+    """The pairs of one attribute seen by two methods, with discriminant ones beside them.
 
-    Each holds the discriminant pairs beside it. Two tasks of one family that one encoder reads are
-    one method, and no pair.
+    Two tasks of one family that one encoder reads are one method, and no pair.
     """
     found = list({(one.task, one.reader, one.attribute): one for one in found}.values())
     pairs = []
@@ -213,7 +183,6 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
 
 
 def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
-    """The leans of the items that both have, in order."""
     pairs = [(first.find(name), second.find(name)) for name in {**first.leans, **second.leans}]
     found = {
         (one.name.casefold(), other.name.casefold()): (one, other)
@@ -255,7 +224,6 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
 
 
 def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[tuple[Lean, Lean], ...]:
-    """The items whose standardised leans differ most."""
     values = np.array([[one.value, other.value] for one, other in shared])
     spread = values.std(axis=0, ddof=1)
     if not spread.all():

@@ -1,7 +1,6 @@
 """Results of schema 2, renamed on reading: before schema 3 scores had the papers' letters.
 
-`SCORES` and `FIELDS` are all that was renamed; docs/score-names.md shows them with the papers'
-symbols, and a test holds the page to these tables. Names of other packages' methods are theirs.
+docs/score-names.md shows `SCORES` and `FIELDS`; names of other packages' methods are theirs.
 """
 
 from __future__ import annotations
@@ -141,10 +140,7 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Bring the JSON of a results.json of schema 2 up to date, in place.
-
-    What is not as expected stays, for the check of the schema to find.
-    """
+    """Bring the JSON of schema 2 up to date, in place; the schema's check finds what is wrong."""
     if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
@@ -192,7 +188,6 @@ def _rename_question(part: dict[str, Any]) -> None:
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> None:
-    """Rename keys in place; their order stays."""
     if isinstance(part, dict):
         pairs = [(names.get(key, key), value) for key, value in part.items()]
         part.clear()

@@ -27,18 +27,11 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """One prompt in two runs.
+    """One prompt, by its name without what all names have in common, in two runs.
 
-    Attributes:
-        short: Its name without what all names have in common.
-        first: Its images in the first run.
-        second: In the second.
-        group: The class whose share is compared: of two the first, of more the one that differs
-            most.
-        change: Its share in the second run less that in the first, from -1 to 1, with an interval
-            that has room for images without an answer.
-        p_holm: p-value that the share is the same, after Holm's correction over the prompts.
-        known: The class's known share, such as that of labour statistics; None without one.
+    `change` is the share of a class in the second run less that in the first, with an interval that
+    has room for images without an answer; of two classes the first, of more the one that differs
+    most. `p_holm` is after Holm's correction over the prompts.
     """
 
     short: str
@@ -83,16 +76,10 @@ class PromptChange:
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """The answers to one question in two runs.
+    """The answers to one question in two runs, by the prompts of both; `alone` only one has.
 
-    Attributes:
-        task: The task.
-        attribute: The question's name.
-        classes: What could be answered.
-        prompts: The prompts of both runs.
-        alone: Prompts that only one of the runs has.
-        judged: Who answered in both; two names where they are not the same.
-        asked: Whether the second run's prompts had a request that those of the first had not.
+    Who `judged` is two names where they are not the same; `asked` where the second run's prompts
+    had a request that those of the first had not.
     """
 
     task: str
@@ -117,8 +104,7 @@ class AttributeChange:
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
     """What the second run shows otherwise than the first, prompt by prompt.
 
-    Prompts are the same where the task has them: what a rewriter or a request adds to a prompt on
-    its way to the model does not count. Tasks that differ are not compared.
+    Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
     found: list[AttributeChange] = []
     asked = request_of(second) is not None and request_of(first) is None
@@ -149,7 +135,6 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """One attribute, where both runs have one of its prompts."""
     rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
     order = [row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]]
     shared = [prompt for prompt in order if prompt in rows[0]]
@@ -228,7 +213,6 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
 
 
 def _told(prompts: Sequence[PromptChange], word: str) -> str:
-    """What changed, the turned prompts first."""
     turned = [one for one in prompts if one.turned]
     changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
     still = [one for one in prompts if one.still]

@@ -23,14 +23,7 @@ from t2ibench.store.schema import of_text, to_text
 
 @dataclass(slots=True)
 class RunFolder:
-    """One generator's folder.
-
-    Attributes:
-        path: The folder.
-        record: What the run was made with, and how far it came.
-        database: Its run.db.
-        damaged: Fields of the record that could not be read and are not known.
-    """
+    """One generator's folder, its record and run.db; `damaged` names fields that cannot be read."""
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
@@ -112,13 +105,7 @@ def is_run(path: Path) -> bool:
 
 
 def open_run(path: Path) -> RunFolder:
-    """Read a run folder.
-
-    Raises:
-        BrokenDatabaseError: its run.db cannot be read.
-        BrokenRecordError: a part of the record cannot be read.
-        T2IBenchError: it is no run folder.
-    """
+    """Read a run folder; BrokenDatabaseError or BrokenRecordError where it cannot be read."""
     folder = RunFolder(folder_of(path))
     if not folder.database.exists():
         raise T2IBenchError(
@@ -157,10 +144,7 @@ def mend_run(error: BrokenDatabaseError, notices: Notices) -> str:
 def run_folder(
     output: Path, name: str, fingerprint: str | None, plain: bool, given: str | None = None
 ) -> tuple[RunFolder, list[str]]:
-    """The folder of a generator: an existing one, or a new one that is not written yet.
-
-    What cannot be read of a record is begun anew: nothing else needs it.
-    """
+    """The folder of a generator, existing or not written yet; what is damaged is begun anew."""
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)

@@ -1,7 +1,6 @@
 """The schema of results.json: one typed, documented record of a run's results.
 
-Nothing in it is a time or depends on batch size, worker count or the order of tasks, so the same
-inputs give the same file, byte for byte.
+Nothing in it is a time or depends on batch size, workers or the order of tasks.
 """
 
 from __future__ import annotations
@@ -315,14 +314,9 @@ class Results(Record):
     __str__ = __repr__
 
     def to_json(self, *, checked: bool = False) -> str:
-        """The text of results.json.
+        """The text of results.json, tasks sorted, with a final newline; `checked` adds a checksum.
 
-        Args:
-            checked: Whether it ends in a checksum, as in a run folder. A submission has the
-                SHA-256 of all of its files instead.
-
-        Returns:
-            JSON with a final newline; tasks are sorted.
+        A submission has none, but the SHA-256 of all of its files.
         """
         data = self.model_dump(mode="json", by_alias=True)
         for part in ("tasks", "earlier"):
@@ -358,9 +352,5 @@ class Results(Record):
 
     @classmethod
     def show_with(cls, draw: Callable[[Results], str]) -> None:
-        """Say how notebooks show results.
-
-        Args:
-            draw: From results to HTML in which all text of others is escaped.
-        """
+        """Say how notebooks show results: HTML in which all text of others is escaped."""
         Results._html = draw

@@ -64,13 +64,8 @@ def _record(
 class AgreementChange(Contrast):
     """How much better one run's images agree with their prompts: the mean cosine, less another's.
 
-    Attributes:
-        encoder: Who read it.
-        task: Its task; empty for all prompts of both runs, each once.
-        group: `CHANGED`, where only some prompts have other images; else empty.
-        p_holm: Adjusted over the tasks; for all prompts, over the encoders.
-        n_prompts: Prompts that both have.
-        n_images: Images of each.
+    Without a task it is over all prompts of both runs, each once; then the group is `CHANGED` where
+    only prompts with other images count.
     """
 
     encoder: str
@@ -156,7 +151,6 @@ def _same(one: PromptCosines, other: PromptCosines) -> bool:
 
 
 def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
-    """The prompts of each group; nothing where there is one group."""
     groups: dict[str, list[PromptCosines]] = {}
     for one in prompts:
         groups.setdefault(one.group, []).append(one)
@@ -169,7 +163,6 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """The difference of one encoder, task and group; nothing where there is none."""
     found = paired_difference(first, second, level)
     if found is None:
         return []
@@ -211,7 +204,6 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
 
 
 def _amount(one: AgreementChange) -> str:
-    """Second less first."""
     change = one.turned
     if change.low is None or change.high is None:
         return f"{change.value:+.4f}"

@@ -56,14 +56,7 @@ DESTINATIONS: Registry[Destination] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A destination that a user named.
-
-    Attributes:
-        name: As the user wrote it.
-        destination: What it is.
-        args: Its checked arguments.
-        given: Those the user gave, as text.
-    """
+    """A destination as the user named it, its checked arguments, and those given, as text."""
 
     name: str
     destination: Destination

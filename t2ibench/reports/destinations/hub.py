@@ -34,15 +34,7 @@ settings, and the encoder or judge; it says nothing about real people.
 
 
 class DatasetArgs(Arguments):
-    """Arguments of `hf-dataset`.
-
-    Attributes:
-        repo: The dataset repository, OWNER/NAME; it is made if it does not exist.
-        path: Folder in it; by default the name of the run folder.
-        private: Whether a repository that has to be made is private.
-        pr: Open a pull request instead of a commit.
-        samples: Send the samples too: a line an image or text.
-    """
+    """Arguments of `hf-dataset`; `path` is a folder in the repository, `samples` sends them too."""
 
     repo: str
     path: str | None = None

@@ -85,13 +85,11 @@ def _config(results: Results) -> dict[str, Any]:
 
 
 def _common(values: list[Any]) -> Any:
-    """The value of all tasks; where they were measured differently, each that occurs."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else different
 
 
 def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dict[str, float]:
-    """The numbers of the table, by task, under the names of `Payload.metrics`."""
     found: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))

@@ -23,12 +23,7 @@ _LINES = 5  # of a name; what is longer yet ends in dots
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points.
-
-    Attributes:
-        points: At least two.
-        name: Its class.
-    """
+    """A line through at least two points; `name` is its class."""
 
     points: tuple[tuple[float, float], ...]
     name: str
@@ -46,15 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A disc.
-
-    Attributes:
-        x: From the left.
-        y: From the top.
-        radius: Its radius.
-        name: Its class.
-        tip: What it is, for a pointer.
-    """
+    """A disc of a class around x from the left and y from the top; a pointer shows the tip."""
 
     x: float
     y: float
@@ -72,15 +59,7 @@ class Disc:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle.
-
-    Attributes:
-        x: Its left.
-        y: Its top.
-        width: Its width.
-        height: Its height.
-        name: Its class.
-    """
+    """A rectangle of a class, from its left and its top."""
 
     x: float
     y: float
@@ -97,15 +76,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of text.
-
-    Attributes:
-        x: Where it begins, ends or has its middle.
-        y: Its base line.
-        text: What it says.
-        anchor: 'start', 'middle' or 'end'.
-        name: Its class.
-    """
+    """A line of text on the base line `y`, which begins, has its middle or ends at `x`."""
 
     x: float
     y: float
@@ -124,14 +95,7 @@ class Text:
 
 @dataclass(slots=True)
 class Canvas:
-    """Marks of one figure.
-
-    Attributes:
-        width: In CSS pixels.
-        height: In CSS pixels.
-        title: What the figure shows, for those who do not see it.
-        marks: The marks so far.
-    """
+    """Marks of one figure, in CSS pixels; its title is for those who do not see it."""
 
     width: float
     height: float

@@ -37,8 +37,6 @@ _HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p"
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One combination; `excess` is the difference of both shares."""
-
     name: str
     share: float
     alone: float

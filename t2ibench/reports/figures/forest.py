@@ -62,7 +62,6 @@ def _band(canvas: Canvas, across: Scale, mark: IntervalMark, y: float, high: flo
 
 
 def _row(canvas: Canvas, task: TaskView, middle: float, across: Scale) -> None:
-    """A test, with its middle at a height."""
     mark, axis = task.mark, poles(task)
     clear = mark.state == "clear"
     side = mark.side if clear and mark.side is not None else ""

@@ -86,7 +86,6 @@ def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
 
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
-    """A row over all others: its dot and its interval."""
     canvas.text(across.begin - 10, y + 4, name, "end", "strong")
     if score.value is None:
         canvas.text(across(0) + 8, y + 4, "not known: too few images")

@@ -77,13 +77,11 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
 
 
 def _spread(panel: Panel) -> float:
-    """How far the first item sets the columns apart."""
     known = [value for value in panel.items[0][1] if value is not None]
     return max(known) - min(known) if known else 0.0
 
 
 def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -> float:
-    """One panel from `top` on, and where it ends."""
     columns = panel.columns[:_COLUMNS]
     wide = (canvas.width - left + _GAP) / max(len(columns), 2)
     more = len(panel.columns) - len(columns)
@@ -114,7 +112,6 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
 
 
 def _says(figure: Panels, panels: Sequence[Panel]) -> str:
-    """The item that sets the columns of the first panel most apart."""
     panel = panels[0]
     item, values = panel.items[0]
     known = [value for value in values if value is not None]
@@ -130,6 +127,5 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
 
 
 def _times(value: float) -> str:
-    """How often a picture names something."""
     words = {"0.00": "never", "1.00": "once a picture"}
     return words.get(plain(value), f"{plain(value)} times a picture")

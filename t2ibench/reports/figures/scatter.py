@@ -32,8 +32,6 @@ _LABELLED = 14  # points that are named at most
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """One row; ends are those of the interval of `y`."""
-
     name: str
     x: float
     y: float
@@ -104,7 +102,6 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
 def _draw(
     canvas: Canvas, points: Sequence[_Point], order: Sequence[int], across: Scale, up: Scale
 ) -> None:
-    """Points, intervals behind them, and as many names as there is room for."""
     places = [(across(one.x), up(one.y)) for one in points]
     names = [one.name for one in points]
     named = labels(places, names, order, (_LEFT, canvas.width), _LABELLED)
@@ -137,7 +134,6 @@ def _says(points: Sequence[_Point]) -> str:
 
 
 def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> FigureTable:
-    """The points as a table, those that are clear or farthest out first."""
     head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
     rows = []
     for one in points:
@@ -159,7 +155,6 @@ def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _placed(quantity: Quantity, value: float | None) -> float | None:
-    """A number as the quantity shows it."""
     if value is None or quantity.share is None:
         return value
     return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2

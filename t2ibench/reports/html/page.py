@@ -109,7 +109,6 @@ def report_html(
 
 
 def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False) -> Markup:
-    """A test; open where it is short and the summary names it."""
     total, left = excluded_of(task.result)
     rows = sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
     lost = sum(left.values())
@@ -124,7 +123,6 @@ def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool =
 
 
 def _facts(run: RunView) -> list[tuple[str, str]]:
-    """What made the run, with fingerprints."""
     results, model = run.results, run.results.model
     name = model.name or run.name
     found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]

@@ -145,7 +145,6 @@ def wordings_section(run: RunView) -> Markup | None:
 
 
 def _wording(part: PartScore, square: bool) -> SimpleNamespace:
-    """The headline in one language or wording, which is fixed."""
     low, value, high = (
         root(end) if square else end for end in (part.ci_low, part.value, part.ci_high)
     )
