@@ -293,7 +293,7 @@ class RunSettings(Measurement):
         _much("X", "what a run may cost in all (price_per_image, …)", decides=False),
     ] = None
     log_to: Annotated[
-        Names, _where("D,…", "send the results: wandb, mlflow, trackio, …", decides=False)
+        Names, _where("D,…", "send the results: wandb, hf-dataset:OWNER/NAME, …", decides=False)
     ] = ()
     log_args: Annotated[LogArgs, _where("k=v,…", "of --log-to: project=…", decides=False)] = (
         _NO_ARGS

@@ -107,8 +107,8 @@ def test_a_flag_of_several_values_adds_to_them_when_it_is_given_again() -> None:
     assert settings.tasks == ("weat", "mcas", "tibet")
     assert settings.judge_args == {"a": "1", "b": "2"}
     assert settings.seed == 2
-    words = "export runs/toy --to wandb --to mlflow"
-    assert build_parser().parse_args(words.split()).destinations == "wandb,mlflow"
+    words = "export runs/toy --to wandb --to hf-dataset:a/b"
+    assert build_parser().parse_args(words.split()).destinations == "wandb,hf-dataset:a/b"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.gates import EXAMPLES, OF_TWO, add_gates, report
 from t2ibench.cli.usage import add_flag
 from t2ibench.errors import T2IBenchError
 
@@ -20,12 +19,6 @@ if TYPE_CHECKING:
     from t2ibench.results.schema import Results, Score
     from t2ibench.results.text_image_alignment import AgreementChange
 
-_EXAMPLES = f"""\
-  t2ibench compare runs/old runs/new --fail-on {OF_TWO}
-                        fails where NEW leans more than OLD, by over .1 and beyond chance
-  t2ibench compare runs/old runs/new --fail-on "new.magnitude_low>0.2"
-                        fails where NEW leans more than .2; old.FIELD and new.FIELD are headlines
-"""
 _NOTE = (
     "'Items' is the p-value that every item of a root mean square leans alike in both runs. "
     "'Change' says how much more the second run leans than the first: leans count without their "
@@ -49,13 +42,11 @@ def add(verbs: Any) -> None:
         description="Two runs side by side: a model and its debiased version, or training images "
         "(--model folder:DIR) and a model, where leaning more is amplification. Images are paired "
         "by prompt and index.",
-        epilog=EXAMPLES.format(examples=_EXAMPLES),
     )
     add_flag(verb, "first OLD", "a run folder")
     add_flag(verb, "second NEW", "the run that is compared with it")
     add_flag(verb, "--rows", "every bias and concept too")
     add_flag(verb, "--format F", "md, latex, csv or a plug-in's", default="md")
-    add_gates(verb, "difference.FIELD, old.FIELD, new.FIELD", OF_TWO)
     verb.set_defaults(handler=run)
 
 
@@ -65,13 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.writers import WRITERS, render
     from t2ibench.results.comparison import compare, rewriting_line
     from t2ibench.results.files import read_results
-    from t2ibench.results.gates import COMPARISON, check_comparison, parse_gates
     from t2ibench.results.paired import read_paired
     from t2ibench.results.prompt_changes import compare_prompts
     from t2ibench.results.text_image_alignment import compare_agreement
 
     WRITERS.get(arguments.format)  # before any file is read
-    gates = parse_gates(arguments.fail_on or [], COMPARISON)
     paths = Path(arguments.first), Path(arguments.second)
     both = [read_results(path) for path in paths]
     first, second = both
@@ -101,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not agreement and any(measured):
         print(_NOT_MEASURED, file=sys.stderr)
     print(render(arguments.format, table), end="")
-    return report(check_comparison(gates, found)) if gates else 0
+    return 0
 
 
 def comparison_table(
@@ -185,7 +174,7 @@ def prompts_table(
                     "over-corrected" if one.asked and prompt.turned else prompt.words,
                 ]
             )
-    notes = [sentence for one in changes for sentence in one.sentences(names)]
+    notes = [sentence for one in changes for sentence in one.sentences()]
     for name, results in zip(names, both, strict=True):
         if (request := request_of(results)) is not None:
             notes.append(f"Added to every prompt of {name}: {request}.")
@@ -211,7 +200,6 @@ _COLUMNS = (
 
 
 def _record(**given: Any) -> Mapping[str, Any]:
-    """One row of a format that programs read; what a kind of row has not is None."""
     return dict.fromkeys(_COLUMNS) | {"notes": ""} | given
 
 
@@ -220,7 +208,6 @@ def _ends(name: str, *ends: float | None) -> dict[str, float | None]:
 
 
 def _prompt_record(one: AttributeChange, prompt: PromptChange) -> Mapping[str, Any]:
-    """One prompt in both runs: the share of a class."""
     change, (old, new) = prompt.change, prompt.shares
     return _record(
         task=one.task,
@@ -259,7 +246,6 @@ def _difference_record(one: Difference) -> Mapping[str, Any]:
 
 
 def _shown(score: Score) -> tuple[float | None, float | None, float | None]:
-    """A score and its interval in the unit that tables show."""
     from t2ibench.results.display import displayed
     from t2ibench.results.schema import Headline
 

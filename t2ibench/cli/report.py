@@ -6,18 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.gates import EXAMPLES, OF_A_RUN, add_gates, report
 from t2ibench.cli.usage import add_flag
-from t2ibench.errors import T2IBenchError
 
 if TYPE_CHECKING:
-    from t2ibench.reports.notes import Note
     from t2ibench.results.schema import Results
-
-_EXAMPLES = f"""\
-  t2ibench report runs/new --fail-on {OF_A_RUN}       a lean above .2 either way, beyond chance
-  t2ibench report runs/new --fail-on "headline.ci_low>0.1,headline.p_holm<0.05"
-"""
 
 
 def add(verbs: Any) -> None:
@@ -27,19 +19,10 @@ def add(verbs: Any) -> None:
         help="write report.html; with --format, the results as csv, md, latex, card, …",
         description="Write report.html, a page of one file: what leans which way, how sure that "
         "is, and the images behind it. With --format, print the results in that format.",
-        epilog=EXAMPLES.format(examples=_EXAMPLES),
     )
     add_flag(verb, "run RUN", "a run folder, such as runs/toy")
-    add_flag(verb, "--baseline RUN", "another run, shown beside this one")
-    figures = "also every figure for a paper, as SVG and PDF, as wide as a column and as a page"
-    add_flag(verb, "--figures DIR", figures)
-    note = "an auditor's note: accept, query or reject; repeat it for more"
-    add_flag(verb, "--note TASK=DECISION[: WHY]", note, action="append")
-    add_flag(verb, "--by NAME", "who says so", default="")
-    add_flag(verb, "--notes FILE", "notes that were saved from the page")
     add_flag(verb, "--format F", "md, latex, csv; see t2ibench ls writers")
     add_flag(verb, "--output FILE", "where to write it")
-    add_gates(verb, "headline.FIELD", OF_A_RUN)
     verb.set_defaults(handler=run)
 
 
@@ -47,10 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write report.html, or a run's results in another format."""
     from t2ibench.reports.writers import render
     from t2ibench.results.files import read_results
-    from t2ibench.results.gates import RUN, check_run, parse_gates
     from t2ibench.store.files import write_text
 
-    gates = parse_gates(arguments.fail_on or [], RUN)
     results = read_results(Path(arguments.run))
     if arguments.format is None:
         _page(arguments, results)
@@ -60,37 +41,17 @@ def run(arguments: argparse.Namespace) -> int:
             write_text(Path(arguments.output), text)
         else:
             print(text, end="")
-    return report(check_run(gates, results)) if gates else 0
+    return 0
 
 
 def _page(arguments: argparse.Namespace, results: Results) -> None:
     """Write report.html into the run folder, or where --output says."""
-    from t2ibench.reports.files import task_files, write_page, write_paper_figures
+    from t2ibench.reports.files import task_files, write_page
     from t2ibench.reports.view import run_view
 
     folder = Path(arguments.run)
     if not folder.is_dir():
         folder = folder.parent
-    _keep_notes(arguments, folder, list(results.tasks))
     run = run_view(results, task_files(results, folder))
-    target, baseline = (
-        Path(given) if given else None for given in (arguments.output, arguments.baseline)
-    )
-    print(f"Report: {write_page(run, folder, target, baseline)}")
-    if arguments.figures:
-        written = write_paper_figures(run, folder, Path(arguments.figures))
-        print(f"Figures for a paper: {len(written)} files in {arguments.figures}")
-
-
-def _keep_notes(arguments: argparse.Namespace, folder: Path, tasks: list[str]) -> None:
-    """Add the notes of the command line to those of the run."""
-    from t2ibench.reports.notes import FILE, parse_note, read_notes, save_notes
-
-    new: dict[str, Note] = {}
-    if arguments.notes:
-        if not Path(arguments.notes).is_file():
-            raise T2IBenchError(f"There is no file {arguments.notes}.", "Save it from the page.")
-        new |= read_notes(Path(arguments.notes)).notes
-    new |= dict(parse_note(text, tasks, arguments.by) for text in arguments.note or [])
-    if new:
-        save_notes(folder / FILE, new)
+    target = Path(arguments.output) if arguments.output else None
+    print(f"Report: {write_page(run, folder, target)}")

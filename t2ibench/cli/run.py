@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from t2ibench.cli.gates import OF_A_RUN, add_gates, report
 from t2ibench.cli.usage import (
     LIST,
     VERBOSE,
@@ -41,7 +40,7 @@ _EXAMPLES = """examples:
 
 Running the same command again resumes: what is stored already is not made again.
 exit status: 0 done; 1 wrong input; 2 wrong usage; 3 finished, but evidence is missing;
-4 a gate (--fail-on) failed; 130 interrupted, resumable
+130 interrupted, resumable
 T2IBENCH_TRACEBACK=1 in the environment prints where an error comes from
 """
 _SHOWN = 10
@@ -77,7 +76,6 @@ def add(verbs: Any) -> None:
     most = "with --until-precise: at most (8 times those of the first round)"
     add_flag(much, "--max-images-per-prompt N", most, type=positive)
     add_flag(where, "--verbose", VERBOSE)
-    add_gates(where, "headline.FIELD", OF_A_RUN)
     verb.set_defaults(handler=run)
 
 
@@ -110,11 +108,9 @@ def run(arguments: argparse.Namespace) -> int:
     from t2ibench.reports.destinations import chosen_by
     from t2ibench.reports.files import write_reports
     from t2ibench.reports.terminal import print_results
-    from t2ibench.results.gates import RUN, check_run, parse_gates
 
     reporter = ConsoleReporter()
     with reporter.opening("Reading the tasks, loading the models …"):
-        gates = parse_gates(arguments.fail_on or [], RUN)
         settings = settings_of(arguments)
         destinations = chosen_by(settings)
         check_engine(settings)
@@ -146,8 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
                     narrow = "not every interval is as narrow as you want"
                     reporter.warn(f"{narrow}; `t2ibench power` says why.")
             send_results(destinations, results, outcome.folder, reporter)
-            failed = report(check_run(gates, results)) if gates else 0
-            return failed or (0 if outcome.complete else 3)
+            return 0 if outcome.complete else 3
 
 
 def _until_precise(

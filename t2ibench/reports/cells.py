@@ -58,7 +58,7 @@ def headline(found: Headline, digits: int = 3) -> str:
         return f"rms {shown.value:.{digits}f}"
     if found.scale == "excess":
         return f"excess {signed(shown.value, digits)}"
-    return signed(shown.value, digits) if shown.signed else number(shown.value, digits)
+    return signed(shown.value, digits)
 
 
 def task_cells(task: TaskResult) -> list[str]:
@@ -105,12 +105,7 @@ def excluded(task: TaskResult) -> str:
 
 
 def score_words(name: str) -> str:
-    """The name of a score as people read it.
-
-    Examples:
-        >>> score_words("effect_size"), score_words("share:middle_aged")
-        ('effect size', 'share:middle_aged')
-    """
+    """The name of a score as people read it."""
     kind, colon, rest = name.partition(":")
     return f"{kind.replace('_', ' ')}{colon}{rest}"
 
@@ -121,11 +116,6 @@ def level_of(results: Results) -> str:
 
 
 def level_name(levels: Iterable[float]) -> str:
-    """The name of the column of intervals.
-
-    Examples:
-        >>> level_name([0.95, 0.95]), level_name([0.9, 0.95])
-        ('95 % CI', 'CI')
-    """
+    """The name of the column of intervals."""
     known = set(levels)
     return f"{100 * known.pop():g} % CI" if len(known) == 1 else "CI"

@@ -6,13 +6,12 @@ import csv
 import io
 
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import COLUMNS, score_rows
+from t2ibench.results.display import SCORES, score_rows
 from t2ibench.results.schema import Results
 
 # As a spreadsheet sees them, after any space and the full-width forms of East Asia included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _UNSEEN = " \t\r\n\v\f\0\u00a0\u200b\u2028\u2029\u3000\ufeff"
-HEADERS = COLUMNS
 
 
 def cell(text: str) -> str:
@@ -57,9 +56,9 @@ class CsvWriter:
         """Every score of a run, of tasks and of their rows."""
         rows = [
             ["yes" if value is True else "" if value is False else _text(value) for value in row]
-            for row in (list(found.values()) for found in score_rows(results))
+            for row in score_rows(results)
         ]
-        return self.table(Table(HEADERS, rows))
+        return self.table(Table(SCORES, rows))
 
 
 WRITER = CsvWriter()

@@ -45,13 +45,7 @@ def excluded_of(result: TaskResult) -> tuple[int, dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Images that do not count, of a prompt or of a group of prompts.
-
-    Attributes:
-        name: The prompt, or what the group stands for.
-        total: Images that were asked for; with several judges, once for each.
-        by_reason: Those that do not count.
-    """
+    """Images that do not count, of so many asked for; several judges ask once each."""
 
     name: str
     total: int
@@ -70,12 +64,7 @@ class Exclusions:
 
 @dataclass(frozen=True, slots=True)
 class PromptExclusions(Exclusions):
-    """What was left out of one prompt.
-
-    Attributes:
-        group: What it stands for in its task.
-        reason: What the model said most often.
-    """
+    """What was left out of one prompt, and what the model said most often."""
 
     group: str
     reason: str
@@ -83,14 +72,9 @@ class PromptExclusions(Exclusions):
 
 @dataclass(frozen=True, slots=True)
 class GroupExclusions(Exclusions):
-    """What was left out of one group of a task's prompts.
+    """What was left out of a group of a task's prompts, `touched` of which lost an image.
 
-    Attributes:
-        prompts: Its prompts.
-        touched: How many of them lost an image.
-        mark: The share that does not count, with its interval: of these very prompts, with other
-            images. 'clear' where it differs from that of the task's other groups.
-        more: Whether it is more than that of the others.
+    The mark is the share, of these very prompts; 'clear' where other groups differ from it.
     """
 
     prompts: int
@@ -122,13 +106,7 @@ class GroupExclusions(Exclusions):
 
 @dataclass(frozen=True, slots=True)
 class TaskExclusions:
-    """What was left out of one task.
-
-    Attributes:
-        task: The task.
-        groups: Its groups, the largest share first.
-        prompts: Its prompts that lost an image, the largest share first.
-    """
+    """What was left out of a task: groups and prompts, the largest share first."""
 
     task: TaskView
     groups: tuple[GroupExclusions, ...]
@@ -171,7 +149,6 @@ def _by_prompt(
 def _of_prompts(
     task: TaskView, images: DistinctImages, judges: Sequence[AnswerStore]
 ) -> Iterator[PromptExclusions]:
-    """What was left out of each prompt of a task."""
     assert task.spec is not None
     asked: Needs = needs(task.spec, Settings.of(task.result.settings))
     questions: dict[str, list[QuestionNeed]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 from datetime import date
@@ -13,8 +12,6 @@ from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.reports.exclusions import exclusions
 from t2ibench.reports.markdown import results_markdown
-from t2ibench.reports.notes import FILE as NOTES
-from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import named
 from t2ibench.reports.view import RunView, run_view
 from t2ibench.results.files import read_results
@@ -49,30 +46,17 @@ def digest(results: Results) -> str:
     return hashlib.sha256(results.to_json(checked=True).encode()).hexdigest()
 
 
-def write_page(
-    run: RunView, folder: Path, target: Path | None = None, baseline: Path | None = None
-) -> Path:
+def write_page(run: RunView, folder: Path, target: Path | None = None) -> Path:
     """Write report.html, results.md, and every figure as figures/NAME.svg, .png and .csv.
 
-    The forest plot is called `forest`, the figures of a task `<task>-<number>`.
-
-    Args:
-        run: The run.
-        folder: Its folder.
-        target: Where else the page goes; the folder's own files then stay as they are.
-        baseline: The folder of a run to set beside it.
-
-    Returns:
-        The page.
+    With a target the page goes there, and the folder's own files stay as they are.
     """
     from t2ibench.reports.figures.figure import draw
     from t2ibench.reports.figures.files import write_figure
     from t2ibench.reports.figures.forest import forest
     from t2ibench.reports.html import sections
-    from t2ibench.reports.html.baseline import beside
     from t2ibench.reports.html.evidence import (
         Thumbnails,
-        disagreement_strips,
         each_stimulus,
         evidence,
         of_prompts,
@@ -108,53 +92,29 @@ def write_page(
         paired = read_paired(folder)
     specs = {task.id: task.spec for task in run.tasks if task.spec is not None}
     pairs = agreements(measures(run.results, specs, paired))
-    seen = [
-        disagreement_strips(one, read_samples(folder, one.first.task), thumbnails) for one in pairs
-    ]
-    other = None if baseline is None else beside(run, folder, baseline, thumbnails)
-    notes = read_notes(folder / NOTES).notes
     found = [
-        ("baseline", "Beside", other.section if other else None),
         ("prompts", "Prompts", sections.prompts_section(run, paired)),
         ("diversity", "Diversity", sections.diversity_section(run)),
-        ("agreement", "Agreement", sections.agreement_section(run, pairs, seen)),
+        ("agreement", "Agreement", sections.agreement_section(run, pairs)),
         ("wordings", "Wordings", sections.wordings_section(run)),
         ("power", "Power", sections.power_section(run, paired)),
         ("left", "Left out", sections.exclusions_section(run, exclusions(run, folder))),
-        ("notes", "Notes", fragment("notes.html", notes=notes, tasks=[*run.tasks, *run.texts])),
     ]
     page = report_html(
         run,
         parts=parts,
         sections=[(name, title, html) for name, title, html in found if html],
-        baseline=other,
         origin=_origin(run.results, folder),
     )
     write_text(target or folder / PAGE, page)
     if target is None:
-        write_text(folder / TEXT, results_markdown(run.results, run, pairs))
+        write_text(folder / TEXT, results_markdown(run.results, run))
         for name, about, figure in drawn:
             write_figure(figure, f"{figure.title}: {about}", folder / "figures", name)
     return target or folder / PAGE
 
 
-def write_paper_figures(run: RunView, folder: Path, target: Path) -> list[Path]:
-    """Write the forest plot and every figure of a task in the widths of a paper, as SVG and PDF."""
-    from t2ibench.reports.figures.figure import draw
-    from t2ibench.reports.figures.files import write_for_paper
-    from t2ibench.reports.figures.forest import forest
-
-    written = write_for_paper(functools.partial(forest, run), target, "forest")
-    for task in run.tasks:
-        samples = read_samples(folder, task.id)
-        for number, spec in enumerate(task.shown.figures, start=1):
-            make = functools.partial(draw, spec, task, samples)
-            written += write_for_paper(make, target, f"{task.id}-{number}")
-    return written
-
-
 def _origin(results: Results, folder: Path) -> str:
-    """Date, version and checksum of the results."""
     ended = "date not recorded"
     with contextlib.suppress(T2IBenchError, IndexError):
         finished = open_run(folder).record.history[-1].finished

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
 from tabulate import LATEX_ESCAPE_RULES, tabulate
 
 from t2ibench.errors import visible_lines
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import ShownAttribute, ShownRow, sorted_rows
 from t2ibench.methods.core.describe import counts_text, people
-from t2ibench.methods.core.wording_report import WordingReport
 from t2ibench.reports import overview, sentences
 from t2ibench.reports.cells import (
     PUBLISHED,
@@ -24,18 +21,14 @@ from t2ibench.reports.cells import (
     level_name,
     level_of,
     main_score,
-    number,
     score_words,
     signed,
     task_cells,
-    three_digits,
 )
-from t2ibench.reports.method_agreement import TITLE, agreement_table
 from t2ibench.reports.view import RunView, TaskView, run_view
 from t2ibench.reports.writers import Table
-from t2ibench.results.display import cut, in_two, root, shown_rows
+from t2ibench.results.display import cut, in_two, shown_rows
 from t2ibench.results.judge_checks import judges_said
-from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.schema import Results, Score, TaskResult
 
 EXPLANATION = (
@@ -64,28 +57,10 @@ _PUBLISHED = (
     "not vouched for."
 )
 
-_DIVERSITY = (
-    "1 less the mean cosine of two different images of a prompt: 0 where a model shows one picture "
-    "again and again. Intervals are about these very prompts; with fewer than 20 images a prompt "
-    "they cannot know of a kind of image that was never drawn. Compare models with it, on the same "
-    "prompts and by the same encoder."
-)
 PARTIAL = (
     "Some prompts have no image, and the tasks were scored on the others; not a result to report."
 )
 _NAMED = 5
-_REPORTS = TypeAdapter(list[WordingReport])
-
-
-class WordingRow(NamedTuple):
-    """The headline in one wording or language; why there is no value or interval, else nothing."""
-
-    name: str
-    language: str
-    wordings: int
-    value: str
-    interval: str
-    reason: str
 
 
 def missing_line(task: TaskResult) -> str:
@@ -143,9 +118,7 @@ def github(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return tabulate(cells, list(map(escape, heads)), tablefmt="github", disable_numparse=True)
 
 
-def results_markdown(
-    results: Results, run: RunView | None = None, pairs: Sequence[MeasuredPair] = ()
-) -> str:
+def results_markdown(results: Results, run: RunView | None = None) -> str:
     """The text of results.md."""
     run = run or run_view(results)
     parts = _opening(results, run)
@@ -162,11 +135,6 @@ def results_markdown(
         rows = _rows_table(task)
         if rows:
             parts += [f"## Rows of {name}", "", rows, ""]
-    if pairs:
-        found = agreement_table(pairs)
-        parts += [f"## {TITLE}", "", *found.notes, "", github(found.headers, found.rows), ""]
-    parts += _wordings(results)
-    parts += _diversity(results)
     told = sentences.earlier(run)
     remarks = [*([f"- {' '.join(told)}"] if told else []), *_mixed(results), *_remarks(results)]
     if remarks:
@@ -178,7 +146,6 @@ def results_markdown(
 
 
 def _opening(results: Results, run: RunView) -> list[str]:
-    """The run in a sentence, as bars and in words."""
     parts = [f"# {escape(results.title)}", "", escape(sentences.sentence(run)), ""]
     if results.limited:
         parts += ["**Made with --limit; not a result to report.**", ""]
@@ -213,7 +180,6 @@ def _clear(row: ShownRow) -> str:
 
 
 def _counted(one: ShownAttribute, task: TaskView) -> str:
-    """The answers to one question as a table, a row a prompt."""
     counted = one.counted
     nouns = {name: people(name, counted.attribute) for name in counted.classes}
     known = sorted({name for row in one.rows for name in row.counted.known})
@@ -242,7 +208,6 @@ def _counted(one: ShownAttribute, task: TaskView) -> str:
 
 
 def _mixed(results: Results) -> Iterator[str]:
-    """A line where images were generated with several versions of the libraries."""
     info = results.model
     for other in info.other_libraries:
         changed = [
@@ -277,56 +242,6 @@ def _rows_table(task: TaskResult) -> str | None:
         if any(name in row.scores for name in names):
             rows.append(cells)
     return github(heads, rows)
-
-
-def wording_reports(task: TaskResult) -> list[WordingReport]:
-    """What a result says of its wordings."""
-    try:
-        return _REPORTS.validate_python(task.details.get("wording", []))
-    except ValidationError:
-        return []
-
-
-def wording_rows(report: WordingReport) -> Iterator[WordingRow]:
-    """The headline in each language and wording, with these wordings fixed."""
-    square = report.scale == "mean_square"
-    for part in (*report.by_language, *report.by_wording):
-        low, value, high = (
-            root(end) if square else end for end in (part.ci_low, part.value, part.ci_high)
-        )
-        shown = number(value) if square else signed(value)
-        why = part.reason or "" if value is None or low is None else ""
-        language = part.language or "–"
-        yield WordingRow(part.name, language, part.wordings, shown, ends(low, high), why)
-
-
-def _wordings(results: Results) -> list[str]:
-    """What the wordings of each task do to its score."""
-    heads = ("Wording", "Language", "Headline")
-    parts = []
-    for name, task in results.tasks.items():
-        for report in wording_reports(task):
-            pair = f" ({escape(report.pair)})" if report.pair else ""
-            rows = [(*row[:2], *row[3:]) for row in wording_rows(report)]
-            table = github([*heads, level_name([task.settings.level]), "Why not"], rows)
-            parts += [f"## Wordings of {name}{pair}", "", escape(report.sentence), "", table, ""]
-    return parts
-
-
-def _diversity(results: Results) -> list[str]:
-    """How much the images of one prompt differ, test by test."""
-    rows = []
-    for name, task in results.tasks.items():
-        for reader, (whole, *_) in task.diversity.items():
-            known = [end for end in (whole.ci_low, whole.ci_high) if end is not None]
-            between = " to ".join(map(three_digits, known)) or "–"
-            least = f"{three_digits(whole.lowest)}: {whole.lowest_prompt}"
-            rows.append([name, reader, three_digits(whole.value), between, least])
-    if not rows:
-        return []
-    heads = ["Task", "Encoder", "Diversity", level_of(results), "Least"]
-    title = "## How much the images of one prompt differ"
-    return [title, "", _DIVERSITY, "", github(heads, rows), ""]
 
 
 def _remarks(results: Results) -> Iterator[str]:

@@ -10,7 +10,6 @@ from t2ibench.reports.writers import Table
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.stats import Correlation
 
-TITLE = "Do the methods agree?"
 NOTE = (
     "One attribute of the same items, seen by two methods. Rank and linear correlations are of the "
     "leans as measured: where both methods read the same images, they share the chance of which "
@@ -23,12 +22,7 @@ _FULL = 0.995  # from which on it is shown as 1.00
 
 
 def correlation(found: Correlation) -> str:
-    """A correlation with its interval, for a table.
-
-    Examples:
-        >>> correlation(Correlation(0.5, 0.25, 0.75)), correlation(Correlation(float("nan")))
-        ('+0.50 [+0.25, +0.75]', '–')
-    """
+    """A correlation with its interval, for a table."""
     if not math.isfinite(found.value):
         return "–"
     interval = f" [{found.low:+.2f}, {found.high:+.2f}]" if math.isfinite(found.low) else ""
@@ -63,8 +57,8 @@ def in_words(pair: MeasuredPair) -> str:
 def disagreements_text(pair: MeasuredPair) -> str:
     """The items that both see most differently, with either lean."""
     return ", ".join(
-        f"{one.name} ({signed(one.leans[0], 2)} and {signed(one.leans[1], 2)})"
-        for one in pair.disagreements
+        f"{one.name} ({signed(one.value, 2)} and {signed(other.value, 2)})"
+        for one, other in pair.disagreements
     )
 
 

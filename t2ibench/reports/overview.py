@@ -1,7 +1,4 @@
-"""A run as text: the verdict, then every test as a bar on one axis, grouped by family.
-
-The terminal and results.md show it. It fits 80 columns, and says more where there is room.
-"""
+"""A run as text for the terminal and results.md: it fits 80 columns, and fills more."""
 
 from __future__ import annotations
 
@@ -56,7 +53,6 @@ def interval_bar(mark: IntervalMark, width: int = _BAR) -> str:
 
 
 def _scale(width: int) -> str:
-    """The ends and the middle of the axis."""
     half = width // 2
     return "-1" + "0".rjust(half - 1) + "+1".rjust(width - half - 1)
 
@@ -120,7 +116,6 @@ def prompts(run: RunView, width: int = 80) -> list[Line]:
 
 
 def _shades(one: ShownAttribute) -> dict[str, str]:
-    """The sign of each class."""
     colours = class_colours(one.counted.classes)
     return {name: _SHADES[k % len(_SHADES)] for name, k in colours.items()}
 

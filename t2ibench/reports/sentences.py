@@ -1,8 +1,4 @@
-"""What pages say of a run, a test and a row: every page says it in these words.
-
-A family says its result in its own `describe`; what all of them say alike is in
-`methods/core/describe.py`.
-"""
+"""What every page says of a run, a test and a row; a family's result is said by its `describe`."""
 
 from __future__ import annotations
 

@@ -59,7 +59,6 @@ def _wrapped(text: str, width: int, state: State | None = None) -> list[overview
 
 
 def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]:
-    """What stands below the bars."""
     lines: list[overview.Line] = []
     untold = overview.untold(run, width)
     if untold:
@@ -79,7 +78,6 @@ def _below(run: RunView, width: int, folder: Path | None) -> list[overview.Line]
 
 
 def _groups(run: RunView) -> list[tuple[str, Sequence[TaskView]]]:
-    """The tests that have a bar."""
     if run.texts and not run.families:
         return [(_OF_WORDS, run.texts)]
     every = (("Tests", sorted_tasks(run.tests)), ("Positive controls", run.controls))
@@ -101,7 +99,6 @@ def _fitted(
 
 
 def _next(run: RunView, folder: Path, width: int) -> list[str]:
-    """Where everything is, and the commands that a user wants next."""
     name, page = shlex.quote(str(folder)), folder / "report.html"
     lines = [(f"Report: {page}", f"; all numbers: {folder / 'results.md'}, results.json")]
     if run.families:
@@ -140,7 +137,6 @@ def print_results(
 
 
 def _shows_signs(encoding: str | None) -> bool:
-    """Whether a stream can show the characters of a bar."""
     try:
         "░╌●".encode(encoding or "ascii")
     except (UnicodeEncodeError, LookupError):

@@ -1,8 +1,4 @@
-"""A run as pages show it: what leans which way, how far and how sure, in a fixed order.
-
-The terminal, results.md, report.html, the leaderboard and the explorer all show this. It holds
-plain numbers and untrusted text; each page escapes what it shows.
-"""
+"""A run as every page shows it: plain numbers and untrusted text, which each page escapes."""
 
 from __future__ import annotations
 
@@ -35,16 +31,7 @@ _ORDER: dict[State, int] = {state: k for k, state in enumerate(get_args(State))}
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """One stimulus, word, target or question.
-
-    Attributes:
-        name: What it is.
-        group: The concept or side it belongs to.
-        n_images: Images that it is based on.
-        mark: Its number.
-        flipped: Whether it counts with the other sign in the headline.
-        row: The row of results.json.
-    """
+    """One stimulus, word, target or question; `flipped` where it counts with the other sign."""
 
     name: str
     group: str | None
@@ -56,12 +43,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class SeriesView:
-    """The rows of a task on one axis, from the lowest to the highest.
-
-    Attributes:
-        series: Which score it is.
-        rows: The rows that have a value.
-    """
+    """The rows of a task that have a value, on one axis, from the lowest to the highest."""
 
     series: RowSeries
     rows: tuple[RowView, ...]
@@ -75,19 +57,7 @@ class SeriesView:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task.
-
-    Attributes:
-        id: Its id.
-        name: A short name.
-        shown: How its method shows it.
-        mark: The headline.
-        sentence: The result in words.
-        series: Its rows.
-        prompts: Who is shown as what, prompt by prompt, where a judge or people were asked.
-        result: The task's result.
-        spec: The task's file; None where it is not at hand or has changed.
-    """
+    """One task, and who is shown as what in it; no `spec` where its file is not at hand."""
 
     id: str
     name: str
@@ -101,7 +71,7 @@ class TaskView:
 
     @property
     def scale(self) -> str:
-        """What the headline is: 'lean', 'rms lean', 'excess' or 'magnitude'."""
+        """What the headline is: 'lean', 'rms lean' or 'excess'."""
         return self.mark.label
 
     @property
@@ -137,13 +107,7 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class FamilyView:
-    """The tasks of one method.
-
-    Attributes:
-        name: The method's name.
-        title: What people call it.
-        tasks: By state, then by distance from 0.
-    """
+    """The tasks of one method, by state, then by distance from 0."""
 
     name: str
     title: str
@@ -152,16 +116,7 @@ class FamilyView:
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run.
-
-    Attributes:
-        name: What the run is called.
-        families: Tasks on images, by family.
-        texts: Tests of the text encoder alone.
-        results: What results.json holds.
-        encoders: Names of the encoders, over all tasks.
-        judges: Names of the judges.
-    """
+    """A run: tasks on images by family, tests of the text encoder alone, and all that read them."""
 
     name: str
     families: tuple[FamilyView, ...]

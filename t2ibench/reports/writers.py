@@ -15,13 +15,8 @@ from t2ibench.results.schema import Results
 class Table:
     """A table before it has a format.
 
-    Attributes:
-        headers: Column heads.
-        rows: Cells as text.
-        notes: What a reader must know, a paragraph each; formats for programs leave them out.
-        records: The same for programs, which formats for programs write in place of the rows:
-            one mapping a row, all with the same keys, numbers as numbers. Empty where the cells
-            say it all.
+    Notes are paragraphs that formats for programs leave out. Records are the rows for programs,
+    numbers as numbers, all with the same keys; none where the cells say it all.
     """
 
     headers: Sequence[str]
@@ -56,10 +51,7 @@ WRITERS: Registry[Writer] = Registry(
         "md": "t2ibench.reports.markdown:WRITER",
         "latex": "t2ibench.reports.markdown:LATEX",
         "csv": "t2ibench.reports.csv:WRITER",
-        "card": "t2ibench.reports.card:CARD",
-        "audit": "t2ibench.reports.card:AUDIT",
-        "model-index": "t2ibench.reports.hub_metadata:MODEL_INDEX",
-        "every-eval-ever": "t2ibench.reports.every_eval_ever:WRITER",
+        "card": "t2ibench.reports.card:WRITER",
     },
     members=("description", "suffix", "table", "results"),
 )

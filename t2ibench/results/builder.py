@@ -25,7 +25,6 @@ RecordT = TypeVar("RecordT", core.Inference, Control)
 
 
 def _plain(value: Any) -> Any:
-    """JSON values, numbers rounded."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -111,7 +110,6 @@ def adjusted(score_sets: Sequence[Mapping[str, Score]]) -> list[dict[str, Score]
 
 
 def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
-    """One family of tests: Holm and Benjamini-Hochberg over all of them."""
     p_values = [score.p for score in scores]
     pairs = zip(holm(p_values), benjamini_hochberg(p_values), strict=True)
     return [
@@ -121,11 +119,7 @@ def _adjusted_scores(scores: Sequence[ScoreT]) -> list[ScoreT]:
 
 
 def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
-    """Tasks with p-values adjusted over the run: headlines over all tasks, scores by name.
-
-    Tests of the encoder alone and tests of the generator are shown in two tables, and are two
-    families. Positive controls are no findings, and belong to neither.
-    """
+    """Tasks with p-values adjusted over the run, tests of words and positive controls apart."""
     families: dict[tuple[bool, bool], dict[str, TaskResult]] = {}
     for name, task in tasks.items():
         families.setdefault((text_only(task), task.positive_control), {})[name] = task
@@ -140,7 +134,6 @@ def adjusted_run(tasks: Mapping[str, TaskResult]) -> dict[str, TaskResult]:
 
 
 def _adjusted_parts(parts: Mapping[str, PartT]) -> dict[str, PartT]:
-    """Results of tasks, or of one encoder in them, as one family of tests."""
     headlines = _adjusted_scores([part.headline for part in parts.values()])
     scores = adjusted([part.scores for part in parts.values()])
     return {

@@ -34,14 +34,7 @@ _POWER = 0.8  # of the difference that is said to be told
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference with its uncertainty.
-
-    Attributes:
-        value: The difference.
-        low: Lower end of its interval; None where the variance is unknown.
-        high: Upper end.
-        p: p-value that it is 0.
-    """
+    """A difference, its interval and the p-value that it is 0; no interval without a variance."""
 
     value: float
     low: float | None = None
@@ -65,15 +58,8 @@ class Aligned:
     """Influences over the units that at least one of them has.
 
     Units are the same where stratum and number are, whichever run or score they are of. A `FLOOR`
-    unit has no data behind it and is shared with an equal influence only.
-
-    Args:
-        influences: One or more.
-
-    Attributes:
-        rows: Sparse matrix of influences by units.
-        stratum: Stratum of each unit, shape (units,).
-        known: Whether data stand behind a unit, shape (units,).
+    unit has no data behind it and is shared with an equal influence only. `rows` is sparse,
+    influences by units; `stratum` and `known` (whether data stand behind it) have shape (units,).
     """
 
     def __init__(self, influences: Sequence[Influence]) -> None:
@@ -148,20 +134,13 @@ def compare_items(
 ) -> tuple[Contrast, float | None, float | None]:
     """Whether the same items lean alike in two runs, and in which they lean less.
 
-    With a and b the leans and S the covariance of a − b, every item leans alike where
-    F = Σ (a − b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less
-    is for `stats.root_difference`; images that both runs have correlate the two mean squares.
+    With a and b the leans and S the covariance of a − b, every item leans alike where F = Σ (a −
+    b)² / tr S is not large (`Spread` has its degrees of freedom). Which run leans less is for
+    `stats.root_difference`; images that both runs have correlate the two mean squares. What these
+    owe to noise is by default read from the influences of the items.
 
-    Args:
-        items: The leans of both, in the same order.
-        squares: Unbiased mean squares of both.
-        noises: What they owe to noise; from the influences of the items by default.
-        rng: Source of the draws.
-        level: Confidence level, in (0, 1).
-
-    Returns:
-        The difference of the root mean squares, without an interval where no image shows how they
-        vary; the least one that is told from 0; the p-value that every item leans alike.
+    Returns the difference of the root mean squares, without an interval where no image shows how
+    they vary; the least one that is told from 0; the p-value that every item leans alike.
     """
     both = [part for parts in items for part in parts]
     count, leans = len(both) // 2, np.array([part.value for part in both])
@@ -187,7 +166,6 @@ def compare_items(
 
 
 def _noise_of(items: Sequence[Part]) -> SquareNoise:
-    """What the mean square of leans owes to noise."""
     spread = Aligned([part.influence for part in items]).spread(np.eye(len(items)))
     leans, count = np.array([part.value for part in items]), len(items)
     noise, squares = float(np.trace(spread.matrix)) / count, float(leans @ leans)
@@ -240,31 +218,15 @@ LEAN = "lean"  # the row score of which it is known that 0 is balanced
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One score in two runs.
+    """One score in two runs: first minus second; of mean squares, the difference of their roots.
 
-    Attributes:
-        task: Its task.
-        row: The bias, prompt or concept; empty for the headline.
-        name: The score.
-        first: In the first run.
-        second: In the second.
-        value: First minus second; of mean squares, the difference of their roots.
-        low: Lower end of the difference's interval.
-        high: Upper end.
-        p: p-value that there is no difference; None where the runs are not paired.
-        p_holm: Adjusted over the headlines (or over the rows of one score of one task).
-        p_items: Of mean squares, the p-value that every item leans alike in both runs.
-        p_items_holm: Adjusted over the headlines.
-        detectable: The least true difference that is told from 0 in 8 of 10 cases with so many
-            images; of headlines.
-        change: How much more the second leans than the first, in the unit that tables show: of
-            leans without their signs, of the roots of mean squares. Of a score that has no fair
-            value, second minus first. None without a value in both.
-        paired: Whether images were paired by prompt and index.
-        verdict: Which run leans less: the 'first', the 'second', neither although they differ
-            ('opposite': two leans to opposite sides, or items that lean otherwise), or neither
-            beyond chance ('tie'); None where that cannot be said.
-        notes: Why they cannot be compared, or what to know.
+    `row` is empty for the headline. p is None where the runs are not paired; Holm's corrections are
+    over the headlines, or over the rows of one score of one task. `p_items` says whether every item
+    of a mean square leans alike. `detectable` is the least true difference of headlines that is
+    told from 0 in 8 of 10 cases. `change` is how much more the second leans, in the unit that
+    tables show: of leans without their signs, of roots; of a score without a fair value, second
+    minus first. The verdict is which run leans less, 'opposite' where they differ and neither does,
+    'tie' beyond no chance, None where it cannot be said.
     """
 
     task: str
@@ -287,13 +249,7 @@ class Difference:
 
 
 class _Remarks(NamedTuple):
-    """What stands between two results of a task.
-
-    Attributes:
-        notes: All of it.
-        comparable: Whether they measure the same quantity.
-        decidable: Whether the difference may be called one of the models.
-    """
+    """Notes on two results: whether they measure one quantity, and may be told apart by models."""
 
     notes: list[str]
     comparable: bool = True
@@ -301,10 +257,7 @@ class _Remarks(NamedTuple):
 
 
 def difference_interval(first: Score, second: Score) -> tuple[float | None, float | None]:
-    """The interval of a difference from two intervals (MOVER; Zou and Donner 2008).
-
-    It takes the runs as independent: for runs without influences, which cannot be paired.
-    """
+    """The interval of a difference of independent runs (MOVER; Zou and Donner 2008)."""
     ends = (first.value, first.ci_low, first.ci_high, second.value, second.ci_low, second.ci_high)
     if any(end is None for end in ends):
         return None, None
@@ -324,14 +277,7 @@ def compare(
 ) -> list[Difference]:
     """Headlines of the tasks that both runs have, and the rows of methods that rank biases.
 
-    Images are paired by prompt and index, so that a run and itself differ by exactly 0 [0, 0].
-
-    Args:
-        first: One run.
-        second: The other.
-        first_paired: Task to its influences in the first run.
-        second_paired: The same of the second.
-        rows: Whether rows are compared, too, which takes as long as the headlines.
+    Images are paired by prompt and index: a run and itself differ by exactly 0 [0, 0].
     """
     found = []
     for name, task in first.tasks.items():
@@ -370,8 +316,6 @@ def tally(differences: Sequence[Difference]) -> Counter[Verdict | None]:
 
 
 class _Pair:
-    """One task in two runs."""
-
     def __init__(
         self,
         name: str,
@@ -397,7 +341,7 @@ class _Pair:
         if (first.scale, first.question) != (second.scale, second.question):
             return replace(blank, notes=(*blank.notes, "another kind of headline"))
         if self.paired is None or not self._is_current(first, second):
-            return self._unpaired(blank, first.scale == "lean", first.scale is not None)
+            return self._unpaired(blank, first.scale == "lean", True)
         if first.scale == "mean_square":
             return self._squares(blank, *self.paired)
         part, other = (one.headline[0] for one in self.paired)
@@ -420,7 +364,6 @@ class _Pair:
         return replace(found, detectable=rounded(detectable), notes=notes)
 
     def _is_current(self, first: Headline, second: Headline) -> bool:
-        """Whether the influences are those of the results beside them."""
         assert self.paired is not None
         for headline, paired in zip((first, second), self.paired, strict=True):
             stale = headline.scale != paired.scale or headline.question != paired.question
@@ -489,7 +432,6 @@ class _Pair:
     def _decided(
         self, blank: Difference, found: Contrast, total: Contrast | None, ranked: bool
     ) -> Difference:
-        """A difference of leans with their sum, or one of magnitudes."""
         change = found.turned if total is None else change_of_leans(found, total)
         verdict = _verdict(found, total) if ranked and self.remarks.decidable else None
         return replace(
@@ -561,7 +503,6 @@ def _unique(rows: Sequence[Row]) -> dict[tuple[str, str | None], Row]:
 
 
 def _remarks(first: TaskResult, second: TaskResult) -> _Remarks:
-    """What makes two results of a task hard to compare."""
     if first.task_hash != second.task_hash:
         drawn = [task.pool.drawn for task in (first, second) if task.pool is not None]
         said = list(dict.fromkeys(one.said for one in drawn if one is not None))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from t2ibench.errors import T2IBenchError, did_you_mean
 from t2ibench.methods import method_named
 from t2ibench.methods.core.answer_counts import RowShare, ShownAttribute, shown_attributes
 from t2ibench.methods.core.headline import QUESTIONS
 from t2ibench.methods.core.schema import ImageTask
-from t2ibench.results.schema import Headline, Results, Score, TaskResult
+from t2ibench.results.schema import Headline, Results, Row, Score, TaskResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,20 +23,10 @@ LABELS = {"lean": "lean", "mean_square": "rms lean", "excess": "excess"}
 
 @dataclass(frozen=True, slots=True)
 class IntervalMark:
-    """A value with its interval, on the scale on which it is shown.
+    """A value with its interval and a fair model's band, on the scale on which it is shown.
 
-    Attributes:
-        value: The value; None without one.
-        low: Lower end of its interval.
-        high: Upper end.
-        state: What it shows; 'no_score' until something has been held against it.
-        side: Which pole it leans to; None where the axis has none.
-        fair_low: Lower end of a fair model's band.
-        fair_high: Upper end.
-        label: What the number is: 'lean', 'rms lean', 'excess' or, for results of old versions,
-            'magnitude'.
-        cut: Whether the value or an end of its interval was cut to the range of the quantity: an
-            estimate may lie beyond what it estimates.
+    The state is 'no_score' until `state_of` says more. An estimate may lie beyond what it
+    estimates: `cut` where it or an end was cut to the range.
     """
 
     value: float | None
@@ -57,38 +47,21 @@ class IntervalMark:
     @property
     def sized(self) -> bool:
         """Whether it has a size alone, which is written without a sign."""
-        return self.label in {"rms lean", "magnitude"}
+        return self.label == "rms lean"
 
 
 def displayed(headline: Headline) -> IntervalMark:
-    """A headline as a table shows it; what it shows is for `states.state_of` to say.
-
-    Examples:
-        >>> displayed(Headline(value=0.25, ci_low=-0.01, ci_high=0.64, scale="mean_square")).value
-        0.5
-        >>> displayed(Headline(value=-0.04, scale="mean_square")).value
-        0.0
-        >>> displayed(Headline(value=1.07, ci_low=0.08, ci_high=2.05, scale="lean")).high
-        1.0
-    """
-    label = LABELS.get(headline.scale or "", "magnitude")
+    """A headline as a table shows it; what it shows is for `states.state_of` to say."""
+    label = LABELS[headline.scale or "lean"]
     mark = IntervalMark(
         headline.value, headline.ci_low, headline.ci_high, "no_score", None,
         headline.fair_low, headline.fair_high, label,
     )  # fmt: skip
-    return mark if label == "magnitude" else within(mark, square=label == "rms lean")
+    return within(mark, square=label == "rms lean")
 
 
 def within(mark: IntervalMark, square: bool) -> IntervalMark:
-    """A mark within the range of a lean, or the root of a squared lean.
-
-    Args:
-        mark: Numbers as results.json has them.
-        square: Whether they are of a squared lean.
-
-    Returns:
-        The mark, from -1 to 1, or from 0 to 1.
-    """
+    """A mark within the range of a lean, -1 to 1, or the root of a squared lean, 0 to 1."""
     ends = (mark.value, mark.low, mark.high, mark.fair_low, mark.fair_high)
     numbers = [root(end) if square else end for end in ends]
     inside = list(map(cut, numbers))
@@ -100,12 +73,7 @@ def within(mark: IntervalMark, square: bool) -> IntervalMark:
 
 
 def cut(value: float | None) -> float | None:
-    """A lean, or a share, within its range.
-
-    Examples:
-        >>> cut(1.07), cut(-0.3), cut(None)
-        (1.0, -0.3, None)
-    """
+    """A lean, or a share, within its range."""
     return None if value is None else min(max(value, -1.0), 1.0)
 
 
@@ -186,82 +154,28 @@ def state_of(task: TaskResult) -> State:
 
 
 def row_state(score: Score) -> State:
-    """What one row of a task shows, such as an occupation.
-
-    Examples:
-        >>> row_state(Score(value=0.7, p=0.001, p_holm=0.02)), row_state(Score(value=0.7, p=0.2))
-        ('clear', 'not_clear')
-    """
+    """What one row of a task shows, such as an occupation."""
     if score.value is None:
         return "no_score"
     p = score.p_holm if score.p_holm is not None else score.p
     return "clear" if p is not None and p < ALPHA else "not_clear"
 
 
-COLUMNS = (
-    *("task", "method", "row", "score", "value", "ci_low", "ci_high", "p", "p_holm", "p_bh"),
+_NUMBERS = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
+# The columns of both tables of a run, as CSV and data frames have them.
+TASKS = (
+    *("family", "scale", "state", "value", "ci_low", "ci_high", "fair_low", "fair_high"),
+    *("p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction"),
+)
+SCORES = (
+    *("task", "method", "row", "group", "score", "state", *_NUMBERS),
     *("scale", "about", "fair_low", "fair_high", "square", "as_published"),
     *("n_images", "inconclusive", "reason"),
 )
 
 
-def score_rows(results: Results) -> Iterator[dict[str, Any]]:
-    """Every score of a run, of tasks and of their rows."""
-    for name, task in results.tasks.items():
-        for row, key, score, n_images in _scores_of(task):
-            head = score if isinstance(score, Headline) else Headline()
-            values = (
-                *(name, task.method, row, key),
-                *(score.value, score.ci_low, score.ci_high, score.p, score.p_holm, score.p_bh),
-                *(head.scale, head.question, head.fair_low, head.fair_high, head.square),
-                *(score.as_published, n_images),
-                task.inconclusive if isinstance(score, Headline) else None,
-                score.reason,
-            )
-            yield dict(zip(COLUMNS, values, strict=True))
-
-
-def _scores_of(task: TaskResult) -> Iterator[tuple[str, str, Score, int]]:
-    """Row, name, score and number of images of every score of a task."""
-    head = task.headline
-    yield "", "headline", head, task.n_images
-    for question in QUESTIONS:
-        found = getattr(head, question)
-        if found is not None and question != head.question:
-            numbers = asdict(found)
-            numbers.pop("df")
-            other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
-            yield "", f"headline about {question}", other, task.n_images
-    for key, score in task.scores.items():
-        yield "", key, score, task.n_images
-    for row in task.by:
-        for key, score in row.scores.items():
-            yield row.name, key, score, row.n_images or 0
-
-
-Table = Literal["tasks", "rows", "scores"]
-_SCORE = ("value", "ci_low", "ci_high", "p", "p_holm", "p_bh")
-
-
-def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
-    """Results as a data frame."""
-    import pandas as pd
-
-    makers = {"tasks": _tasks, "rows": _rows, "scores": _scores}
-    if table not in makers:
-        raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, makers)}")
-    frame: pd.DataFrame = pd.DataFrame(makers[table](results), columns=_COLUMNS[table])
-    if table == "tasks":
-        frame = frame.set_index("task")
-    return frame
-
-
-def task_rows(results: Results) -> tuple[list[str], list[list[object]]]:
-    """The table of tasks, without pandas."""
-    return list(_COLUMNS["tasks"]), _tasks(results)
-
-
-def _tasks(results: Results) -> list[list[object]]:
+def task_rows(results: Results) -> list[list[object]]:
+    """One row a task: its id, and what `TASKS` names, on the scale on which pages show it."""
     found: list[list[object]] = []
     for name, task in sorted(results.tasks.items()):
         head, shown = task.headline, displayed(task.headline)
@@ -274,31 +188,48 @@ def _tasks(results: Results) -> list[list[object]]:
     return found
 
 
-def _rows(results: Results) -> list[list[object]]:
-    found = []
-    for name, task in sorted(results.tasks.items()):
-        for row in task.by:
-            for score, number in row.scores.items():
-                tested = number.value is None or number.p is not None
-                state = row_state(number) if tested else None
-                numbers = [getattr(number, key) for key in _SCORE]
-                found.append([name, row.name, row.group, score, state, row.n_images, *numbers])
-    return found
+def score_rows(results: Results) -> Iterator[list[object]]:
+    """Every score of a run, of tasks and of their rows, as `SCORES` names it."""
+    for name, task in results.tasks.items():
+        for row, key, score, n_images in _scores_of(task):
+            head = score if isinstance(score, Headline) else Headline()
+            tested = score.value is None or score.p is not None
+            state = row_state(score) if tested else None
+            yield [
+                *(name, task.method, row and row.name, row and row.group, key),
+                state_of(task) if key == "headline" else state,
+                *(getattr(score, number) for number in _NUMBERS),
+                *(head.scale, head.question, head.fair_low, head.fair_high, head.square),
+                *(score.as_published, n_images),
+                task.inconclusive if isinstance(score, Headline) else None,
+                score.reason,
+            ]
 
 
-def _scores(results: Results) -> list[list[object]]:
-    return [
-        [name, score, number.as_published, *(getattr(number, key) for key in _SCORE)]
-        for name, task in sorted(results.tasks.items())
-        for score, number in task.scores.items()
-    ]
+def _scores_of(task: TaskResult) -> Iterator[tuple[Row | None, str, Score, int]]:
+    head = task.headline
+    yield None, "headline", head, task.n_images
+    for question in QUESTIONS:
+        found = getattr(head, question)
+        if found is not None and question != head.question:
+            numbers = asdict(found)
+            numbers.pop("df")
+            other = Headline(value=head.value, scale=head.scale, question=question, **numbers)
+            yield None, f"headline about {question}", other, task.n_images
+    for key, score in task.scores.items():
+        yield None, key, score, task.n_images
+    for row in task.by:
+        for key, score in row.scores.items():
+            yield row, key, score, row.n_images or 0
 
 
-_COLUMNS = {
-    "tasks": [
-        "task", "family", "scale", "state", "value", "ci_low", "ci_high", "fair_low", "fair_high",
-        "p", "p_holm", "square", "n_images", "n_prompts", "excluded", "direction",
-    ],
-    "rows": ["task", "name", "group", "score", "state", "n_images", *_SCORE],
-    "scores": ["task", "score", "as_published", *_SCORE],
-}  # fmt: skip
+def frame_of(results: Results, table: str = "tasks") -> pd.DataFrame:
+    """Results as a data frame."""
+    import pandas as pd
+
+    tables = {"tasks": (("task", *TASKS), task_rows), "scores": (SCORES, score_rows)}
+    if table not in tables:
+        raise T2IBenchError(f"There is no table '{table}'.{did_you_mean(table, tables)}")
+    columns, rows = tables[table]
+    frame: pd.DataFrame = pd.DataFrame(list(rows(results)), columns=list(columns))
+    return frame.set_index("task") if table == "tasks" else frame

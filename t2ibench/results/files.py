@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.results.builder import adjusted_run
-from t2ibench.results.migration import migrate
+from t2ibench.results.migration import OLDEST, migrate
 from t2ibench.results.record import GeneratorRecord
 from t2ibench.results.run import RunFolder, environment
 from t2ibench.results.schema import SCHEMA_VERSION, GeneratorInfo, Headline, Results, TaskResult
@@ -58,10 +58,12 @@ def read_results(path: str | Path) -> Results:
             f"{file} is damaged: its content does not match its checksum.",
             f"`t2ibench score {file.parent}` writes it anew.",
         )
-    if not 1 <= data["schema"] <= SCHEMA_VERSION:
+    if not OLDEST <= data["schema"] <= SCHEMA_VERSION:
+        newer = data["schema"] > SCHEMA_VERSION
         raise T2IBenchError(
-            f"{file} is of schema {data['schema']}; this t2ibench reads 1 to {SCHEMA_VERSION}.",
-            "Upgrade t2ibench.",
+            f"{file} is of schema {data['schema']}; this t2ibench reads {OLDEST} to "
+            f"{SCHEMA_VERSION}.",
+            "Upgrade t2ibench." if newer else "Run its command again.",
         )
     migrate(data)
     try:
@@ -155,10 +157,8 @@ def write_results(
     """Write results.json, and note which scores of run.db it has; the caller holds the lock.
 
     Of a task that two calls scored, what is written last stays; all other tasks are kept, as those
-    of earlier commands. `inputs` names the scores of the new tasks.
-
-    Returns:
-        What results.json holds now, and what to say of earlier results that stay.
+    of earlier commands. `inputs` names the scores of the new tasks. Returns what results.json holds
+    now, and what to say of earlier results that stay.
     """
     old, _ = stored_results(folder)
     generator = generator_info(folder.record.generator)

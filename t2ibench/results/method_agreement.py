@@ -1,7 +1,6 @@
-"""Do the methods agree? Leans of the same items, as several methods, encoders or judges see them.
+"""Do the methods agree? A multi-trait multi-method matrix (Campbell and Fiske 1959) of leans.
 
-A multi-trait multi-method matrix (Campbell and Fiske 1959): an attribute is a trait, such as female
-or male; a family of tasks with what reads its images is a method.
+An attribute is a trait, a family of tasks with what reads its images is a method.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from t2ibench.arrays import Float64Array
 from t2ibench.methods.core.headline import Part
-from t2ibench.methods.core.influence import FLOOR, Influence
+from t2ibench.methods.core.influence import Influence
 from t2ibench.methods.core.presentation import RowSeries
 from t2ibench.methods.core.schema import BaseTask
 from t2ibench.methods.registry import presentation
@@ -27,7 +26,7 @@ from t2ibench.stats import MethodAgreement, correlate_methods
 from t2ibench.stats.rounding import settled
 
 _FEWEST = 5  # items in common, to say anything
-_NAMED = 3  # items that two methods see most differently, and images of each
+_NAMED = 3  # items that two methods see most differently
 _SAME = {"man": "male", "men": "male", "woman": "female", "women": "female"}
 _NOUNS = (" person", " people", " skin", " words")
 NOTHING = (
@@ -40,13 +39,7 @@ NOTHING = (
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """The lean of an item, as a method sees it.
-
-    Attributes:
-        name: The item's own name.
-        value: The lean; above 0 to the first pole.
-        influence: How each image moves it; None where that is not known.
-    """
+    """The lean of an item, above 0 to the first pole, and how each image moves it."""
 
     name: str
     value: float
@@ -55,17 +48,7 @@ class Lean:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One attribute of some items, as one method sees it.
-
-    Attributes:
-        task: Id of the task.
-        method: Name of its family.
-        reader: The encoders and judges that read the images.
-        attribute: The two poles, in alphabetical order; leans above 0 are to the first.
-        leans: Item in lower case to its lean.
-        prompts: Prompt in lower case to the one item whose images it gave, where that is known.
-        settings: How the task was measured.
-    """
+    """One attribute of items in lower case, as one method sees it; above 0 is its first pole."""
 
     task: str
     method: str
@@ -86,38 +69,17 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
-    """An item that two methods see differently.
-
-    Attributes:
-        name: The item.
-        leans: As either sees it.
-        images: Prompt and index of the images that both read most differently; none where they
-            read different images, or where that is not known.
-    """
-
-    name: str
-    leans: tuple[float, float]
-    images: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class MeasuredPair:
-    """Two measures of the same items.
+    """Two measures of the same items, how they agree, and where they disagree most.
 
-    Attributes:
-        first: One.
-        second: The other.
-        found: How they agree.
-        disagreements: The items whose standardised leans are farthest apart, the farthest first.
-        others: Other attributes of these items, each beside one of the two (discriminant); of a
-            pair that is itself discriminant, none.
+    `others` are other attributes of these items, each beside one of the two (discriminant); a pair
+    that is itself discriminant has none.
     """
 
     first: Measure
     second: Measure
     found: MethodAgreement
-    disagreements: tuple[Disagreement, ...] = ()
+    disagreements: tuple[tuple[Lean, Lean], ...] = ()
     others: tuple[MeasuredPair, ...] = ()
 
     @property
@@ -130,13 +92,7 @@ class MeasuredPair:
 def measures(
     results: Results, specs: Mapping[str, BaseTask], paired: Mapping[str, PairedTask]
 ) -> list[Measure]:
-    """Every attribute that a task of a run sees in its items, by what read the images.
-
-    Args:
-        results: The run's results.
-        specs: Task id to its file; a task without one has no poles and is left out.
-        paired: The influences of its images; empty where there are none.
-    """
+    """Every attribute that a task with a file sees in its items, by what read the images."""
     found = []
     for name, task in results.tasks.items():
         if name not in specs:
@@ -176,7 +132,6 @@ def _prompts(leans: Mapping[str, Lean]) -> dict[str, str]:
 
 
 def _pole(name: str) -> str:
-    """A pole by one name, whatever a task calls it."""
     for noun in _NOUNS:
         name = name.removesuffix(noun)
     return _SAME.get(name, name)
@@ -202,10 +157,9 @@ def _leans(
 
 
 def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
-    """The convergent pairs: one attribute, seen by two methods in the same items.
+    """The pairs of one attribute seen by two methods, with discriminant ones beside them.
 
-    Each holds the discriminant pairs beside it. Two tasks of one family that one encoder reads are
-    one method, and no pair.
+    Two tasks of one family that one encoder reads are one method, and no pair.
     """
     found = list({(one.task, one.reader, one.attribute): one for one in found}.values())
     pairs = []
@@ -229,7 +183,6 @@ def agreements(found: Sequence[Measure]) -> list[MeasuredPair]:
 
 
 def _shared(first: Measure, second: Measure) -> list[tuple[Lean, Lean]]:
-    """The leans of the items that both have, in order."""
     pairs = [(first.find(name), second.find(name)) for name in {**first.leans, **second.leans}]
     found = {
         (one.name.casefold(), other.name.casefold()): (one, other)
@@ -270,32 +223,11 @@ def _noise(shared: Sequence[tuple[Lean, Lean]]) -> Float64Array | None:
     return np.stack(covariances, axis=1).reshape(-1, 2, 2)
 
 
-def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[Disagreement, ...]:
-    """The items whose standardised leans differ most."""
+def _disagreements(shared: Sequence[tuple[Lean, Lean]]) -> tuple[tuple[Lean, Lean], ...]:
     values = np.array([[one.value, other.value] for one, other in shared])
     spread = values.std(axis=0, ddof=1)
     if not spread.all():
         return ()
     standard = (values - values.mean(axis=0)) / spread
     order = np.argsort(settled(-np.abs(standard[:, 0] - standard[:, 1])), kind="stable")
-    return tuple(
-        Disagreement(one.name, (one.value, other.value), _images(one.influence, other.influence))
-        for one, other in (shared[k] for k in order[:_NAMED])
-    )
-
-
-def _images(first: Influence | None, second: Influence | None) -> tuple[tuple[str, int], ...]:
-    """The images that two methods read most differently, by what they add to either lean."""
-    if first is None or second is None or not (first.variance and second.variance):
-        return ()
-    added = [
-        {
-            (one.strata[stratum], int(unit)): float(value) / math.sqrt(one.variance)
-            for stratum, unit, value in zip(one.stratum, one.unit, one.value, strict=True)
-            if unit != FLOOR
-        }
-        for one in (first, second)
-    ]
-    both = {key: added[0][key] - added[1][key] for key in added[0].keys() & added[1].keys()}
-    order = sorted(both, key=lambda key: (-float(settled(abs(both[key]))), key))
-    return tuple(order[:_NAMED])
+    return tuple(shared[k] for k in order[:_NAMED])

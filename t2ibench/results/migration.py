@@ -1,7 +1,6 @@
-"""Results of older schemas, renamed on reading: before schema 3 scores had the papers' letters.
+"""Results of schema 2, renamed on reading: before schema 3 scores had the papers' letters.
 
-`SCORES` and `FIELDS` are all that was renamed; docs/score-names.md shows them with the papers'
-symbols, and a test holds the page to these tables. Names of other packages' methods are theirs.
+docs/score-names.md shows `SCORES` and `FIELDS`; names of other packages' methods are theirs.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from t2ibench.results.schema import SCHEMA_VERSION
+
+OLDEST = 2  # schema that is read
 
 _SETS = {
     "asc": "association",
@@ -139,12 +140,8 @@ def score_name(method: str, name: str) -> str:
 
 
 def migrate(data: dict[str, Any]) -> None:
-    """Bring the JSON of an older results.json up to date, in place.
-
-    What schema 1 had more goes, and what it lacks may be absent. What is not as expected stays,
-    for the check of the schema to find.
-    """
-    if data["schema"] < SCHEMA_VERSION:
+    """Bring the JSON of schema 2 up to date, in place; the schema's check finds what is wrong."""
+    if data["schema"] == OLDEST:
         for part in ("tasks", "earlier"):
             for task in _mappings(data.get(part)):
                 _migrate_task(task)
@@ -157,8 +154,6 @@ def _migrate_task(task: dict[str, Any]) -> None:
     for part in (task, *_mappings(task.get("by_encoder"))):
         headline = part.get("headline")
         if isinstance(headline, dict):
-            headline.pop("null", None)
-            headline.pop("debiased", None)
             _rename(headline, FIELDS)
             _rename_question(headline)
         for row in (part, *_mappings(part.get("by"))):
@@ -193,7 +188,6 @@ def _rename_question(part: dict[str, Any]) -> None:
 
 
 def _rename(part: Any, names: Mapping[str, str]) -> None:
-    """Rename keys in place; their order stays."""
     if isinstance(part, dict):
         pairs = [(names.get(key, key), value) for key, value in part.items()]
         part.clear()

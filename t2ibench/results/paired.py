@@ -25,17 +25,11 @@ _ARRAYS: dict[str, Any] = {"stratum": np.int32, "unit": np.int32, "value": np.fl
 
 @dataclass(frozen=True, slots=True)
 class PairedTask:
-    """What is needed to compare one task of two runs.
+    """What is needed to compare one task of two runs; `rows` is by (row, score).
 
-    Attributes:
-        scale: Of the headline; see `methods.core.headline.Headline`.
-        question: Which inference the influences are for.
-        headline: Its parts.
-        items: What a mean square with a single part is made of.
-        noise: What it owes to noise; None where its parts or items say so.
-        rows: (row, score) to its value and influence.
-        agreement: Encoder to the cosines of its images and their prompts; empty in older runs.
-        readers: Of several encoders or judges each one's own `rows`; empty in older runs.
+    `items` are what a mean square with a single part is made of, `noise` what it owes to noise,
+    where its parts do not say so. `agreement` has by encoder the cosines of images and prompts,
+    `readers` each encoder's or judge's own rows; both are empty in older runs.
     """
 
     scale: Scale
@@ -125,11 +119,7 @@ def dump_paired(tasks: Mapping[str, PairedTask]) -> bytes:
 
 
 def load_paired(data: bytes) -> dict[str, PairedTask]:
-    """The influences of tasks.
-
-    Raises:
-        ValueError: `dump_paired` did not write them.
-    """
+    """The influences of tasks; ValueError where `dump_paired` did not write them."""
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -145,14 +135,7 @@ def load_paired(data: bytes) -> dict[str, PairedTask]:
 
 
 def read_paired(path: Path) -> dict[str, PairedTask]:
-    """The influences of the results in a run folder; none where there is no run.db.
-
-    Args:
-        path: The folder, or the results.json in it.
-
-    Raises:
-        T2IBenchError: they cannot be read.
-    """
+    """The influences of the results in a run folder; none where there is no run.db."""
     database = Database(path if path.is_dir() else path.parent)
     found: dict[str, PairedTask] = {}
     for task, score in ScoreStore(database).current().items():
@@ -174,8 +157,6 @@ def _noise(numbers: list[float] | None) -> SquareNoise | None:
 
 
 class _Reader:
-    """Reads parts in the order in which they were written."""
-
     def __init__(self, tensors: Mapping[str, Any], strata: list[str]) -> None:
         self._tensors = tensors
         self._strata = np.array(strata, dtype=object)
@@ -223,7 +204,6 @@ class _Reader:
         return PromptCosines(prompt, group, unit, indices, cosines, word)
 
     def _next(self, length: int) -> tuple[Any, Any, Any]:
-        """So many numbers of each array, from where the last ones ended."""
         cut = slice(self._at, self._at + length)
         self._at += length
         stratum, unit, value = (self._tensors[name][cut] for name in _ARRAYS)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 from scipy.stats import fisher_exact
 
 from t2ibench.methods.core.answer_counts import (
-    CountedAttribute,
     ShownAttribute,
     ShownRow,
     short_names,
@@ -18,11 +15,10 @@ from t2ibench.methods.core.answer_counts import (
 )
 from t2ibench.methods.core.describe import count_text, listed, shown_class
 from t2ibench.results.comparison import Contrast, difference_interval
-from t2ibench.results.display import root, shown_rows
+from t2ibench.results.display import shown_rows
 from t2ibench.results.schema import Results, Score, TaskResult
 from t2ibench.stats import clustered_proportion, holm
 from t2ibench.stats.bounds import BoundedProportion
-from t2ibench.stats.root_difference import root_difference
 from t2ibench.store.answers import who_judged
 
 _ALPHA = 0.05
@@ -31,18 +27,11 @@ _NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class PromptChange:
-    """One prompt in two runs.
+    """One prompt, by its name without what all names have in common, in two runs.
 
-    Attributes:
-        short: Its name without what all names have in common.
-        first: Its images in the first run.
-        second: In the second.
-        group: The class whose share is compared: of two the first, of more the one that differs
-            most.
-        change: Its share in the second run less that in the first, from -1 to 1, with an interval
-            that has room for images without an answer.
-        p_holm: p-value that the share is the same, after Holm's correction over the prompts.
-        known: The class's known share, such as that of labour statistics; None without one.
+    `change` is the share of a class in the second run less that in the first, with an interval that
+    has room for images without an answer; of two classes the first, of more the one that differs
+    most. `p_holm` is after Holm's correction over the prompts.
     """
 
     short: str
@@ -86,68 +75,24 @@ class PromptChange:
 
 
 @dataclass(frozen=True, slots=True)
-class DistanceChange:
-    """How far the shares of all prompts are from a reference, in two runs.
-
-    Attributes:
-        reference: What it is, 'even shares' or labour statistics.
-        group: The class whose shares are meant.
-        prompts: How many prompts have a reference.
-        first: Root mean square distance in the first run, a share from 0 to 1.
-        second: In the second.
-        change: Second less first.
-    """
-
-    reference: str
-    group: str
-    prompts: int
-    first: float
-    second: float
-    change: Contrast
-
-    def sentence(self, names: Sequence[str], about: str) -> str:
-        """Which run is nearer to the reference."""
-        low, high = (100 * (end or 0.0) for end in (self.change.low, self.change.high))
-        nearer = "neither is nearer beyond chance"
-        if self.change.differs:
-            nearer = f"{names[1] if high < 0 else names[0]} is nearer"
-        who = shown_class(self.group, about)
-        return (
-            f"From {self.reference} the share of {who} is {100 * self.first:.0f} "
-            f"points in {names[0]} and {100 * self.second:.0f} in {names[1]} (root mean square of "
-            f"{self.prompts} prompts; {100 * self.change.value:+.0f}, {low:+.0f} to {high:+.0f}): "
-            f"{nearer}."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """The answers to one question in two runs.
+    """The answers to one question in two runs, by the prompts of both; `alone` only one has.
 
-    Attributes:
-        task: The task.
-        attribute: The question's name.
-        classes: What could be answered.
-        prompts: The prompts of both runs.
-        distances: How far all of them are from even, and from known shares.
-        alone: Prompts that only one of the runs has.
-        judged: Who answered in both; two names where they are not the same.
-        asked: Whether the second run's prompts had a request that those of the first had not.
+    Who `judged` is two names where they are not the same; `asked` where the second run's prompts
+    had a request that those of the first had not.
     """
 
     task: str
     attribute: str
     classes: tuple[str, ...]
     prompts: tuple[PromptChange, ...]
-    distances: tuple[DistanceChange, ...]
     alone: int
     judged: tuple[str, ...]
     asked: bool
 
-    def sentences(self, names: Sequence[str]) -> list[str]:
-        """What changed, prompt by prompt, and which run is nearer to what."""
+    def sentences(self) -> list[str]:
+        """What changed, prompt by prompt."""
         told = [_told(self.prompts, "over-corrected" if self.asked else "turned")]
-        told += [one.sentence(names, self.attribute) for one in self.distances]
         if self.alone:
             told.append(f"{self.alone} prompts are in one run only.")
         if len(self.judged) > 1:
@@ -159,8 +104,7 @@ class AttributeChange:
 def compare_prompts(first: Results, second: Results) -> list[AttributeChange]:
     """What the second run shows otherwise than the first, prompt by prompt.
 
-    Prompts are the same where the task has them: what a rewriter or a request adds to a prompt on
-    its way to the model does not count. Tasks that differ are not compared.
+    Prompts are the same where the task has them, whatever a rewriter or a request adds.
     """
     found: list[AttributeChange] = []
     asked = request_of(second) is not None and request_of(first) is None
@@ -191,7 +135,6 @@ def _compared(
     both: tuple[ShownAttribute, ShownAttribute],
     asked: bool,
 ) -> Iterator[AttributeChange]:
-    """One attribute, where both runs have one of its prompts."""
     rows = [{row.counted.name: row for row in one.rows if row.most} for one in both]
     order = [row.counted.name for row in sorted_rows(both[0]) if row.counted.name in rows[1]]
     shared = [prompt for prompt in order if prompt in rows[0]]
@@ -207,11 +150,9 @@ def _compared(
     corrected = [replace(one, p_holm=p or 0.0) for one, p in zip(prompts, adjusted, strict=True)]
     who = dict.fromkeys(" and ".join(who_judged(task.settings.judges)) for task in tasks)
     alone = len(rows[0].keys() ^ rows[1].keys())
-    counted = both[0].counted
-    distances = tuple(_distances(counted, both[1].counted, level))
-    attribute, classes_ = counted.attribute, tuple(classes)
+    attribute = both[0].counted.attribute
     yield AttributeChange(
-        name, attribute, classes_, tuple(corrected), distances, alone, tuple(who), asked
+        name, attribute, tuple(classes), tuple(corrected), alone, tuple(who), asked
     )
 
 
@@ -271,37 +212,7 @@ def _p(first: ShownRow, second: ShownRow, group: str) -> float:
     return float(fisher_exact(rounded).pvalue)
 
 
-def _distances(
-    first: CountedAttribute, second: CountedAttribute, level: float
-) -> Iterator[DistanceChange]:
-    """How far the shares of all prompts are from each reference that both runs have."""
-    theirs = {(one.reference, one.group): one for one in second.distances}
-    for one in first.distances:
-        other = theirs.get((one.reference, one.group))
-        if other is None or other.prompts != one.prompts:
-            continue
-        seed = hashlib.sha256(f"{one.reference}\0{one.group}".encode()).digest()
-        # What is known of both; the least of the second and the most of the first; and the reverse.
-        pairs = dict.fromkeys([(0, 0), (_LEAST, _MOST), (_MOST, _LEAST)])
-        found = []
-        for mine, yours in pairs:
-            k, j = (at if at < len(two.squares) else 0 for at, two in ((yours, one), (mine, other)))
-            rng = np.random.default_rng(int.from_bytes(seed[:8], "big"))
-            squares = other.squares[j], one.squares[k]
-            noises = other.noises[j], one.noises[k]
-            found.append(root_difference(squares, noises, (0.0, 0.0), rng, level))
-        before, after = ((root(two.squares[0]) or 0.0) / 2 for two in (one, other))
-        low, high = min(each.low for each in found) / 2, max(each.high for each in found) / 2
-        change = Contrast(found[0].value / 2, low, high)
-        name = one.reference if one.reference == "even shares" else f"'{one.reference}'"
-        yield DistanceChange(name, one.group, one.prompts, before, after, change)
-
-
-_LEAST, _MOST = 1, 2  # places of the bounds among squares
-
-
 def _told(prompts: Sequence[PromptChange], word: str) -> str:
-    """What changed, the turned prompts first."""
     turned = [one for one in prompts if one.turned]
     changed = [one for one in prompts if one.p_holm < _ALPHA and one not in turned]
     still = [one for one in prompts if one.still]

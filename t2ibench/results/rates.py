@@ -175,8 +175,7 @@ def prompt_outcomes(
 ) -> list[PromptOutcomes]:
     """The shares of images that were refused, filtered, or made from a rewritten prompt.
 
-    Images that failed do not count: they say nothing about the prompt. The shares are means over
-    prompts, their intervals about these very prompts.
+    Images that failed do not count: they say nothing about the prompt.
     """
     by_prompt: dict[str, list[Attempt]] = {}
     for prompt, count in counts.items():
@@ -278,12 +277,7 @@ class RepeatedPrompt(Record):
 def repeated_prompts(
     counts: Mapping[str, int], attempt: Callable[[str, int], Attempt | None]
 ) -> list[RepeatedPrompt]:
-    """The prompts whose images repeat one another, those with the smallest share first.
-
-    Args:
-        counts: Prompt to images.
-        attempt: What is known of an image (see `DistinctImages.get`).
-    """
+    """The prompts whose images repeat one another, those with the smallest share first."""
     found = []
     for prompt, count in counts.items():
         known = [one.status for k in range(count) if (one := attempt(prompt, k)) is not None]
@@ -296,12 +290,7 @@ def repeated_prompts(
 
 
 def too_few(found: Sequence[RepeatedPrompt], groups: Mapping[str, str]) -> str | None:
-    """Why a test of embedded images decides nothing where most prompts have one image or two.
-
-    Args:
-        found: The prompts whose images repeat one another.
-        groups: Every prompt to what it stands for: half of those of one group are enough.
-    """
+    """Why a test of embedded images decides nothing where most prompts of a group have few."""
     few = Counter(groups[one.prompt] for one in found if one.n_distinct < _LEAST)
     sizes = Counter(groups.values())
     if not any(count >= _MANY * sizes[group] for group, count in few.items()):

@@ -21,14 +21,7 @@ from t2ibench.store.schema import of_text, to_text
 
 @dataclass(slots=True)
 class RunFolder:
-    """One generator's folder.
-
-    Attributes:
-        path: The folder.
-        record: What the run was made with, and how far it came.
-        database: Its run.db.
-        damaged: Fields of the record that could not be read and are not known.
-    """
+    """One generator's folder, its record and run.db; `damaged` names fields that cannot be read."""
 
     path: Path
     record: RunRecord = field(default_factory=RunRecord)
@@ -106,19 +99,12 @@ def folder_of(path: Path) -> Path:
 
 def is_run(path: Path) -> bool:
     """Whether a folder holds a run, as far as its names tell."""
-    return (path / NAME).exists() or (path / "run.json").is_file()
+    return (path / NAME).exists()
 
 
 def open_run(path: Path) -> RunFolder:
-    """Read a run folder.
-
-    Raises:
-        BrokenDatabaseError: its run.db cannot be read.
-        BrokenRecordError: a part of the record cannot be read.
-        T2IBenchError: it is no run folder, or one of an older version.
-    """
+    """Read a run folder; BrokenDatabaseError or BrokenRecordError where it cannot be read."""
     folder = RunFolder(folder_of(path))
-    _refuse_older(folder.path)
     if not folder.database.exists():
         raise T2IBenchError(
             f"'{folder.path}' is not a run folder: it has no {NAME}.",
@@ -152,10 +138,7 @@ def _refuse_older(path: Path) -> None:
 def run_folder(
     output: Path, name: str, fingerprint: str | None, plain: bool, given: str | None = None
 ) -> tuple[RunFolder, list[str]]:
-    """The folder of a generator: an existing one, or a new one that is not written yet.
-
-    What cannot be read of a record is begun anew: nothing else needs it.
-    """
+    """The folder of a generator, existing or not written yet; what is damaged is begun anew."""
     warnings: list[str] = []
     path = output / slug(given or name)
     folder = _open_or_new(path, warnings)
@@ -177,7 +160,6 @@ def run_folder(
 
 
 def _open_or_new(path: Path, warnings: list[str]) -> RunFolder:
-    _refuse_older(path)
     folder = RunFolder(path)
     folder.reread()
     if folder.damaged:

@@ -19,13 +19,7 @@ def dump_samples(samples: Sequence[Mapping[str, Any]]) -> str:
 
 
 def read_samples(folder: Path, task: str, holding: str = "") -> list[dict[str, Any]]:
-    """The samples of a task in a run folder; none where there is no run.db.
-
-    Args:
-        folder: The run folder.
-        task: Id of the task.
-        holding: Samples without this text are not parsed, which keeps looking up one image fast.
-    """
+    """The samples of a task in a run folder; only those that hold a text are parsed."""
     found = ScoreStore(Database(folder)).current(task).get(task)
     lines = found.samples.split("\n")[1:-1] if found else []
     try:

@@ -1,7 +1,6 @@
 """The schema of results.json: one typed, documented record of a run's results.
 
-Nothing in it is a time or depends on batch size, worker count or the order of tasks, so the same
-inputs give the same file, byte for byte.
+Nothing in it is a time or depends on batch size, workers or the order of tasks.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ class Headline(Score):
     Attributes:
         scale: 'lean' (signed, from -1 to 1, 2 P - 1 for a mixture), 'mean_square' (mean of squared
             leans, shown as its root; negative by chance where there is no bias) or 'excess' (of
-            the concepts' variance over that of reference words). None in files of schema 1, whose
-            headlines were magnitudes above 0 without bias.
+            the concepts' variance over that of reference words). Null where there is no headline.
         square: The unbiased squared magnitude, which may be averaged and ranked.
         fair_low: Lower end of the band in which the headline of a fair model lies at this size.
         fair_high: Upper end.
@@ -316,14 +314,9 @@ class Results(Record):
     __str__ = __repr__
 
     def to_json(self, *, checked: bool = False) -> str:
-        """The text of results.json.
+        """The text of results.json, tasks sorted, with a final newline; `checked` adds a checksum.
 
-        Args:
-            checked: Whether it ends in a checksum, as in a run folder. A submission has the
-                SHA-256 of all of its files instead.
-
-        Returns:
-            JSON with a final newline; tasks are sorted.
+        A submission has none, but the SHA-256 of all of its files.
         """
         data = self.model_dump(mode="json", by_alias=True)
         for part in ("tasks", "earlier"):
@@ -332,15 +325,15 @@ class Results(Record):
             data = sealed(data)
         return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def to_pandas(self, table: Literal["tasks", "rows", "scores"] = "tasks") -> pd.DataFrame:
+    def to_pandas(self, table: Literal["tasks", "scores"] = "tasks") -> pd.DataFrame:
         """The results as a data frame.
 
         Args:
             table: 'tasks' has one row a task: its headline on the scale on which pages show it (a
                 mean square as its root; `square` is the unbiased square, which may be averaged),
-                its interval, the band of a fair model and what it shows. 'rows' has one row for
-                each score of each stimulus, word or target, with a state where the score is
-                tested; 'scores' has one for each score of a task.
+                its interval, the band of a fair model and what it shows. 'scores' has one row for
+                each score of each task and of each stimulus, word or target, as `--format csv`
+                has it, with a state where the score is tested.
 
         Returns:
             The frame; that of tasks is indexed by their ids.
@@ -359,9 +352,5 @@ class Results(Record):
 
     @classmethod
     def show_with(cls, draw: Callable[[Results], str]) -> None:
-        """Say how notebooks show results.
-
-        Args:
-            draw: From results to HTML in which all text of others is escaped.
-        """
+        """Say how notebooks show results: HTML in which all text of others is escaped."""
         Results._html = draw

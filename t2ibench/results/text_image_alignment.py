@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,13 +15,11 @@ from t2ibench.methods.core.text_image_alignment import (
     paired_difference,
 )
 from t2ibench.results.comparison import Contrast
-from t2ibench.results.display import ALPHA
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.rates import PromptDifference, TextImageAlignment, rounded
 from t2ibench.results.schema import Results
 from t2ibench.stats import holm
 
-_MANY = 4  # groups named in a sentence
 CHANGED = "prompts with other images"
 
 
@@ -66,15 +64,8 @@ def _record(
 class AgreementChange(Contrast):
     """How much better one run's images agree with their prompts: the mean cosine, less another's.
 
-    Attributes:
-        encoder: Who read it.
-        task: Its task; empty for all prompts of both runs, each once.
-        group: What the prompts stand for in the task, empty for all of them; without a task
-            `CHANGED`, where only some prompts have other images.
-        p_holm: Adjusted over the tasks, or over the groups of all tasks; for all prompts, over the
-            encoders.
-        n_prompts: Prompts that both have.
-        n_images: Images of each.
+    Without a task it is over all prompts of both runs, each once; then the group is `CHANGED` where
+    only prompts with other images count.
     """
 
     encoder: str
@@ -128,35 +119,29 @@ def compare_agreement(
         if not tasks:
             continue
         level = first.tasks[tasks[0]].settings.level
-        mine, theirs = (
-            {name: list(paired[name].agreement.get(encoder, ())) for name in tasks}
-            for paired in (first_paired, second_paired)
-        )
         here, there = (every_prompt(run, encoder, tasks) for run in (first_paired, second_paired))
         whole = _change((encoder, "", ""), here, there, level)
         found += whole
         # All prompts with other images, where a method leaves some prompts as they are.
-        others = {one.prompt: one for parts in theirs.values() for one in parts}
-        changed = {
-            one.prompt: one
-            for parts in mine.values()
-            for one in parts
-            if one.prompt in others and not _same(one, others[one.prompt])
-        }
+        others = {one.prompt: one for one in there}
+        changed = [
+            one for one in here if one.prompt in others and not _same(one, others[one.prompt])
+        ]
         if whole and 0 < len(changed) < whole[0].n_prompts:
-            now = [others[prompt] for prompt in changed]
-            found += _change((encoder, "", CHANGED), list(changed.values()), now, level)
-        found += _adjusted(
-            one
+            found += _change((encoder, "", CHANGED), changed, there, level)
+        each = [
+            change
             for name in tasks
-            for one in _change((encoder, name, ""), mine[name], theirs[name], level)
-        )
-        found += _adjusted(
-            one
-            for name in tasks
-            for group, own in _by_group(mine[name]).items()
-            for one in _change((encoder, name, group), own, theirs[name], level)
-        )
+            for change in _change(
+                (encoder, name, ""),
+                first_paired[name].agreement.get(encoder, ()),
+                second_paired[name].agreement.get(encoder, ()),
+                level,
+            )
+        ]
+        # Where all images are the same there is nothing to test.
+        tested = holm([None if one.low == one.high == 0 else one.p for one in each])
+        found += [replace(one, p_holm=rounded(p)) for one, p in zip(each, tested, strict=True)]
     p_values = iter(holm([one.p for one in found if one.overall]))
     return [replace(one, p_holm=rounded(next(p_values))) if one.overall else one for one in found]
 
@@ -166,18 +151,10 @@ def _same(one: PromptCosines, other: PromptCosines) -> bool:
 
 
 def _by_group(prompts: Sequence[PromptCosines]) -> dict[str, list[PromptCosines]]:
-    """The prompts of each group; nothing where there is one group."""
     groups: dict[str, list[PromptCosines]] = {}
     for one in prompts:
         groups.setdefault(one.group, []).append(one)
     return groups if len(groups) > 1 else {}
-
-
-def _adjusted(changes: Iterable[AgreementChange]) -> list[AgreementChange]:
-    done = list(changes)
-    # Where all images are the same there is nothing to test.
-    p_values = holm([None if one.low == one.high == 0 else one.p for one in done])
-    return [replace(one, p_holm=rounded(p)) for one, p in zip(done, p_values, strict=True)]
 
 
 def _change(
@@ -186,7 +163,6 @@ def _change(
     second: Sequence[PromptCosines],
     level: float,
 ) -> list[AgreementChange]:
-    """The difference of one encoder, task and group; nothing where there is none."""
     found = paired_difference(first, second, level)
     if found is None:
         return []
@@ -210,7 +186,6 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
     wholes = [one for one in changes if one.overall]
     for whole in wholes:
         by = f" ({whole.encoder})" if len(wholes) > 1 else ""
-        own = [one for one in changes if one.encoder == whole.encoder and one.group]
         count = f"{whole.n_prompts} prompts, {whole.n_images} images of each"
         told = f"the images of {names[1]} and {names[0]} do not differ beyond chance"
         if whole.differs:
@@ -218,34 +193,18 @@ def agreement_sentence(changes: Sequence[AgreementChange], names: Sequence[str])
             told = f"the images of {names[1]} agree {word} with their prompts than those of "
             told += names[0]
         # The prompts whose images a method changed, where it left the others as they were.
-        alone = next((one for one in own if not one.task), None)
+        alone = next(
+            (one for one in changes if (one.encoder, one.group) == (whole.encoder, CHANGED)), None
+        )
         rest = ""
         if alone is not None:
             rest = f"; of the {alone.n_prompts} prompts with other images {_amount(alone)}"
-        where = _where([one for one in own if one.task])
-        lines.append(
-            f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}.{where}"
-        )
+        lines.append(f"Agreement with the prompts{by}: {told} ({_amount(whole)}; {count}){rest}.")
     return lines
 
 
 def _amount(one: AgreementChange) -> str:
-    """Second less first."""
     change = one.turned
     if change.low is None or change.high is None:
         return f"{change.value:+.4f}"
     return f"{change.value:+.4f}, {change.low:+.4f} to {change.high:+.4f}"
-
-
-def _where(groups: Sequence[AgreementChange]) -> str:
-    """The groups of prompts that clearly changed, the largest change first."""
-    clear = [one for one in groups if one.p_holm is not None and one.p_holm < ALPHA]
-    if not clear:
-        return ""
-    largest = sorted(clear, key=lambda one: -abs(one.value))[:_MANY]
-    said = [f"'{one.group}' of {one.task} ({_amount(one)})" for one in largest]
-    more = f" and {len(clear) - _MANY} more" if len(clear) > _MANY else ""
-    return (
-        f" Clear after Holm's correction over the groups of prompts whose images changed: "
-        f"{', '.join(said)}{more}."
-    )

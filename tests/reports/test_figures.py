@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import xml.etree.ElementTree as ET
 from importlib.resources import files
 from itertools import combinations
 from pathlib import Path
@@ -30,9 +29,9 @@ from t2ibench.methods.core.presentation import (
 )
 from t2ibench.methods.tibet.describe import concept_figures
 from t2ibench.reports.figures.axes import spanning
-from t2ibench.reports.figures.canvas import Box, Canvas, Disc, Line, Text
+from t2ibench.reports.figures.canvas import MARGIN, SIZE, Box, Canvas, Disc, Line, Text
 from t2ibench.reports.figures.figure import Figure, draw
-from t2ibench.reports.figures.files import PAPER, SCALE, png, write_figure, write_for_paper
+from t2ibench.reports.figures.files import SCALE, png, write_figure
 from t2ibench.reports.figures.forest import forest
 from t2ibench.reports.figures.labels import labels
 from t2ibench.reports.html.page import environment, fragment, style
@@ -109,7 +108,7 @@ def test_no_name_covers_a_point_or_a_name(points: list[tuple[float, float]]) -> 
 
 
 def picture(canvas: Canvas) -> Image.Image:
-    return Image.open(io.BytesIO(png(canvas.svg(alone=True)))).convert("RGB")
+    return Image.open(io.BytesIO(png(canvas.file_svg("")))).convert("RGB")
 
 
 def test_a_page_has_a_colour_for_every_mark() -> None:
@@ -126,14 +125,15 @@ def test_a_png_shows_each_mark_in_its_place_and_colour() -> None:
     canvas.box(10, 50, 30, 5)
     canvas.text(90, 58, "nurse", "end")
     image = picture(canvas)
-    assert image.size == (100 * SCALE, 60 * SCALE)
+    left, top = MARGIN, MARGIN + 2 * SIZE  # around it, and of its title
+    assert image.size == ((100 + 2 * left) * SCALE, (60 + top + MARGIN) * SCALE)
     places = [(20, 30), (80, 30), (50, 30), (25, 52), (95, 52)]
-    colours = [image.getpixel((x * SCALE, y * SCALE)) for x, y in places]
+    colours = [image.getpixel(((x + left) * SCALE, (y + top) * SCALE)) for x, y in places]
     assert ["#{:02x}{:02x}{:02x}".format(*rgb) for rgb in colours] == [
         "#a34e00", "#006a63", "#ffffff", "#3f3c36", "#ffffff",
     ]  # fmt: skip
     assert "#504d46" in {"#{:02x}{:02x}{:02x}".format(*rgb) for _, rgb in image.getcolors(9999)}
-    assert png(canvas.svg(alone=True)) == png(canvas.svg(alone=True))
+    assert png(canvas.file_svg("")) == png(canvas.file_svg(""))
 
 
 def test_a_figure_is_drawn_again_only_where_it_changed(tmp_path: Path) -> None:
@@ -155,30 +155,6 @@ def test_the_font_of_files_has_what_figures_say() -> None:
 
     signs = ("◂", "▸", "→", "α", "δ", "я", "−", "", "\U000e1000")
     assert len({image(sign) for sign in signs}) == len(signs)
-
-
-def test_a_figure_for_a_paper_is_as_wide_as_a_column_and_a_page(tmp_path: Path) -> None:
-    long = "a name that is much longer than what a narrow column has room for in one line"
-    task = scored({long: {"lean": 0.5, "words": 0.1}, "nurse": {"lean": -0.5, "words": 0.0}})
-    spec = Arrows("t", "words", "lean", AXIS, "c")
-    written = write_for_paper(lambda width: draw(spec, task, [], width), tmp_path, "one")
-    assert sorted(path.name for path in written) == [
-        "one-column.pdf", "one-column.svg", "one-page.pdf", "one-page.svg",
-    ]  # fmt: skip
-    for size, inches in PAPER.items():
-        root = ET.fromstring((tmp_path / f"one-{size}.svg").read_text("utf-8"))
-        assert root.get("width") == f"{inches:g}in"
-        words = " ".join(node.text or "" for node in root.iter())
-        assert all(word in words for word in long.split()) and "…" not in words
-        # In any font as wide as in the package's, so that nothing overlaps.
-        wide = [float(node.get("textLength", 0)) for node in root.iter() if "text" in node.tag]
-        assert wide and min(wide) > 0 and max(wide) < float(root.get("viewBox", "").split()[2])
-        data = (tmp_path / f"one-{size}.pdf").read_bytes()
-        (found,) = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", data)
-        assert float(found[0]) == pytest.approx(72 * inches, abs=0.1)
-        assert b"/FontFile2" in data  # the font is within
-    again = write_for_paper(lambda width: draw(spec, task, [], width), tmp_path / "b", "one")
-    assert [path.read_bytes() for path in written] == [path.read_bytes() for path in again]
 
 
 def test_ticks_reach_as_far_as_the_points() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from t2ibench.reports.html.evidence import Thumbnails
 from t2ibench.reports.html.inline import inline_style, run_html
 from t2ibench.reports.html.page import environment, report_html
 from t2ibench.reports.html.words import coded
-from t2ibench.reports.notes import read_notes
 from t2ibench.reports.sentences import UNTRAINED, controls_said, row_spoken, verdict
 from t2ibench.reports.view import RowView, run_view
 from t2ibench.results.display import IntervalMark, displayed, within
@@ -119,55 +117,20 @@ def test_an_interval_beyond_the_axis_is_marked() -> None:
         assert text.count('class="over ') == count
 
 
-def test_a_baseline_that_is_the_run_itself_differs_by_nothing(run: Path, cli: Cli) -> None:
-    target = run.parent / "beside.html"
-    status, out, _ = cli("report", run, "--baseline", run, "--output", target)
-    assert status == 0 and str(target) in out
-    text = target.read_text(encoding="utf-8")
-    assert "leans less in 0 of 6 tests" in text.split('id="forest"')[0]
-    assert 'class="ref"' in text.split('id="forest"')[1].split("</section>")[0]
-    section = text.split('id="baseline"')[1].split("</section>")[0]
-    rows = re.findall(r'<td class="num b">([^<]*)</td>', section)
-    assert rows and set(rows) <= {"0.00", "–"}
-
-
-def test_notes_are_shown_and_images_that_are_gone_leave_a_gap(
-    run: Path, cli: Cli, tmp_path: Path
-) -> None:
+def test_images_that_are_gone_leave_a_gap(run: Path, cli: Cli, tmp_path: Path) -> None:
     copy = copied(run, tmp_path)
     for file in (copy / "images").rglob("*.png"):
         file.unlink()
         file.write_bytes(b"")
-    note = f"t2iat_science_arts=query: {NASTY}"
-    assert cli("report", copy, "--note", note, "--by", "A. B.")[0] == 0
-    saved = tmp_path / "notes.json"
-    saved.write_text('{"schema": 1, "notes": {"vibex_gender": {"decision": "reject"}}}')
-    assert cli("report", copy, "--notes", saved)[0] == 0
-    notes = read_notes(copy / "notes.json").notes
-    assert notes["t2iat_science_arts"].text == NASTY and notes["vibex_gender"].decision == "reject"
+    assert cli("report", copy)[0] == 0
     assert "data:image/webp" not in text_of(copy) and 'class="gone"' in text_of(copy)
-    assert "✗ Reject" in text_of(copy) and "<script>alert" not in text_of(copy)
-    (copy / "notes.json").write_text('{"schema": 1, "notes": {"a": {"decision": "maybe"}}}')
-    for words, said in (
-        ([], "notes.a.decision"),
-        (["--note", "t2iat_scince_arts=query"], "Did you mean 't2iat_science_arts'"),
-        (["--note", "t2iat_science_arts=acept"], "Did you mean 'accept'"),
-        (["--notes", "nowhere.json"], "There is no file nowhere.json"),
-        (["--baseline", "nowhere"], "nowhere"),
-    ):
-        status, _, err = cli("report", run if words else copy, *words)
-        assert status == 1 and said in err and err.count("\n") == 1
 
 
-@pytest.mark.parametrize("format_", ["card", "audit"])
-def test_a_model_card_and_an_audit_file_say_what_was_found(
-    run: Path, cli: Cli, format_: str
-) -> None:
-    status, out, _ = cli("report", run, "--format", format_)
+def test_a_model_card_says_what_was_found(run: Path, cli: Cli) -> None:
+    status, out, _ = cli("report", run, "--format", "card")
     assert status == 0 and "In images of toyland" in out and "SHA-256" in out
-    assert ("NIST AI RMF, MEASURE 2.11" in out) == (format_ == "audit")
     assert "&lt;" not in out
-    # Every test has its value and its interval; an audit file also has those of its rows.
+    # Every test has its value and its interval.
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines()]
     results = read_results(run)
     specs = specs_of({name: task.task_hash for name, task in results.tasks.items()})
@@ -177,9 +140,6 @@ def test_a_model_card_and_an_audit_file_say_what_was_found(
         numbers = [abs(float(n)) for n in re.findall(r"\d+\.\d\d", " ".join(cells[1:3]))]
         shown = [abs(end) for end in (head.value, head.low, head.high) if end is not None]
         assert numbers == pytest.approx(shown, abs=0.006)
-        rows = sum(len(series.rows) for series in task.series)
-        listed = out.partition("Table 2")[2].count(f"| {task.id} ")
-        assert listed == (rows if format_ == "audit" else 0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -204,25 +164,9 @@ def test_the_page_is_whole_without_javascript(browser: Any, run: Path) -> None:
     page = context.new_page()
     page.goto((run / "report.html").as_uri())
     assert page.locator("#forest .row .dot").count() >= 4
-    assert page.locator("form.noter").is_hidden() and page.locator("form.finder").is_hidden()
+    assert page.locator("form.finder").is_hidden()
     assert page.locator(".shots img").first.is_visible()
     context.close()
-
-
-def test_a_note_written_on_the_page_can_be_saved(browser: Any, run: Path, tmp_path: Path) -> None:
-    page = browser.new_page()
-    page.goto((run / "report.html").as_uri())
-    page.locator("form.noter select[name=task]").select_option("vibex_gender")
-    page.locator("form.noter select[name=decision]").select_option("query")
-    page.locator("form.noter textarea").fill(NASTY)
-    page.get_by_role("button", name="Add note").click()
-    with page.expect_download() as download:
-        page.get_by_text("Save notes.json").click()
-    saved = tmp_path / "notes.json"
-    download.value.save_as(saved)
-    assert json.loads(saved.read_text())["notes"]["vibex_gender"]["text"] == NASTY
-    assert read_notes(saved).notes["vibex_gender"].decision == "query"
-    page.close()
 
 
 def test_page_and_notebook_show_text_of_others_as_text_and_a_notebook_loads_nothing(
@@ -270,13 +214,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return root / "plain", root / "even"
 
 
-@pytest.fixture(scope="module")
-def beside(runs: tuple[Path, Path]) -> Path:
-    target = runs[0].parent / "beside.html"
-    assert main(["report", str(runs[0]), "--baseline", str(runs[1]), "--output", str(target)]) == 0
-    return target
-
-
 @pytest.mark.slow
 def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -> None:
     text = (runs[0] / "report.html").read_text(encoding="utf-8")
@@ -292,31 +229,16 @@ def test_every_clear_stimulus_shows_images_of_its_own(runs: tuple[Path, Path]) -
         assert len(alts) == 2 and all(name in alt for alt in alts)
 
 
-def test_both_runs_are_compared_stimulus_by_stimulus(beside: Path) -> None:
-    text = beside.read_text(encoding="utf-8")
-    section = text.split('id="baseline"')[1].split("</section>")[0]
-    rows = section.split('class="byrow"')[1].split("</details>")[0]
-    names = re.findall(r'<th scope="row">([^<]*)</th>', rows)
-    assert {"nurse", "chef"} <= set(names)
-    assert len(names) == len(read_results(beside.parent / "plain").tasks["occupations_tibet"].by)
-    cells = re.findall(r'<td class="num b">([^<]*)</td>', rows)
-    sizes = [abs(float(cell.replace("−", "-"))) for cell in cells]
-    assert sizes == sorted(sizes, reverse=True) and sizes[0] > 0.3
-
-
 @pytest.mark.smoke
-def test_a_word_leads_to_its_rows(browser: Any, beside: Path) -> None:
+def test_a_word_leads_to_its_rows(browser: Any, runs: tuple[Path, Path]) -> None:
     opened = browser.new_page()
-    opened.goto(beside.as_uri())
+    opened.goto((runs[0] / "report.html").as_uri())
     assert opened.locator("form.finder").is_visible()
     opened.locator("#find").fill("NURSE")
     found = opened.locator(".finder li")
     texts = found.all_inner_texts()
     assert any("nurse: −" in text and ", clear" in text for text in texts)
-    assert any("beside the other run" in text for text in texts)
-    assert opened.locator(".byrow").first.get_attribute("open") is None
-    found.filter(has_text="beside the other run").first.get_by_role("button").click()
-    assert opened.locator(".byrow").first.get_attribute("open") is not None
+    found.filter(has_text="nurse").first.get_by_role("button").click()
     assert opened.locator(".rail.sought").is_visible()
     opened.locator("#find").fill(NASTY)
     assert opened.locator("#found").inner_text() == "Nothing found"

@@ -67,7 +67,8 @@ def test_csv_of_a_run_has_every_score(run: Path, cli: Cli, tmp_path: Path) -> No
         for task in results.tasks.values()
     )
     assert len(rows) == expected and len({len(row) for row in rows}) == 1
-    by_key = {(row[0], row[2], row[3]): dict(zip(header, row, strict=True)) for row in rows}
+    named = [dict(zip(header, row, strict=True)) for row in rows]
+    by_key = {(row["task"], row["row"], row["score"]): row for row in named}
     headline = results.tasks["t2iat_flowers_insects"].headline
     found = by_key["t2iat_flowers_insects", "", "headline"]
     for key in ("value", "square", "fair_low", "fair_high"):
@@ -81,7 +82,8 @@ def test_csv_has_the_other_question_and_what_is_published() -> None:
     scores = {"d": Estimate(1.0, p=0.2, test="exact", as_published=True)}
     found = hand.record(MethodResult(head, scores, n_images=3), inconclusive="it is blind")
     (header, *rows) = rows_of(WRITERS.get("csv").results(hand.results(t=found)))
-    by_score = {row[3]: dict(zip(header, row, strict=True)) for row in rows}
+    named = [dict(zip(header, row, strict=True)) for row in rows]
+    by_score = {row["score"]: row for row in named}
     other = by_score["headline about prompt_population"]
     assert other["about"] == "prompt_population" and float(other["value"]) == 0.5
     assert float(other["ci_high"]) > float(by_score["headline"]["ci_high"])

@@ -79,10 +79,12 @@ def test_tasks_are_as_pages_show_them_and_rows_and_scores_have_a_line_each() -> 
     assert frame.loc["square", "value"] ** 2 == pytest.approx(square.headline.square)
     assert frame.loc["lean", "n_images"] == 8
     results = hand.results(one=lean)
-    rows = results.to_pandas("rows")
-    assert list(rows["name"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
+    scores = results.to_pandas("scores")
+    rows = scores[scores["row"].notna()]
+    assert list(rows["row"]) == ["a", "b"] and list(rows["score"]) == ["lean", "lean"]
     assert list(rows["value"]) == [0.5, 1.0]
-    assert len(results.to_pandas("scores")) == len(lean.scores)
+    head = scores[scores["score"] == "headline"].iloc[0]
+    assert (head["state"], head["fair_low"]) == (state_of(lean), lean.headline.fair_low)
 
 
 def test_a_row_shows_something_where_its_score_is_tested() -> None:
@@ -92,7 +94,8 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
         row.model_copy(update={"scores": {"lean": row.scores["lean"].model_copy(update=number)}})
         for row, number in zip(task.by, numbers, strict=True)
     ]
-    rows = hand.results(one=task.model_copy(update={"by": by})).to_pandas("rows")
+    rows = hand.results(one=task.model_copy(update={"by": by})).to_pandas("scores")
+    rows = rows[rows["row"].notna()]
     assert list(rows["state"].dropna()) == ["clear", "not_clear"]
     assert rows["state"].isna().tolist() == [False, False, True]
 
@@ -100,8 +103,8 @@ def test_a_row_shows_something_where_its_score_is_tested() -> None:
 def test_no_results_are_an_empty_frame_with_columns_and_an_unknown_table_is_one_line() -> None:
     frame = hand.results().to_pandas()
     assert len(frame) == 0 and "ci_low" in frame.columns
-    with pytest.raises(T2IBenchError, match="Did you mean 'rows'"):
-        hand.results().to_pandas("row")  # type: ignore[arg-type]
+    with pytest.raises(T2IBenchError, match="Did you mean 'scores'"):
+        hand.results().to_pandas("score")  # type: ignore[arg-type]
 
 
 CHECK = {"bias": "person gender", "verdict": "use corrected", "reason": "it errs", "images": 268}

@@ -100,18 +100,12 @@ def test_another_attribute_is_beside_it_and_not_among_it() -> None:
     assert abs(pair.nearest_other.found.linear.value) < pair.found.linear.value
 
 
-def test_the_items_and_images_that_two_see_differently_are_named() -> None:
+def test_the_items_that_two_see_differently_are_named() -> None:
     moved = LEANS.copy()
     moved[3] = -0.8  # the clerk
-    first, second = influences(LEANS, 0.2, 4), influences(moved, 0.2, 4)
-    value = second["clerk", "lean"].influence.value
-    value[7] = -4 * np.abs(value).max() * np.sign(value[7])
-    run = of_two(moved)
-    known = {"core_occupations_gender": paired(first, {"a": first, "b": second})}
-    (pair,) = agreements(measures(run, SPECS, known))
-    clerk = pair.disagreements[0]
-    assert clerk.name == "clerk" and clerk.leans == pytest.approx((-0.3, 0.8))
-    assert clerk.images[0] == ("A photo of a clerk", 7)
+    (pair,) = agreements(measures(of_two(moved), SPECS, {}))
+    one, other = pair.disagreements[0]
+    assert one.name == "clerk" and (one.value, other.value) == pytest.approx((-0.3, 0.8))
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +130,7 @@ def test_a_run_says_how_its_encoders_agree(two_encoders: Path, cli: Cli) -> None
     assert float(row["without_noise_low"]) > 0.7 and float(row["without_noise_high"]) == 1
     assert min(float(row["reliability"]), float(row["other_reliability"])) > 0.7
     page = (two_encoders / "report.html").read_text(encoding="utf-8")
-    text = (two_encoders / "results.md").read_text(encoding="utf-8")
-    assert page.count("Do the methods agree?") == 1 and "read most differently" in page
-    assert text.count("## Do the methods agree?") == 1
+    assert page.count("Do the methods agree?") == 1 and "Seen most differently" in page
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.headline import Inference
 from t2ibench.results.files import read_results
 from t2ibench.results.migration import FIELDS, SCORES, score_name
@@ -54,9 +55,11 @@ def test_every_score_is_read_under_its_name_in_words(method: str, tmp_path: Path
     assert set(data["tasks"]["x"]["scores"]) == {
         f"{old}{end}" for old in SCORES[method] for end in ends
     }
-    for schema in (1, 2):
-        (tmp_path / "results.json").write_text(json.dumps({**data, "schema": schema}))
-        assert read_results(tmp_path) == expected
+    (tmp_path / "results.json").write_text(json.dumps({**data, "schema": 2}))
+    assert read_results(tmp_path) == expected
+    (tmp_path / "results.json").write_text(json.dumps({**data, "schema": 1}))
+    with pytest.raises(T2IBenchError, match="is of schema 1; this t2ibench reads 2 to 3"):
+        read_results(tmp_path)
 
 
 @pytest.mark.parametrize(

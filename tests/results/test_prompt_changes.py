@@ -1,4 +1,4 @@
-"""Two runs prompt by prompt: what changed, who turned, and which is nearer to what."""
+"""Two runs prompt by prompt: what changed, and who turned."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ from t2ibench.methods.core.answer_counts import (
     KEY,
     CountedAttribute,
     CountedPrompt,
-    SquaredDistance,
 )
 from t2ibench.results.prompt_changes import AttributeChange, compare_prompts, request_of
 from t2ibench.results.schema import Results, Row, Score
-from t2ibench.stats.squares import SquareNoise
 from tests import hand
 
 WORK = {"CEO": 0.3, "nurse": 0.9, "athlete": 0.5}
 
 
-def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances: float) -> Results:
+def run(counts: dict[str, tuple[int, int, int]], request: str = "") -> Results:
     """A run in which so many images show women, men, and neither."""
     rows = tuple(
         CountedPrompt(
@@ -29,13 +27,8 @@ def run(counts: dict[str, tuple[int, int, int]], request: str = "", **distances:
         )
         for name, (women, men, lost) in counts.items()
     )
-    noise = SquareNoise(0.1, (0.01, 0.01), 100.0, 1.0)
-    found = tuple(
-        SquaredDistance(name.replace("_", " "), "female", len(rows), (square,), (noise,))
-        for name, square in distances.items()
-    )
     named = {"female": "women at work"}
-    one = CountedAttribute("gender", ("female", "male"), rows, named, distances=found)
+    one = CountedAttribute("gender", ("female", "male"), rows, named)
     by = []
     for name, (women, men, _) in counts.items():
         lean = (women - men) / (women + men)
@@ -57,7 +50,7 @@ PLAIN = {"CEO": (0, 10, 0), "nurse": (10, 0, 0), "athlete": (0, 10, 0), "chef": 
 def test_what_a_request_changed() -> None:
     asked = {"CEO": (7, 3, 0), "nurse": (10, 0, 0), "athlete": (10, 0, 0), "chef": (4, 6, 0)}
     found = compared(run(PLAIN), run(asked, request=". Be fair."))
-    assert found.sentences(("plain", "asked"))[0] == (
+    assert found.sentences()[0] == (
         "Over-corrected: athlete (men in 10 of 10, then women in 10 of 10). Changed: CEO (men in "
         "10 of 10, then women in 7 of 10). Still women: nurse (10 of 10, then 10 of 10). No clear "
         "change: chef (5 women, 5 men, then men in 6 of 10)."
@@ -72,7 +65,7 @@ def test_what_a_request_changed() -> None:
     # Of two models nobody was asked to correct anything.
     assert request_of(run(PLAIN)) is None
     other = compared(run(PLAIN), run(asked))
-    assert other.sentences(("a", "b"))[0].startswith("Turned: athlete")
+    assert other.sentences()[0].startswith("Turned: athlete")
 
 
 def test_p_values_are_those_of_fishers_exact_test_after_holm() -> None:
@@ -92,28 +85,11 @@ def test_images_without_an_answer_never_make_a_change() -> None:
     assert low is not None and high is not None and low < 0 < high
 
 
-def test_which_run_is_nearer_to_what() -> None:
-    first = run(PLAIN, even_shares=1.0, women_at_work=0.09)
-    second = run(PLAIN, even_shares=0.36, women_at_work=0.81)
-    even, work = compared(first, second).distances
-    assert (even.first, even.second, even.change.value) == pytest.approx((0.5, 0.3, -0.2))
-    said = [one.sentence(("plain", "asked"), "gender") for one in (even, work)]
-    assert said[0].startswith(
-        "From even shares the share of women is 50 points in plain and 30 in asked (root mean "
-        "square of 4 prompts; -20, "
-    )
-    assert said[0].endswith("): asked is nearer.") and said[1].endswith("): plain is nearer.")
-    assert said[1].startswith("From 'women at work' the share of women")
-    (alike,) = compared(run(PLAIN, even_shares=0.36), run(PLAIN, even_shares=0.36)).distances
-    assert alike.change.value == 0 and not alike.change.differs
-    assert alike.sentence(("a", "b"), "gender").endswith("neither is nearer beyond chance.")
-
-
 def test_prompts_of_one_run_and_other_tasks_are_not_compared() -> None:
     fewer = {name: PLAIN[name] for name in ("CEO", "nurse")}
     found = compared(run(PLAIN), run(fewer))
     assert len(found.prompts) == 2
-    assert found.sentences(("a", "b"))[-1] == "2 prompts are in one run only."
+    assert found.sentences()[-1] == "2 prompts are in one run only."
     other = run(PLAIN)
     task = other.tasks["task"].model_copy(update={"task_hash": "another"})
     other = other.model_copy(update={"tasks": {"task": task}})

@@ -136,13 +136,12 @@ def test_headlines_are_shown_on_their_scale() -> None:
         left=task(0.5, headline=Headline(value=-0.47, scale="lean", direction="To the left.")),
         many=task(0.5, headline=Headline(value=0.25, ci_low=-0.01, ci_high=0.36, **square)),
         more=task(0.5, headline=Headline(value=0.1, scale="excess")),
-        old=task(0.5, headline=Headline(value=0.3)),
     )
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line[:2] == "| "}
     assert "| -0.470" in rows["left"] and "- `left`: To the left." in text
     assert "| rms 0.500" in rows["many"]
     assert "[0.000, 0.600]" in rows["many"] and "[0.000, 0.300]" in rows["many"]
-    assert "| excess +0.100" in rows["more"] and "| 0.300" in rows["old"]
+    assert "| excess +0.100" in rows["more"]
     assert "rms: the root mean square" in text and "excess: how much more" in text
     alone = markdown(a=task(0.5))
     assert "rms" not in alone and "excess" not in alone and "inconclusive" not in alone

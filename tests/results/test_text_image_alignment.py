@@ -95,16 +95,14 @@ def test_worse_images_are_said_beside_less_bias(
     assert main(["compare", *map(str, runs)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "the images of off-topic agree less with their prompts than those of toyland (-" in said
-    assert "of prompts whose images changed: 'arts' of t2iat_science_arts (-0.1" in said
     results, paired = [read_results(run) for run in runs], [read_paired(run) for run in runs]
     whole, changed, *others = compare_agreement(*results, *paired)
     assert whole.overall and whole.value > 0 and whole.low is not None and whole.low > 0
     assert changed.group == CHANGED and changed.n_prompts == 17 < whole.n_prompts
     assert changed.value * 17 == pytest.approx(whole.value * whole.n_prompts)
-    found = {(one.task, one.group): one for one in others}
-    assert found["mcas_sports", ""].value == 0 and found["mcas_sports", ""].p_holm is None
-    assert found["t2iat_science_arts", "science"].value > 10 * whole.value
-    assert found["t2iat_science_arts", "science, male"].value == 0
+    found = {one.task: one for one in others}
+    assert found["mcas_sports"].value == 0 and found["mcas_sports"].p_holm is None
+    assert found["t2iat_science_arts"].value > whole.value
     same = compare_agreement(results[0], results[0], paired[0], paired[0])
     assert {(one.value, one.low, one.high, one.p) for one in same} == {(0, 0, 0, 1)}
     assert "do not differ beyond chance" in agreement_sentence(same, ("a", "b"))[0]
@@ -116,9 +114,6 @@ def test_worse_images_are_said_beside_less_bias(
 def test_the_report_shows_it(runs: tuple[Path, Path]) -> None:
     page = (runs[0] / "report.html").read_text()
     assert 'id="prompts"' in page and "science, female" in page
-    assert main(["report", str(runs[1]), "--baseline", str(runs[0])]) == 0
-    beside = (runs[1] / "report.html").read_text()
-    assert "the images of toyland agree more with their prompts than those of off-topic" in beside
 
 
 def test_a_run_of_an_older_version_is_read_scored_compared_and_completed(

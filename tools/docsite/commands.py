@@ -18,8 +18,8 @@ def pages() -> dict[str, str | bytes]:
     parts = [
         "# Command line",
         "Without a command, `t2ibench` means `t2ibench run`. Exit status: 0 done; 1 the input is "
-        "wrong; 2 wrong usage; 3 finished, but evidence is missing; 4 a gate (`--fail-on`) "
-        "failed; 130 interrupted, and resumable.",
+        "wrong; 2 wrong usage; 3 finished, but evidence is missing; 130 interrupted, and "
+        "resumable.",
         "## Settings of a run",
         "Each is a flag of `t2ibench run` and a keyword of `t2ibench.evaluate`; the same checks "
         "apply to both.",

@@ -14,16 +14,14 @@ from typing import Any
 from pydantic import BaseModel
 
 from docsite.text import code, escaped, table
-from t2ibench.reports.notes import Notes
 from t2ibench.results.record import RunRecord
 from t2ibench.results.schema import Results
 
 _FILES = {
     "results.json": (Results, "results", "What a run found. Nothing in it is a time, and nothing "
                      "depends on batch size, workers or the order of tasks: the same inputs give "
-                     "the same file, byte for byte. Files of schema 1 are read too."),
+                     "the same file, byte for byte. Files of schema 2 are read too."),
     "run.db": (RunRecord, "run", "What a run was made with, and how far it came."),
-    "notes.json": (Notes, "notes", "An auditor’s notes on a run; see [Reports](../reports.md)."),
 }  # fmt: skip
 _FIELD = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |^ {0,3}\S|\Z)", re.M | re.S)
 

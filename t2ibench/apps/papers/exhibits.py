@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from t2ibench.apps.papers.figures import WIDTH, Words, arrows, distributions
+from t2ibench.apps.papers.figures import Words, arrows, distributions
 from t2ibench.apps.papers.schema import ExhibitFile, PaperFile, RowsOfTask, Value
 from t2ibench.apps.papers.tables import Line, comparison
 from t2ibench.methods.core.schema import BaseTask
@@ -35,9 +34,7 @@ class Exhibit:
         lines: The table, one number a line.
         figure: The figure; None where the exhibit has none, or there are too few numbers.
         complete: Whether every task that it needs has a score, and it could be built.
-        paths: Its files: CSV, SVG and PNG of a figure, and SVG and PDF in the widths of a paper
-            where `t2ibench[figures]` is installed.
-        make: Draws the figure so many CSS pixels wide.
+        paths: Its files: CSV, and SVG and PNG of a figure.
     """
 
     name: str
@@ -52,7 +49,6 @@ class Exhibit:
     remarks: list[str] = field(default_factory=list)
     complete: bool = False
     paths: Sequence[Path] = ()
-    make: Callable[[float], Figure | None] | None = None
 
     @property
     def label(self) -> str:
@@ -125,9 +121,8 @@ class Exhibit:
     def draw(
         self, kind: Callable[..., Figure | None], data: object, words: Words | None = None
     ) -> None:
-        """Give it a figure of some numbers, at any width."""
-        self.make = functools.partial(kind, data, words or self.words())
-        self.figure = self.make(WIDTH)
+        """Give it a figure of some numbers."""
+        self.figure = kind(data, words or self.words())
 
     def line(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from t2ibench.apps.papers.reproduction import FOLDER, Reproduction
 from t2ibench.apps.papers.tables import comparison
 from t2ibench.errors import visible_lines
 from t2ibench.reports.csv import WRITER as CSV
-from t2ibench.reports.figures.files import write_figure, write_for_paper
+from t2ibench.reports.figures.files import write_figure
 from t2ibench.reports.html.page import environment, style
 from t2ibench.reports.markdown import WRITER as MARKDOWN
 from t2ibench.reports.writers import Table
@@ -51,8 +50,6 @@ def _write_exhibit(found: Reproduction, exhibit: Exhibit, folder: Path) -> tuple
         about = f"{exhibit.label}. {drawn.title}: {found.results.model.name}"
         points = f"{exhibit.name}-points" if exhibit.lines else ""
         written += write_figure(drawn, about, folder, exhibit.name, points)
-        if exhibit.make is not None and find_spec("fpdf"):
-            written += write_for_paper(exhibit.make, folder, exhibit.name)
     return tuple(sorted(written))
 
 

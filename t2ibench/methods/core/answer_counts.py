@@ -15,7 +15,6 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from t2ibench.methods.core.estimate import MethodResult
 from t2ibench.stats import holm
-from t2ibench.stats.squares import SquareNoise
 
 KEY = "answers_by_prompt"  # of a result's details
 _ALPHA = 0.05
@@ -48,19 +47,6 @@ class CountedPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class SquaredDistance:
-    """How far a class's shares are from a reference, over all prompts that it has a share for."""
-
-    reference: str  # what it is, such as 'even shares' or labour statistics
-    group: str
-    prompts: int  # how many prompts
-    # the unbiased mean over prompts of (2 (share - reference))²; where images have no answer, also
-    # the least and the most that it may be
-    squares: tuple[float, ...]
-    noises: tuple[SquareNoise, ...]  # what each of them owes to noise
-
-
-@dataclass(frozen=True, slots=True)
 class CountedAttribute:
     """The answers to one question, as an entry of `details['answers_by_prompt']`."""
 
@@ -71,7 +57,6 @@ class CountedAttribute:
     noun: str = "prompt"  # what a row is, such as 'prompt'
     # whether counts are estimated shares of a prompt's images, and no numbers
     estimated: bool = False
-    distances: tuple[SquaredDistance, ...] = ()  # how far all prompts are from references
 
 
 def class_colours(classes: Sequence[str]) -> dict[str, int]:
@@ -104,7 +89,7 @@ def _mean(same: Sequence[CountedAttribute]) -> CountedAttribute:
             CountedPrompt(name, counts, sum(row.unanswered for row in of) / len(of), of[0].known)
         )
     classes = dict.fromkeys(group for one in same for group in one.classes)
-    return replace(same[0], classes=tuple(classes), rows=tuple(rows), distances=())
+    return replace(same[0], classes=tuple(classes), rows=tuple(rows))
 
 
 _READ = TypeAdapter(tuple[CountedAttribute, ...])

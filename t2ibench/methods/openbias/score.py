@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any
@@ -16,7 +16,6 @@ from t2ibench.methods.core.answer_counts import (
     KEY,
     CountedAttribute,
     CountedPrompt,
-    SquaredDistance,
 )
 from t2ibench.methods.core.crossing_report import standing_out
 from t2ibench.methods.core.describe import halves_said, listed, percent
@@ -45,7 +44,6 @@ from t2ibench.methods.openbias.rows import (
     MeanSquare,
     Nulls,
     completable,
-    completed,
     items_of,
     mean_share,
     mean_square_of,
@@ -618,7 +616,7 @@ def score(task: OpenBiasTask, evidence: Evidence, settings: Settings) -> MethodR
     details: dict[str, Any] = {
         "biases": [bias.answers.detail(bias.counted) for bias in biases],
     }
-    details[KEY] = [asdict(_shown(bias, complete, settings, task)) for bias in biases]
+    details[KEY] = [asdict(_shown(bias)) for bias in biases]
     by = [item for bias in biases for item in bias.items]
     for names in task.crossings:
         crossed = [answers[k] for k in crossed_biases(task.biases, names)]
@@ -724,57 +722,6 @@ def _score_bias(
     return _ScoredBias(answers, items, rows, square, stuck, check)
 
 
-def _distances(
-    task: OpenBiasTask,
-    answers: BiasAnswers,
-    rows: Sequence[CountedRow],
-    complete: Sequence[CountedRow],
-    settings: Settings,
-) -> Iterator[SquaredDistance]:
-    """How far a class's shares are from even ones, for two classes, and from known ones."""
-    classes = answers.bias.classes
-    even = dict.fromkeys((row.cluster for row in rows), 0.5) if len(classes) == 2 else {}
-    asked = [("even shares", classes[0], even)]
-    asked += [(one.name, one.group, one.shares) for one in answers.bias.known]
-    sets = [rows]
-    if any(len(row.unanswered) for row in complete):
-        sets.append(complete)
-    for name, group, shares in asked:
-        known, *whole = (_whether(some, classes.index(group), shares) for some in sets)
-        every = [known]
-        every += [
-            [completed(row, piled=piled) for row in r] for r in whole for piled in (False, True)
-        ]
-        if not all(every):
-            continue
-        rng = settings.rng(task.id, f"distance of {answers.name}: {group}, {name}")
-        squares = [mean_square_of(some) for some in every]
-        noises = [
-            noise_of(square, null_means(some, _DISTANCE_DRAWS, rng)[:, 0])
-            for square, some in zip(squares, every, strict=True)
-        ]
-        values = tuple(square.value for square in squares)
-        yield SquaredDistance(name, group, len(known), values, tuple(noises))
-
-
-def _whether(
-    rows: Sequence[CountedRow], column: int, shares: Mapping[str, float]
-) -> list[CountedRow]:
-    """Whether the answers are of a class, beside known shares of it."""
-    return [
-        replace(
-            row,
-            codes=(row.codes != column).astype(np.int64),
-            expected=np.array([shares[row.cluster], 1 - shares[row.cluster]]),
-        )
-        for row in rows
-        if row.cluster in shares
-    ]
-
-
-_DISTANCE_DRAWS = 2_000  # without a distance
-
-
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
     """The severities of the paper."""
     if not answers.n_classified:
@@ -826,12 +773,7 @@ def _named(slopes: Mapping[str, dict[str, Estimate]]) -> dict[str, Estimate]:
     return named
 
 
-def _shown(
-    bias: _ScoredBias,
-    complete: Sequence[CountedRow],
-    settings: Settings,
-    task: OpenBiasTask,
-) -> CountedAttribute:
+def _shown(bias: _ScoredBias) -> CountedAttribute:
     """The answers to one bias, stimulus by stimulus or caption by caption."""
     answers, classes = bias.answers, bias.answers.bias.classes
     pooled = bool(bias.rows) and bias.rows[0].prompt == POOLED
@@ -853,6 +795,4 @@ def _shown(
     )
     known = {one.group: one.name for one in answers.bias.known}
     noun = "prompt" if answers.bias.captions is not None else "stimulus"
-    whole = [row for row in complete if bias.rows and row.bias == bias.rows[0].bias]
-    distances = tuple(_distances(task, answers, bias.rows, whole, settings))
-    return CountedAttribute(answers.name, classes, rows, known, noun, distances=distances)
+    return CountedAttribute(answers.name, classes, rows, known, noun)

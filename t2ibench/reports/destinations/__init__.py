@@ -48,10 +48,7 @@ DESTINATIONS: Registry[Destination] = Registry(
     "destination",
     {
         "wandb": "t2ibench.reports.destinations.wandb:DESTINATION",
-        "mlflow": "t2ibench.reports.destinations.mlflow:DESTINATION",
-        "trackio": "t2ibench.reports.destinations.trackio:DESTINATION",
-        "hf-dataset": "t2ibench.reports.destinations.hub:DATASET",
-        "hf-model": "t2ibench.reports.destinations.hub:MODEL",
+        "hf-dataset": "t2ibench.reports.destinations.hub:DESTINATION",
     },
     members=("description", "Args", "place", "check", "send"),
 )
@@ -59,14 +56,7 @@ DESTINATIONS: Registry[Destination] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A destination that a user named.
-
-    Attributes:
-        name: As the user wrote it.
-        destination: What it is.
-        args: Its checked arguments.
-        given: Those the user gave, as text.
-    """
+    """A destination as the user named it, its checked arguments, and those given, as text."""
 
     name: str
     destination: Destination

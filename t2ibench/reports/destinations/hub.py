@@ -1,21 +1,16 @@
-"""The Hugging Face hub: results in a dataset repository, and on the page of a model."""
+"""The Hugging Face hub: results in a dataset repository."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from t2ibench.arguments import Arguments
 from t2ibench.errors import T2IBenchError, shown
 from t2ibench.reports.destinations.payload import Payload
-from t2ibench.reports.hub_metadata import eval_results
 from t2ibench.results.samples import read_samples
 from t2ibench.store.jsonl import dump_rows
 from t2ibench.version import __version__
-
-if TYPE_CHECKING:
-    from huggingface_hub import CommitOperationAdd, HfApi
 
 _ID = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 _PART = re.compile(r"[\w-][\w.-]{0,95}")
@@ -39,37 +34,13 @@ settings, and the encoder or judge; it says nothing about real people.
 
 
 class DatasetArgs(Arguments):
-    """Arguments of `hf-dataset`.
-
-    Attributes:
-        repo: The dataset repository, OWNER/NAME; it is made if it does not exist.
-        path: Folder in it; by default the name of the run folder.
-        private: Whether a repository that has to be made is private.
-        pr: Open a pull request instead of a commit.
-        samples: Send the samples too: a line an image or text.
-    """
+    """Arguments of `hf-dataset`; `path` is a folder in the repository, `samples` sends them too."""
 
     repo: str
     path: str | None = None
     private: bool = True
     pr: bool = False
     samples: bool = False
-
-
-class ModelArgs(Arguments):
-    """Arguments of `hf-model`.
-
-    Attributes:
-        repo: The model's repository, OWNER/NAME.
-        dataset: Id of the benchmark's dataset repository; `t2ibench export --tasks` writes one.
-        source: Address of the evidence, such as a dataset of results.
-        direct: Commit, without a pull request.
-    """
-
-    repo: str
-    dataset: str
-    source: str | None = None
-    direct: bool = False
 
 
 class HubDataset:
@@ -81,7 +52,11 @@ class HubDataset:
 
     def check(self, args: DatasetArgs) -> None:
         """Check the names; nothing is asked of the hub."""
-        _check_id(args.repo, "hf-dataset")
+        if not _ID.fullmatch(args.repo) or ".." in args.repo or "--" in args.repo:
+            raise T2IBenchError(
+                f"hf-dataset: '{shown(args.repo)}' is no repository of the hub.",
+                "Write OWNER/NAME.",
+            )
         if args.path is not None and not all(map(_PART.fullmatch, args.path.split("/"))):
             raise T2IBenchError(
                 f"hf-dataset: path={shown(args.path)} is no folder of a repository.",
@@ -90,9 +65,9 @@ class HubDataset:
 
     def send(self, sent: Payload, args: DatasetArgs) -> str:
         """Commit the results of a run."""
-        from huggingface_hub import CommitOperationAdd
+        from huggingface_hub import CommitOperationAdd, HfApi
 
-        api = _api()
+        api = HfApi(library_name="t2ibench", library_version=__version__)
         api.create_repo(args.repo, repo_type="dataset", private=args.private, exist_ok=True)
         folder = args.path or (sent.name if _PART.fullmatch(sent.name) else "run")
         files = {path.name: path for path in sent.files()}
@@ -115,56 +90,14 @@ class HubDataset:
                 operations.append(CommitOperationAdd(f"{folder}/samples/{task}.jsonl", samples))
         if not api.file_exists(args.repo, "README.md", repo_type="dataset"):
             operations.append(CommitOperationAdd("README.md", _CARD.encode()))
-        return _commit(api, args.repo, "dataset", operations, f"Results of {sent.name}", pr=args.pr)
-
-
-class HubModel:
-    """See `t2ibench.reports.destinations.Destination`."""
-
-    description = "hf-model:OWNER/NAME, evaluation results on a model's page, as a pull request"
-    Args = ModelArgs
-    place = "repo"
-
-    def check(self, args: ModelArgs) -> None:
-        """Check the names; nothing is asked of the hub."""
-        _check_id(args.repo, "hf-model")
-        _check_id(args.dataset, "hf-model: dataset")
-
-    def send(self, sent: Payload, args: ModelArgs) -> str:
-        """Open a pull request with .eval_results/t2ibench.yaml."""
-        from huggingface_hub import CommitOperationAdd
-
-        text = eval_results(sent.results, args.dataset, args.source)
-        operations = [CommitOperationAdd(".eval_results/t2ibench.yaml", text.encode())]
-        message = "Social bias, measured by t2ibench"
-        return _commit(_api(), args.repo, "model", operations, message, pr=not args.direct)
-
-
-def _check_id(name: str, what: str) -> None:
-    if not _ID.fullmatch(name) or ".." in name or "--" in name:
-        raise T2IBenchError(
-            f"{what}: '{shown(name)}' is no repository of the hub.", "Write OWNER/NAME."
+        done = api.create_commit(
+            args.repo,
+            operations,
+            commit_message=f"Results of {sent.name}",
+            repo_type="dataset",
+            create_pr=args.pr,
         )
+        return str(done.pr_url or done.commit_url)
 
 
-def _api() -> HfApi:
-    from huggingface_hub import HfApi
-
-    return HfApi(library_name="t2ibench", library_version=__version__)
-
-
-def _commit(
-    api: HfApi,
-    repo: str,
-    kind: str,
-    operations: list[CommitOperationAdd],
-    message: str,
-    *,
-    pr: bool,
-) -> str:
-    done = api.create_commit(repo, operations, commit_message=message, repo_type=kind, create_pr=pr)
-    return str(done.pr_url or done.commit_url)
-
-
-DATASET = HubDataset()
-MODEL = HubModel()
+DESTINATION = HubDataset()

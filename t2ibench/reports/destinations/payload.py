@@ -7,14 +7,14 @@ import io
 import logging
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from t2ibench.errors import T2IBenchError, failing, visible
 from t2ibench.reports.files import PAGE
-from t2ibench.results.display import task_rows
+from t2ibench.results.display import TASKS, task_rows
 from t2ibench.results.schema import Results
 from t2ibench.settings import Measurement
 
@@ -60,7 +60,7 @@ class Payload:
 
 def payload_of(results: Results, folder: Path) -> Payload:
     """What of a run is sent."""
-    columns, rows = task_rows(results)
+    columns, rows = ["task", *TASKS], task_rows(results)
     metrics = _metrics(results, columns, rows)
     name = folder.resolve().name
     return Payload(name, results, _config(results), metrics, columns, rows, folder)
@@ -85,13 +85,11 @@ def _config(results: Results) -> dict[str, Any]:
 
 
 def _common(values: list[Any]) -> Any:
-    """The value of all tasks; where they were measured differently, each that occurs."""
     different = list(dict.fromkeys(values))
     return different[0] if len(different) == 1 else different
 
 
 def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dict[str, float]:
-    """The numbers of the table, by task, under the names of `Payload.metrics`."""
     found: dict[str, float] = {}
     for row in rows:
         record = dict(zip(columns, row, strict=True))
@@ -102,22 +100,6 @@ def _metrics(results: Results, columns: list[str], rows: list[list[Any]]) -> dic
             value = record[column]
             if value is not None and math.isfinite(value):
                 found[f"{name}/{key}"] = float(value)
-    return found
-
-
-def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """A configuration without levels, for trackers that only take text.
-
-    Examples:
-        >>> flat({"model": {"name": "toy", "settings": {"steps": 4}}, "limited": False})
-        {'model.name': 'toy', 'model.settings.steps': '4', 'limited': 'False'}
-    """
-    found: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = str(value)
     return found
 
 

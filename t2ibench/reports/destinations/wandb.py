@@ -12,16 +12,7 @@ _WAIT = 30  # seconds for a server that does not answer; wandb's own is 90
 
 
 class WandbArgs(Arguments):
-    """Arguments of `wandb`; None leaves a choice to wandb and its environment variables.
-
-    Attributes:
-        project: Name of the project.
-        entity: User or team.
-        group: Runs of one group are shown together.
-        name: Of the run; by default that of its folder.
-        mode: 'online', or 'offline' to send it later with `wandb sync`.
-        folder: Where wandb keeps its own files; by default the current folder.
-    """
+    """Arguments of `wandb`; None leaves a choice to wandb and its environment variables."""
 
     project: str = PROJECT
     entity: str | None = None

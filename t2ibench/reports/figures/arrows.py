@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from t2ibench.methods.core.presentation import Arrows, Axis
 from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.display import cut
 
@@ -16,7 +16,7 @@ _KEY = (("hollow", "words"), ("plain", "images"), ("ax", "interval of the images
 Arrow = tuple[str, float, float, float | None, float | None]  # name, tail, head, head's interval
 
 
-def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Arrows, task: TaskView, _: Samples) -> Figure | None:
     """Arrows on one axis, from what leans least to what leans most."""
     found: list[Arrow] = []
     for row in task.result.by:
@@ -32,7 +32,7 @@ def draw(figure: Arrows, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     most = sorted(found, key=lambda one: -abs(one[2]))[:_ROWS]
     shown = [one for one in found if one in most]
     more = f" The {_ROWS} of {len(found)} that lean most are drawn." if shown != found else ""
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     draw_arrows(canvas, shown, figure.axis, _KEY)
     rows = [tuple("" if cell is None else cell for cell in one) for one in found]
     head = ("row", figure.start, figure.end, f"{figure.end}_low", f"{figure.end}_high")

@@ -15,14 +15,7 @@ _HALVES = 4.0  # leans, as far as which every half or whole one has a tick
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Numbers to pixels.
-
-    Attributes:
-        low: The number at `begin`.
-        high: The number at `end`; above `low`.
-        begin: Pixels.
-        end: Pixels; below `begin` where numbers go up.
-    """
+    """Numbers to pixels; `begin`, where `low` is, lies below where numbers go up."""
 
     low: float
     high: float

@@ -8,14 +8,14 @@ from t2ibench.methods.core.presentation import Bars
 from t2ibench.reports.cells import score_words
 from t2ibench.reports.figures.axes import Scale, draw_ticks
 from t2ibench.reports.figures.canvas import LETTER, Canvas, left_of, row_places
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 
 _BARS = 10
 Group = tuple[str, Sequence[tuple[str, float]], str]  # heading, bars, what stands to its right
 
 
-def draw(figure: Bars, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Bars, task: TaskView, _: Samples) -> Figure | None:
     """The rows that lean most, a bar a score."""
     found = []
     for row in task.result.by:
@@ -31,7 +31,7 @@ def draw(figure: Bars, task: TaskView, _: Samples, width: float = WIDTH) -> Figu
     if not found:
         return None
     found = sorted(found, key=lambda one: (-one[0], one[1]))[:_BARS]
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     words = score_words(figure.row)
     draw_bars(canvas, [(name, bars, f"{words} {order:.2f}") for order, name, bars in found])
     rows = [(name, label, value, order) for order, name, bars in found for label, value in bars]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from markupsafe import Markup
@@ -17,17 +17,13 @@ SIZE = 12.0  # of text, in CSS pixels
 LETTER = 5.9  # of a letter, on the safe side
 LINE = 12.5  # from one line of a name to the next
 MARGIN = 14.0  # around a figure that is a file of its own
+_SHEET = "static/figure.css"
 _LINES = 5  # of a name; what is longer yet ends in dots
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points.
-
-    Attributes:
-        points: At least two.
-        name: Its class.
-    """
+    """A line through at least two points; `name` is its class."""
 
     points: tuple[tuple[float, float], ...]
     name: str
@@ -45,15 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Disc:
-    """A disc.
-
-    Attributes:
-        x: From the left.
-        y: From the top.
-        radius: Its radius.
-        name: Its class.
-        tip: What it is, for a pointer.
-    """
+    """A disc of a class around x from the left and y from the top; a pointer shows the tip."""
 
     x: float
     y: float
@@ -71,15 +59,7 @@ class Disc:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle.
-
-    Attributes:
-        x: Its left.
-        y: Its top.
-        width: Its width.
-        height: Its height.
-        name: Its class.
-    """
+    """A rectangle of a class, from its left and its top."""
 
     x: float
     y: float
@@ -96,30 +76,18 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A line of text.
-
-    Attributes:
-        x: Where it begins, ends or has its middle.
-        y: Its base line.
-        text: What it says.
-        anchor: 'start', 'middle' or 'end'.
-        name: Its class.
-        length: How wide it is in any font; None for as wide as the reader's.
-    """
+    """A line of text on the base line `y`, which begins, has its middle or ends at `x`."""
 
     x: float
     y: float
     text: str
     anchor: str
     name: str
-    length: float | None = None
 
     def svg(self) -> Markup:
         """Its element; the text is escaped."""
         anchor = "" if self.anchor == "start" else f' text-anchor="{self.anchor}"'
         name = f' class="{self.name}"' if self.name else ""
-        if self.length is not None:
-            name += f' textLength="{_n(self.length)}" lengthAdjust="spacingAndGlyphs"'
         return Markup('<text x="{}" y="{}"{}>{}</text>').format(
             _n(self.x), _n(self.y), Markup(anchor + name), self.text
         )
@@ -127,14 +95,7 @@ class Text:
 
 @dataclass(slots=True)
 class Canvas:
-    """Marks of one figure.
-
-    Attributes:
-        width: In CSS pixels.
-        height: In CSS pixels.
-        title: What the figure shows, for those who do not see it.
-        marks: The marks so far.
-    """
+    """Marks of one figure, in CSS pixels; its title is for those who do not see it."""
 
     width: float
     height: float
@@ -187,42 +148,33 @@ class Canvas:
             x += wide + LETTER * len(text) + 12
         return y + 12
 
-    def framed(self, margin: float, title: str = "") -> Canvas:
-        """The figure for a file of its own: with a margin, and a title above it."""
-        head = margin + (2 * SIZE if title else 0)
-        made = Canvas(self.width + 2 * margin, self.height + head + margin, self.title)
-        if title:
-            made.text(margin, margin + SIZE - 2, title, name="strong")
-        for mark in self.marks:
-            if isinstance(mark, Line):
-                points = tuple((x + margin, y + head) for x, y in mark.points)
-                made.marks.append(replace(mark, points=points))
-            else:
-                made.marks.append(replace(mark, x=mark.x + margin, y=mark.y + head))
-        return made
+    def svg(self) -> Markup:
+        """The figure as a part of a page."""
+        return self._framed(self.width, self.height, Markup("").join(_elements(self.marks)))
 
-    def svg(self, alone: bool = False, inches: float | None = None) -> Markup:
-        """The figure; alone with its colours, and as wide as a file of its own has to be."""
-        style, size = Markup(), Markup()
-        if alone:
-            style = Markup("<style>{}</style>").format(Markup("".join(sheet().splitlines())))
-        if inches is not None:
-            high = inches * self.height / self.width
-            size = Markup(' width="{:g}in" height="{:.3f}in"').format(inches, high)
-        head = Markup(
-            '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}"{} role="img" '
-            'aria-label="{}">'
-        ).format(_n(self.width), _n(self.height), size, self.title)
-        return head + style + Markup("").join(_elements(self.marks)) + Markup("</svg>")
+    def file_svg(self, title: str) -> Markup:
+        """The figure as a file of its own: with its colours, a margin, and a title above it."""
+        head = MARGIN + 2 * SIZE
+        rules = "".join(files("t2ibench.reports").joinpath(_SHEET).read_text("utf-8").splitlines())
+        parts = [
+            Markup("<style>{}</style>").format(Markup(rules)),
+            Text(MARGIN, MARGIN + SIZE - 2, title, "start", "strong").svg(),
+            Markup('<g transform="translate({},{})">').format(_n(MARGIN), _n(head)),
+            *_elements(self.marks),
+            Markup("</g>"),
+        ]
+        size = self.width + 2 * MARGIN, self.height + head + MARGIN
+        return self._framed(*size, Markup("").join(parts))
+
+    def _framed(self, width: float, height: float, inner: Markup) -> Markup:
+        return Markup(
+            '<svg xmlns="http://www.w3.org/2000/svg" class="fig" viewBox="0 0 {} {}" role="img" '
+            'aria-label="{}">{}</svg>'
+        ).format(_n(width), _n(height), self.title, inner)
 
 
 _DISCS = {"pt", "low", "high", "plain", "hollow", "mean"}
 _BOXES = {"bar", "soft", "band"}
-
-
-def sheet() -> str:
-    """The colours of files."""
-    return (files("t2ibench.reports") / "static" / "figure.css").read_text("utf-8")
 
 
 def wrapped(text: str, width: float) -> list[str]:

@@ -37,8 +37,6 @@ _HEAD = ("combination", "share", "parts_alone", "difference", "low", "high", "p"
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One combination; `excess` is the difference of both shares."""
-
     name: str
     share: float
     alone: float
@@ -57,7 +55,7 @@ class _Cell:
         return "low" if self.difference < 0 else "high"
 
 
-def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Combinations, task: TaskView, _: Samples) -> Figure | None:
     """The combinations of one crossing, those above their parts first."""
     reports = crossing_reports(task.result.details)
     report = next((one for one in reports if one.crossing == figure.group), None)
@@ -78,7 +76,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH)
         reason = report.reason if report is not None else None
         reason = reason or next((row.scores["excess"].reason for row in rows), None)
         told = f"No combination has a number{f': {reason}' if reason else ''}."
-        canvas = Canvas(width, 20.0, f"{figure.title}. {told}")
+        canvas = Canvas(WIDTH, 20.0, f"{figure.title}. {told}")
         canvas.text(0, 14, "No combination has a number.")
         says = " ".join(part for part in (told, _tests_said(report)) if part)
         caption = "More images of a prompt may give the shares their numbers."
@@ -87,7 +85,7 @@ def draw(figure: Combinations, task: TaskView, _: Samples, width: float = WIDTH)
     shown = [cell for cell in cells if cell in most]
     cut = len(shown) < len(cells)
     more = f" The {_MOST} of {len(cells)} that differ most are drawn." if cut else ""
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     _draw(canvas, shown)
     level = level_name([task.result.settings.level])
     numbers = [(one.name, one.share, one.alone, *score_cells(one.excess)) for one in cells]

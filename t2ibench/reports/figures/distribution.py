@@ -11,7 +11,7 @@ import numpy as np
 from t2ibench.methods.core.presentation import Axis, Distribution
 from t2ibench.reports.figures.axes import around_zero, draw_lean_axis, draw_poles, rounded
 from t2ibench.reports.figures.canvas import Canvas
-from t2ibench.reports.figures.figure import WIDTH, Figure, Samples, canvas_of, finished
+from t2ibench.reports.figures.figure import Figure, Samples, canvas_of, finished
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
@@ -21,9 +21,7 @@ _KEY = (("pt", "one image"), ("mean", "mean"), ("line", "its interval"),
         ("band", "middle half of the images"))  # fmt: skip
 
 
-def draw(
-    figure: Distribution, task: TaskView, samples: Samples, width: float = WIDTH
-) -> Figure | None:
+def draw(figure: Distribution, task: TaskView, samples: Samples) -> Figure | None:
     """A dot an image, and the mean of each group with its interval."""
     groups: dict[str, list[float]] = {}
     for row in samples:
@@ -31,7 +29,7 @@ def draw(
             groups.setdefault(str(row.get(figure.group)), []).append(row[figure.value])
     if not groups:
         return None
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     means = {name: task.result.scores.get(figure.means.get(name, ""), Score()) for name in groups}
     draw_groups(canvas, groups, figure.axis, _KEY, means)
     rows = [(n, v) for n, values in groups.items() for v in values]

@@ -1,8 +1,4 @@
-"""A figure with the numbers behind it, in a sentence, as tables and for files.
-
-A kind of figure is a dataclass of its settings, which methods name in their `present`, and one file
-with a `draw`, registered here by the name of the dataclass or as entry point of `t2ibench.figures`.
-"""
+"""A figure with the numbers behind it, in a sentence, as tables and for files."""
 
 from __future__ import annotations
 
@@ -16,20 +12,13 @@ from t2ibench.reports.figures.canvas import Canvas
 from t2ibench.reports.view import TaskView
 from t2ibench.results.schema import Score
 
-WIDTH = 460.0  # of a figure on a page, in CSS pixels
+WIDTH = 460.0  # of a figure, in CSS pixels
 Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """A table behind a figure, as a page shows it.
-
-    Attributes:
-        title: What it is of.
-        head: Heads of the columns; the first is what a row is called by.
-        rows: Cells as text.
-        further: Rows that only the CSV has.
-    """
+    """A table behind a figure; `further` rows are in the CSV alone."""
 
     title: str
     head: Sequence[str]
@@ -39,17 +28,7 @@ class FigureTable:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure and its numbers.
-
-    Attributes:
-        canvas: The figure.
-        title: What it shows.
-        caption: How to read it, and where it comes from.
-        head: Names of the columns of its numbers.
-        rows: The numbers.
-        says: What this very figure shows, in a sentence or two; empty where nothing is said.
-        tables: The numbers as a page shows them, for those who read and do not look.
-    """
+    """A figure, how to read it, what it shows in a sentence, and its numbers."""
 
     canvas: Canvas
     title: str
@@ -61,23 +40,21 @@ class Figure:
 
 
 _KINDS = ("Scatter", "Arrows", "Distribution", "Bars", "Panels", "Combinations")
-FIGURES: Registry[Callable[[Any, TaskView, Samples, float], Figure | None]] = Registry(
+FIGURES: Registry[Callable[[Any, TaskView, Samples], Figure | None]] = Registry(
     "figure",
     {kind: f"t2ibench.reports.figures.{kind.lower()}:draw" for kind in _KINDS}
     | {"Apart": "t2ibench.reports.figures.group_distance:draw"},
 )
 
 
-def draw(
-    spec: presentation.Figure, task: TaskView, samples: Samples, width: float = WIDTH
-) -> Figure | None:
-    """One figure of a task, so many CSS pixels wide; None where it has no numbers."""
-    return FIGURES.get(type(spec).__name__)(spec, task, samples, width)
+def draw(spec: presentation.Figure, task: TaskView, samples: Samples) -> Figure | None:
+    """One figure of a task; None where it has no numbers."""
+    return FIGURES.get(type(spec).__name__)(spec, task, samples)
 
 
-def canvas_of(spec: presentation.Figure, width: float) -> Canvas:
+def canvas_of(spec: presentation.Figure) -> Canvas:
     """An empty canvas, with what those hear who do not see the figure."""
-    return Canvas(width, 0.0, f"{spec.title}. {spec.caption}")
+    return Canvas(WIDTH, 0.0, f"{spec.title}. {spec.caption}")
 
 
 def finished(

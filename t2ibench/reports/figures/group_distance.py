@@ -30,7 +30,7 @@ _KEY = (("mean", "all rows"), ("line", "interval"), ("plain", "a row, clear"),
         ("hollow", "not clear"))  # fmt: skip
 
 
-def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Apart, task: TaskView, _: Samples) -> Figure | None:
     """The distance over all rows with its interval, that of two halves, and the rows."""
     whole = task.result.scores.get(figure.score)
     if whole is None or whole.value is None:
@@ -44,26 +44,26 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
     ends = [x for _, one in over for x in (one.value, one.ci_low, one.ci_high) if x is not None]
     ends += [value for _, _, value in shown]
     names = [name for name, _ in over] + [name for name, _, _ in shown]
-    left = left_of(names, 0.38 * width)
+    left = left_of(names, 0.38 * WIDTH)
     places, height = row_places(names, left, _STEP)
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     top = canvas.key(8, _KEY)
     canvas.height = top + height + 8 + 24
-    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, width - _NUMBERS).to_ticks()
+    across = Scale(min(0.0, *ends) - 0.03, max(1.0, *ends), left + 10, WIDTH - _NUMBERS).to_ticks()
     bottom = canvas.height - 22
     draw_ticks(canvas, across, bottom)
     canvas.line(across(0), top, across(0), bottom, "zero")
     for place, (name, score) in zip(places, over, strict=False):
         _over(canvas, across, top + place, name, score)
     first = top + (places[1] + places[2] if shown else 2 * height) / 2 + 2
-    canvas.line(0, first, width, first)
+    canvas.line(0, first, WIDTH, first)
     for place, (name, score, value) in zip(places[len(over) :], shown, strict=True):
         y = top + 6 + place
         canvas.label(left, y, name, left)
         clear = row_state(score) == "clear"
         kind = "plain" if clear else "hollow"
         canvas.dot(across(value), y, kind, 4, f"{name}: {plain(value)}")
-        canvas.text(width, y + 4, plain(value), "end", "strong" if clear else "")
+        canvas.text(WIDTH, y + 4, plain(value), "end", "strong" if clear else "")
     cut = len(shown) < len(rows)
     more = f" The {_MOST} of {len(rows)} that lie furthest apart are drawn." if cut else ""
     every = [*over, *((name, score) for name, score, _ in rows)]
@@ -86,7 +86,6 @@ def draw(figure: Apart, task: TaskView, _: Samples, width: float = WIDTH) -> Fig
 
 
 def _over(canvas: Canvas, across: Scale, y: float, name: str, score: Score) -> None:
-    """A row over all others: its dot and its interval."""
     canvas.text(across.begin - 10, y + 4, name, "end", "strong")
     if score.value is None:
         canvas.text(across(0) + 8, y + 4, "not known: too few images")

@@ -13,14 +13,7 @@ _DOT = 3.5
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A name beside its point.
-
-    Attributes:
-        number: Of the point.
-        x: Where the name begins or ends.
-        y: Its base line.
-        anchor: Whether it begins or ends there.
-    """
+    """A name beside the point of a number, which begins or ends at `x` on the base line `y`."""
 
     number: int
     x: float

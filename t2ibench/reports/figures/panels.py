@@ -33,13 +33,13 @@ _TABLES = 12  # panels that are tables on the page, too
 _CONCEPTS = 10  # lines of such a table
 
 
-def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Panels, task: TaskView, _: Samples) -> Figure | None:
     """Panels, those with the largest score first."""
     panels = _sorted(figure, task)
     if not panels:
         return None
     shown = panels[:_MOST]
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     drawn = [
         value or 0.0
         for panel in shown
@@ -48,7 +48,7 @@ def draw(figure: Panels, task: TaskView, _: Samples, width: float = WIDTH) -> Fi
     ]
     most = max([1.0, *drawn])
     items = [name for panel in shown for name, _ in panel.items[:_ITEMS]]
-    y, left = 0.0, left_of(items, 0.25 * width) + 8
+    y, left = 0.0, left_of(items, 0.25 * WIDTH) + 8
     for panel in shown:
         y = _panel(canvas, panel, most, y, left) + _BETWEEN
     canvas.height = canvas.key(y, _KEY)
@@ -78,13 +78,11 @@ def _sorted(figure: Panels, task: TaskView) -> list[Panel]:
 
 
 def _spread(panel: Panel) -> float:
-    """How far the first item sets the columns apart."""
     known = [value for value in panel.items[0][1] if value is not None]
     return max(known) - min(known) if known else 0.0
 
 
 def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -> float:
-    """One panel from `top` on, and where it ends."""
     columns = panel.columns[:_COLUMNS]
     wide = (canvas.width - left + _GAP) / max(len(columns), 2)
     more = len(panel.columns) - len(columns)
@@ -115,7 +113,6 @@ def _panel(canvas: Canvas, panel: Panel, most: float, top: float, left: float) -
 
 
 def _says(figure: Panels, panels: Sequence[Panel]) -> str:
-    """The item that sets the columns of the first panel most apart."""
     panel = panels[0]
     item, values = panel.items[0]
     known = [value for value in values if value is not None]
@@ -131,6 +128,5 @@ def _says(figure: Panels, panels: Sequence[Panel]) -> str:
 
 
 def _times(value: float) -> str:
-    """How often a picture names something."""
     words = {"0.00": "never", "1.00": "once a picture"}
     return words.get(plain(value), f"{plain(value)} times a picture")

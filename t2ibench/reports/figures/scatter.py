@@ -32,8 +32,6 @@ _LABELLED = 14  # points that are named at most
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """One row; ends are those of the interval of `y`."""
-
     name: str
     x: float
     y: float
@@ -41,7 +39,7 @@ class _Point:
     side: str  # 'high' or 'low' where it is clearly off the line, else empty
 
 
-def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> Figure | None:
+def draw(figure: Scatter, task: TaskView, _: Samples) -> Figure | None:
     """Points, the farthest out with their names."""
     points = [point for row in task.result.by if (point := _point(figure, row)) is not None]
     if len(points) < 2:
@@ -51,12 +49,12 @@ def draw(figure: Scatter, task: TaskView, _: Samples, width: float = WIDTH) -> F
     entries = [("pt", "not clearly off the line" if clear else "a row")]
     entries += [(side, {"high": "above it", "low": "below it"}[side]) for side in clear]
     entries += [("ax", "interval")] * ends + [("eq", "equal")] * figure.diagonal
-    canvas = canvas_of(figure, width)
+    canvas = canvas_of(figure)
     top = canvas.key(8, entries) + 24
     height = canvas.height = top + 276.0
     xs, ys = [one.x for one in points], [one.y for one in points]
     low, high = min(figure.x.low, *xs), max(figure.x.high, *xs)
-    across = Scale(low, high, _LEFT, width - _RIGHT).to_ticks()
+    across = Scale(low, high, _LEFT, WIDTH - _RIGHT).to_ticks()
     low, high = min(figure.y.low, *ys), max(figure.y.high, *ys)
     up = Scale(low, high, height - 40, top).to_ticks()
     draw_axes(canvas, across, up, figure.x.label, figure.y.label)
@@ -104,7 +102,6 @@ def _point(figure: Scatter, row: Row) -> _Point | None:
 def _draw(
     canvas: Canvas, points: Sequence[_Point], order: Sequence[int], across: Scale, up: Scale
 ) -> None:
-    """Points, intervals behind them, and as many names as there is room for."""
     places = [(across(one.x), up(one.y)) for one in points]
     names = [one.name for one in points]
     named = labels(places, names, order, (_LEFT, canvas.width), _LABELLED)
@@ -137,7 +134,6 @@ def _says(points: Sequence[_Point]) -> str:
 
 
 def _behind(figure: Scatter, points: Sequence[_Point], ends: bool) -> FigureTable:
-    """The points as a table, those that are clear or farthest out first."""
     head = ["Row", figure.x.label, figure.y.label, *(["Interval"] if ends else [])]
     rows = []
     for one in points:
@@ -159,7 +155,6 @@ def farthest(places: Sequence[tuple[float, float]]) -> list[int]:
 
 
 def _placed(quantity: Quantity, value: float | None) -> float | None:
-    """A number as the quantity shows it."""
     if value is None or quantity.share is None:
         return value
     return (1 + value) / 2 if quantity.share == "high" else (1 - value) / 2

@@ -1,7 +1,6 @@
 """The images behind a task's number: the ends, and always some at random beside them.
 
-No image is picked by hand. Which ones are shown follows from the samples and from the task's id,
-so the same run shows the same images.
+None is picked by hand: they follow from the samples and the task's id.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from t2ibench.methods.core.presentation import ImageGroups, ImageSeries
 from t2ibench.reports.html.numbers import signed
 from t2ibench.reports.html.page import fragment
 from t2ibench.reports.view import TaskView
-from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.store.images import StoredImage
 from t2ibench.store.pixels import UnreadableImageError
 
@@ -44,14 +42,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One image of a strip.
+    """One image of a strip as a data URI; None where it is gone or has changed.
 
-    Attributes:
-        source: A data URI; None where the image is gone or has changed.
-        alt: Its prompt and its number, never a guess about who is shown.
-        caption: What stands under it.
-        number: Its number, before the caption.
-        file: The image as it was generated, as a link from the page.
+    Its text is its prompt and number, never a guess about who is shown.
     """
 
     source: str | None
@@ -63,14 +56,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A row of images.
-
-    Attributes:
-        title: What they have in common.
-        rule: How they were picked.
-        tiles: The images.
-        side: 'left' or 'right' for an end of an axis.
-    """
+    """A row of images, and how they were picked; `side` is that of an end of an axis."""
 
     title: str
     rule: str
@@ -80,15 +66,9 @@ class Strip:
 
 @dataclass(slots=True)
 class Thumbnails:
-    """Small WebP images of a run folder, each made once.
+    """Small WebP images of a run folder for a page, each made once.
 
-    Attributes:
-        folder: The run folder.
-        page: The folder of the page.
-        made: SHA-256 of a file to its data URI.
-        size: Bytes of all data URIs, each as often as it is on the page.
-        budget: From the first image that would go beyond this many bytes on, none is shown.
-        full: Whether there was such an image.
+    From the first that would make all data URIs larger than the budget on, none is shown.
     """
 
     folder: Path
@@ -193,19 +173,6 @@ def each_stimulus(task: TaskView, samples: Rows, thumbnails: Thumbnails) -> Mark
     return fragment("each.html", strips=strips, most=_EACH) if strips else None
 
 
-def disagreement_strips(pair: MeasuredPair, samples: Rows, thumbnails: Thumbnails) -> list[Strip]:
-    """The images that two methods read most differently, of the items they see most differently."""
-    rows = {(row.get("prompt"), row.get("index")): row for row in samples}
-    strips = []
-    for one in pair.disagreements:
-        shown = [rows[image] for image in one.images if image in rows]
-        tiles = tuple(_tile(row, thumbnails, None) for row in shown)
-        first, second = map(signed, one.leans)
-        if any(tile.source is not None for tile in tiles):
-            strips.append(Strip(one.name, f"{first} and {second}; read most differently", tiles))
-    return strips
-
-
 def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) -> list[Strip]:
     key, axis = series.value, series.axis
     valued = [row for row in rows if isinstance(row.get(key), float) and math.isfinite(row[key])]
@@ -230,7 +197,6 @@ def _ends(task: str, series: ImageSeries, rows: Rows, thumbnails: Thumbnails) ->
 def _groups(
     task: str, name: str, series: ImageGroups, rows: Rows, thumbnails: Thumbnails
 ) -> list[Strip]:
-    """Some images of each group of a row."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         group = series.of(name, row)
@@ -266,7 +232,6 @@ def _seeded(count: int) -> str:
 def _tile(
     row: Mapping[str, Any], thumbnails: Thumbnails, value: float | None, caption: object = None
 ) -> Tile:
-    """An image under its prompt, or another caption."""
     prompt = str(row.get("prompt", ""))
     caption = prompt if caption is None else caption
     number = "" if value is None else signed(value)

@@ -35,11 +35,7 @@ def run_html(results: Results) -> str:
 
 @functools.cache
 def inline_style() -> Markup:
-    """The style of the report, for a part of a page that is not ours.
-
-    The fragment has the width of its cell and not of the window, and the size of its letters does
-    not depend on the page's root.
-    """
+    """The style of the report for a page that is not ours: as wide as its cell, in pixels."""
     text = "\n".join(static(name) for name in ("tokens.css", "report.css", "inline.css"))
     text = _PAGE.sub("", text).replace("@media (max-width:", "@container (max-width:")
     text = re.sub(r"(?<![\w.#-])(?::root|html)\{", "&{", text)
@@ -48,7 +44,6 @@ def inline_style() -> Markup:
 
 
 def _further_tasks(command: list[str]) -> list[Path]:
-    """The folders of further tasks that the command of a result names."""
     named = [word.partition("=")[2] for word in command if word.startswith(f"{_INCLUDE}=")]
     pairs = itertools.pairwise(command)
     named += [value for flag, value in pairs if flag == _INCLUDE]

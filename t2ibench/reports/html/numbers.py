@@ -43,12 +43,7 @@ def percent(value: float | None, digits: int = 0, sign: bool = False) -> str:
 
 
 def between(low: float | None, high: float | None, digits: int = 0, sign: bool = False) -> str:
-    """Both ends of an interval of shares.
-
-    Examples:
-        >>> between(-0.031, 0.052), between(None, None)
-        ('−3 to 5 %', '–')
-    """
+    """Both ends of an interval of shares."""
     if low is None or high is None:
         return "–"
     ends = [percent(end, digits, sign).removesuffix(" %") for end in (low, high)]
@@ -56,12 +51,7 @@ def between(low: float | None, high: float | None, digits: int = 0, sign: bool =
 
 
 def at(value: float, from_zero: bool = False) -> str:
-    """A place on an axis from -1 to 1, or from 0 to 1, cut at its ends.
-
-    Examples:
-        >>> at(0.5), at(2.0), at(0.0, True), at(0.75, True)
-        ('0.500', '1.000', '-1.000', '0.500')
-    """
+    """A place on an axis from -1 to 1, or from 0 to 1, cut at its ends."""
     if from_zero:
         value = 2 * value - 1
     return f"{min(max(value, -1.0), 1.0):.3f}"

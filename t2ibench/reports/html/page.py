@@ -7,7 +7,6 @@ import functools
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -23,23 +22,6 @@ _FONTS = (
     ("Source Sans 3 Variable", "source-sans-3"),
     ("Source Serif 4 Variable", "source-serif-4"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Another run, for the summary and the forest of this one.
-
-    Attributes:
-        name: What it is called.
-        says: How often which of the two leans less, in a sentence.
-        values: Task id to its value there, as it is shown.
-        section: Test by test.
-    """
-
-    name: str
-    says: str
-    values: Mapping[str, float | None]
-    section: Markup
 
 
 _SHORT = 30  # rows of a card that is open
@@ -91,7 +73,6 @@ def report_html(
     *,
     parts: Mapping[str, Mapping[str, Any]] | None = None,
     sections: Sequence[Section] = (),
-    baseline: Beside | None = None,
     origin: str = "",
 ) -> str:
     """The whole page; `parts` are figures, evidence, images and pictures of tests by their id."""
@@ -123,14 +104,11 @@ def report_html(
         cards=cards,
         words=[_card("Text encoder", task, {}) for task in run.texts],
         sections=[*sections, ("again", "Run it again", again)],
-        baseline=baseline,
-        others=baseline.values if baseline is not None else {},
         origin=origin or f"t2ibench {run.results.t2ibench}",
     )
 
 
 def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool = False) -> Markup:
-    """A test; open where it is short and the summary names it."""
     total, left = excluded_of(task.result)
     rows = sum(len(one.rows) for one in task.prompts) + sum(len(one.rows) for one in task.combined)
     lost = sum(left.values())
@@ -145,7 +123,6 @@ def _card(family: str, task: TaskView, parts: Mapping[str, Any], leading: bool =
 
 
 def _facts(run: RunView) -> list[tuple[str, str]]:
-    """What made the run, with fingerprints."""
     results, model = run.results, run.results.model
     name = model.name or run.name
     found = [("Model", f"{name} @ {model.revision}" if model.revision else name)]

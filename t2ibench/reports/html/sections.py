@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from types import SimpleNamespace
 
 from markupsafe import Markup
+from pydantic import TypeAdapter, ValidationError
 
 from t2ibench.errors import T2IBenchError
 from t2ibench.methods.core.text_image_alignment import mean_cosine
+from t2ibench.methods.core.wording_report import PartScore, WordingReport
 from t2ibench.power.designs import Reach, reach
 from t2ibench.power.pilots import pilot_of
 from t2ibench.reports import method_agreement
-from t2ibench.reports.cells import format_p, three_digits
+from t2ibench.reports.cells import ends, format_p, number, signed, three_digits
 from t2ibench.reports.exclusions import (
     PromptExclusions,
     TaskExclusions,
@@ -22,15 +23,14 @@ from t2ibench.reports.exclusions import (
     reasons_said,
     worst_first,
 )
-from t2ibench.reports.html.evidence import Strip
 from t2ibench.reports.html.page import fragment
-from t2ibench.reports.markdown import wording_reports, wording_rows
 from t2ibench.reports.view import RunView, TaskView
-from t2ibench.results.display import ALPHA, displayed
+from t2ibench.results.display import ALPHA, displayed, root
 from t2ibench.results.method_agreement import MeasuredPair
 from t2ibench.results.paired import PairedTask
 from t2ibench.results.text_image_alignment import every_prompt
 
+_REPORTS = TypeAdapter(list[WordingReport])
 _AGREEMENT = ("accuracy", "macro_f1", "kappa", "kl_divergence")
 _GROUPS, _PROMPTS = 12, 10  # of exclusions, shown at most: of a test, and of the run
 
@@ -80,9 +80,7 @@ def diversity_section(run: RunView) -> Markup | None:
     )
 
 
-def agreement_section(
-    run: RunView, pairs: Sequence[MeasuredPair] = (), strips: Sequence[Sequence[Strip]] = ()
-) -> Markup | None:
+def agreement_section(run: RunView, pairs: Sequence[MeasuredPair] = ()) -> Markup | None:
     """Where methods, encoders and judges agree and where they do not."""
     readings = []
     for task in run.tasks:
@@ -100,8 +98,7 @@ def agreement_section(
     return fragment(
         "agreement.html",
         readings=readings,
-        pairs=zip_longest(pairs, strips, fillvalue=()),
-        any_pair=bool(pairs),
+        pairs=pairs,
         questions=questions,
         words=method_agreement,
     )
@@ -128,8 +125,15 @@ def wordings_section(run: RunView) -> Markup | None:
     """What the wordings of each test do to its score."""
     tests = []
     for task in run.tasks:
-        for report in wording_reports(task.result):
-            rows = list(wording_rows(report))
+        try:
+            reports = _REPORTS.validate_python(task.result.details.get("wording", []))
+        except ValidationError:  # it is of a method that is none of ours
+            continue
+        for report in reports:
+            rows = [
+                _wording(part, report.scale == "mean_square")
+                for part in (*report.by_language, *report.by_wording)
+            ]
             languages = any(row.language != "–" for row in rows)
             reasons = any(row.reason for row in rows)
             tests.append(
@@ -138,6 +142,20 @@ def wordings_section(run: RunView) -> Markup | None:
                 )
             )
     return fragment("wordings.html", tests=tests) if tests else None
+
+
+def _wording(part: PartScore, square: bool) -> SimpleNamespace:
+    low, value, high = (
+        root(end) if square else end for end in (part.ci_low, part.value, part.ci_high)
+    )
+    return SimpleNamespace(
+        name=part.name,
+        language=part.language or "–",
+        wordings=part.wordings,
+        value=number(value) if square else signed(value),
+        interval=ends(low, high),
+        reason=part.reason or "" if value is None or low is None else "",
+    )
 
 
 def power_section(run: RunView, paired: Mapping[str, PairedTask]) -> Markup | None:

@@ -1,42 +1,12 @@
 "use strict";
 const FEW = 12, SHOWN = 30; // rows: from which on one may search, and of an answer
-// The page is complete without this script. It opens the details that a link points to or into,
-// finds rows by a word, and lets an auditor write notes and save them as a file.
+// The page is complete without this script. It opens the details that a link points to or
+// into, and finds rows by a word.
 function reveal() {
   const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
   const own = target?.querySelector(":scope > details");
   for (let node = own ?? target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
   target?.scrollIntoView();
-}
-
-function today() {
-  const now = new Date();
-  return new Date(now - now.getTimezoneOffset() * 60000).toISOString().slice(0, 10);
-}
-
-function noter(form) {
-  const notes = {};
-  const link = form.querySelector("a[download]");
-  const list = form.querySelector("ul");
-  form.hidden = false;
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const { task, decision, text, by } = Object.fromEntries(new FormData(form));
-    notes[task] = { decision, text, by, date: today() };
-    const file = JSON.stringify({ schema: 1, notes }, null, 1);
-    link.href = `data:application/json;charset=utf-8,${encodeURIComponent(file)}`;
-    link.hidden = false;
-    list.replaceChildren(...Object.entries(notes).map(([id, note]) => {
-      const item = document.createElement("li");
-      const head = document.createElement("b");
-      const body = document.createElement("span");
-      head.textContent = note.decision;
-      body.textContent = `${id}: ${note.text}`;
-      item.append(head, body);
-      return item;
-    }));
-    form.elements.text.value = "";
-  });
 }
 
 function naming(card) {
@@ -51,7 +21,6 @@ function rows() {
   return [
     ...of(".forest .row .rail", () => "all tests"),
     ...of(".task .rows .rail", (rail) => naming(rail.closest(".task"))),
-    ...of(".byrow .rail", (rail) => `beside the other run, ${rail.closest(".byrow").dataset.test}`),
   ];
 }
 
@@ -88,5 +57,4 @@ function finder(form) {
 
 addEventListener("hashchange", reveal);
 reveal();
-document.querySelectorAll("form.noter").forEach(noter);
 document.querySelectorAll("form.finder").forEach(finder);

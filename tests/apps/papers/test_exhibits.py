@@ -63,8 +63,6 @@ def test_every_exhibit_has_its_numbers_and_files(run: Path, paper: str) -> None:
         assert (folder / f"{name}.csv").is_file() == bool(one.rows)
         for kind in ("svg", "png") if one.figure is not None else ():
             assert (folder / f"{name}.{kind}").stat().st_size > 1000
-        for size in ("column", "page"):
-            assert (folder / f"{name}-{size}.pdf").is_file() == (one.figure is not None)
 
 
 def test_a_call_makes_what_the_command_makes(run: Path, cli: Cli) -> None:

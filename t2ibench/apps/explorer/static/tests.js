@@ -27,7 +27,7 @@ function markOf(task) {
 }
 
 // A size has no sign.
-const shownAs = ({ value, scale: kind }) => (value !== null && ["rms lean", "magnitude"].includes(kind) ? value.toFixed(2) : signed(value, 2));
+const shownAs = ({ value, scale: kind }) => (value !== null && kind === "rms lean" ? value.toFixed(2) : signed(value, 2));
 
 function line(task, chosen) {
   const label = `${task.name}: ${shownAs(task)}; ${WORDS[task.state]}. ${task.sentence}`;

@@ -21,8 +21,7 @@ function make(tag, options = {}, ...inside) {
 }
 
 const sign = (value) => (value === null ? "–" : Math.abs(value) < 0.005 ? "0.00" : `${value > 0 ? "+" : "−"}${Math.abs(value).toFixed(2)}`);
-const SIZES = ["rms lean", "magnitude"];
-const shownAs = (task) => (task.value === null || !SIZES.includes(task.scale) ? sign(task.value) : task.value.toFixed(2));
+const shownAs = (task) => (task.value === null || task.scale !== "rms lean" ? sign(task.value) : task.value.toFixed(2));
 const cut = (value, span) => String(Math.min(span, Math.max(-span, value)));
 
 // The mark of static/tokens.css, as the pages from Python have it.
