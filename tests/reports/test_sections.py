@@ -113,7 +113,7 @@ def test_page_and_results_md_have_the_sentence_and_every_wording() -> None:
 def test_a_mean_square_is_shown_as_its_root() -> None:
     square = WordingReport(
         "a-b", "mean_square", "other wordings", [PartScore("x", None, 2, 0.25, -0.01, 0.36)], [],
-        None, 0.0, None, "",
+        0.0, None, "",
     )  # fmt: skip
     (row,) = wording_rows(square)
     assert (row.value, row.interval, row.language) == ("0.500", "[0.000, 0.600]", "–")
