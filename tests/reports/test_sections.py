@@ -106,7 +106,7 @@ def test_a_page_has_the_sentence_and_every_wording() -> None:
 def test_a_mean_square_is_shown_as_its_root() -> None:
     square = WordingReport(
         "a-b", "mean_square", "other wordings", [PartScore("x", None, 2, 0.25, -0.01, 0.36)], [],
-        None, 0.0, None, "",
+        0.0, None, "",
     )  # fmt: skip
     html = sections.wordings_section(run_view(worded(square)))
     assert html is not None and "(a-b)" in html

@@ -454,7 +454,13 @@ def score(task: McasTask, evidence: Evidence, settings: Settings) -> MethodResul
     as in `target_terms` (Mandal et al. 2024, section 3, eqs. 1 and 2). `composite` holds MCAS,
     delta and alpha, with a worked example.
 
-    By target: 'lean', 'lean_breakdown' and the four terms. For the task: 'obedience:ATTRIBUTE'.
+    Args:
+        task: The task.
+        evidence: Images of attributes and targets, texts of target prompts and attribute words.
+        settings: How it is measured.
+
+    Returns:
+        By target: 'lean', 'lean_breakdown' and the four terms; 'obedience:ATTRIBUTE'.
     """
     collector = ImageCollector(evidence)
     attributes = _collect_attributes(task, evidence, settings, collector)

@@ -398,11 +398,17 @@ def score(task: OccupationsTask, evidence: Evidence, settings: Settings) -> Meth
 
     `core.leans.Leans` measures leans, `associate` holds the paper's scores.
 
-    By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
-    'amplification' (how much further the images lean than the texts, in their direction) and,
-    with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
-    means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
-    stimuli, how their mean leans differ (`compare_sets`).
+    Args:
+        task: The task.
+        evidence: Images and texts of the neutral and the guided prompts.
+        settings: How it is measured.
+
+    Returns:
+        By stimulus: 'lean' (positive: towards the first group), 'lean_text' of its prompts' texts,
+        'amplification' (how much further the images lean than the texts, in their direction) and,
+        with a reference, 'share_minus_reference:GROUP'; the paper's scores. For the task: their
+        means, the slope of the leans on the reference's, and 'obedience:GROUP'; with sets of
+        stimuli, how their mean leans differ (`compare_sets`).
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)

@@ -396,10 +396,16 @@ def score(task: T2iatTask, evidence: Evidence, settings: Settings) -> MethodResu
     p-value are about other stimuli of the same concepts ('prompt_population'), or about other
     images of the same ('fixed_prompts'). `published_scores` holds the paper's S and d.
 
-    By concept: 'lean_of_x' and 'lean_of_y'; 'lean_text' is L of the prompts' texts, and
-    'amplification' how much further L goes in that direction. By stimulus: 'lean',
-    'lean_breakdown' (how unequal obedience would have to be for it to be none) and, as
-    published, 'association'.
+    Args:
+        task: The task.
+        evidence: Images and texts of the neutral and the guided prompts.
+        settings: How it is measured.
+
+    Returns:
+        By concept 'lean_of_x' and 'lean_of_y'; 'lean_text', L of the prompts' texts, and
+        'amplification', how much further L goes in that direction. By stimulus: 'lean',
+        'lean_breakdown' (how unequal obedience would have to be for it to be none) and, as
+        published, 'association'.
     """
     collector = ImageCollector(evidence)
     collected = collect(task, collector, settings)

@@ -298,7 +298,13 @@ def score(task: WeatTask, evidence: Evidence, settings: Settings) -> MethodResul
     function of their cosine, is learnt from the reference words for this direction
     (`stats.relatedness`). `association` holds s, with a worked example.
 
-    By word: 'association' (s) and 'single_category_effect_size' (see `standardised`).
+    Args:
+        task: The task.
+        evidence: Embeddings of the task's texts.
+        settings: How it is measured.
+
+    Returns:
+        By word: 'association' (s) and 'single_category_effect_size' (see `standardised`).
     """
     sets = read_sets(task, evidence, settings)
     if isinstance(sets, str):
