@@ -110,9 +110,7 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
     Source: TIBET (Chinchure et al. 2024), eq. 7.
 
     Example:
-        Deviations of 1/4 against at most 1/2.
-
-        >>> float(mad([3, 1], root=False))
+        >>> float(mad([3, 1], root=False))  # deviations of 1/4 against at most 1/2
         0.5
     """
     rows = np.asarray(values, dtype=np.float64)

@@ -318,9 +318,7 @@ def shared_variance(
     Source: Cameron, Gelbach and Miller 2011, "Robust Inference With Multiway Clustering".
 
     Example:
-        Two words that move two stimuli alike:
-
-        >>> x = [1.0, 3.0, 1.0, 3.0]
+        >>> x = [1.0, 3.0, 1.0, 3.0]  # two words that move two stimuli alike
         >>> found, df = shared_variance(x, [0.25] * 4, "gggg", "aabb", ["joy", "love"] * 2)
         >>> round(found, 9), round(df, 9)
         (0.5, 0.25)
