@@ -276,7 +276,6 @@ def _together(answers: Sequence[BiasAnswers]) -> CrossedAnswers | None:
 
 
 def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
-    """A row for each combination of classes."""
     found = cell_excess(crossed, level)
     parts = (found.share, found.excess, found.low, found.high, found.p)
     items = []
@@ -551,8 +550,6 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredBias:
-    """One bias."""
-
     answers: BiasAnswers
     items: list[Item]  # its row, then those of its stimuli, or of its captions
     rows: list[CountedRow]
@@ -776,7 +773,6 @@ _DISTANCE_DRAWS = 2_000  # without a distance
 
 
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
-    """The severities of the paper."""
     if not answers.n_classified:
         return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED}
     reason = "one image a caption: a caption has no severity of its own"
