@@ -106,6 +106,10 @@ def resample_weights(
         Shape (n_draws, n), in [0, 1]; rows sum to 1.
 
     Source: Davison & Hinkley 1997, section 3.8.
+
+    Example:
+        >>> resample_weights(["a"], 2, np.random.default_rng(0)).tolist()
+        [[1.0], [1.0]]
     """
     labels = np.asarray(clusters)
     resampled = Clusters.of(len(labels), labels)
