@@ -79,12 +79,12 @@ def _print(pilot: Pilot, question: str, effect: float, found: Plan) -> None:
     rows = [
         [
             row.what,
-            row.images if row.images is not None else "any number",
+            row.images,
             row.prompts,
             f"± {row.half:.2f}",
             f"{row.power:.2f}",
-            row.total if row.total is not None else "",
-            duration(row.total / pilot.speed) if row.total and pilot.speed else "",
+            row.total,
+            duration(row.total / pilot.speed) if pilot.speed else "",
         ]
         for row in found.rows
     ]

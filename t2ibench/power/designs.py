@@ -12,11 +12,9 @@ from t2ibench.power.forecasters import least
 from t2ibench.power.pilots import Pilot
 
 _FEWEST = 2  # images of a prompt; a single one has no variance
-_ENDLESS = 1e6
 _SMALLEST = 0.01  # an effect that nobody asks for
 _LARGEST = 4.0  # an effect beyond any headline
 _SEEN = 0.8  # probability of seeing the effect that a report names
-_SEEN_HALF = 0.005  # half of an interval that tables do not show as 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +31,11 @@ class Row:
     """One design."""
 
     what: str
-    images: int | None  # of the prompts that have most; None for any number
+    images: int  # of the prompts that have most
     prompts: int  # or concepts
     half: float  # expected half width of the interval at the effect
     power: float
-    total: int | None  # images in all
+    total: int  # images in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +52,10 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
     known, size = pilot.forecaster(question), pilot.size
     unit = "concepts" if size.concepts else "prompts"
 
-    def row(what: str, images: int | None, prompts: int) -> Row:
-        many = _ENDLESS if images is None else images / size.images
-        forecast = goal.effect, many, prompts / size.units
-        total = None
-        if images is not None:
-            more = 1 if size.concepts else prompts / size.prompts
-            total = int(np.ceil(size.total * (images / size.images * more)))
+    def row(what: str, images: int, prompts: int) -> Row:
+        forecast = goal.effect, images / size.images, prompts / size.units
+        more = 1 if size.concepts else prompts / size.prompts
+        total = int(np.ceil(size.total * (images / size.images * more)))
         return Row(what, images, prompts, known.width(*forecast) / 2, known.power(*forecast), total)
 
     # Of multiples of the pilot's images and prompts, whether they are enough.
@@ -87,14 +82,6 @@ def plan(pilot: Pilot, question: Question, goal: Goal) -> Plan:
             rows.append(row(what, size.images, int(np.ceil(more * size.units))))
         else:
             lines.append(f"No design of up to 1000 times the {unit} reaches this: {what}.")
-    limit = row("images alone, at most", None, size.units)
-    if limit.half >= _SEEN_HALF:
-        rows.append(limit)
-    elif question == "prompt_population":
-        lines.append(
-            "This pilot does not tell how far prompts vary beyond their images, so what images "
-            "alone can reach is unknown."
-        )
     return Plan(tuple(rows), unit, tuple(lines))
 
 

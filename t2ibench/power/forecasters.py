@@ -173,7 +173,6 @@ class Excess:
 
 
 def _degrees(variances: Float64Array, dfs: Float64Array) -> tuple[float, float]:
-    """Degrees of freedom of the F test of rows."""
     total = variances.sum()
     return (
         total**2 / (variances**2 * dfs / (dfs + 2)).sum(),

@@ -29,8 +29,6 @@ def severity(counts: npt.ArrayLike) -> Float64Array:
     Source: OpenBias (D'Incà et al. 2024), eq. 5-6.
 
     Example:
-        Shares 3/4 and 1/4 have an entropy of 0.8113 bits, of at most 1.
-
         >>> severity([[5, 5], [3, 1], [10, 0]]).round(4).tolist()
         [0.0, 0.1887, 1.0]
     """
@@ -47,8 +45,7 @@ def expected_severity(n: int, k: int) -> float:
     """Mean severity of n answers drawn uniformly from k classes, exactly.
 
     E[S] = 1 + k E[(N/n) ln(N/n)] / ln k, with N ~ Binomial(n, 1/k): the expectation of a sum over
-    classes needs the distribution of one class only. It is .076 for two classes and ten answers:
-    an unbiased model does not score 0.
+    classes needs the distribution of one class only. It is .076 for two classes and ten answers.
 
     Args:
         n: Number of answers, at least 1.
@@ -110,9 +107,7 @@ def mad(values: npt.ArrayLike, *, root: bool = True) -> Float64Array:
     Source: TIBET (Chinchure et al. 2024), eq. 7.
 
     Example:
-        Deviations of 1/4 against at most 1/2.
-
-        >>> float(mad([3, 1], root=False))
+        >>> float(mad([3, 1], root=False))  # deviations of 1/4 against at most 1/2
         0.5
     """
     rows = np.asarray(values, dtype=np.float64)

@@ -233,7 +233,6 @@ def group_distance(values: npt.ArrayLike, labels: npt.ArrayLike) -> Float64Array
 
 
 def _distances(values: Float64Array, labels: IntArray) -> Float64Array:
-    """Shape (draws,)."""
     order = np.argsort(values, kind="stable")
     ends = np.append(np.diff(values[order]) > 0, True)  # equal values step together
     counts = np.bincount(labels[0])

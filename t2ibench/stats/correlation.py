@@ -44,8 +44,6 @@ def correlation_permutation(
     Source: Pitman 1937, Suppl. J. R. Stat. Soc. 4:225; Spearman 1904.
 
     Example:
-        Of 3! orders, 1 2 3 and 3 2 1 give |r| = 1.
-
         >>> result = correlation_permutation([1, 2, 3], [4, 5, 7], rng=np.random.default_rng(0))
         >>> round(result.observed, 6), len(result.null), round(result.p, 4)
         (1.0, 6, 0.3333)
@@ -108,9 +106,7 @@ def kendall_tau(x: npt.ArrayLike, y: npt.ArrayLike, level: float = 0.95) -> Kend
     Source: Kendall 1945, "The treatment of ties in ranking problems"; Arvesen 1969 (jackknife).
 
     Example:
-        Of ten pairs nine agree: (9 - 1) / 10.
-
-        >>> found = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])
+        >>> found = kendall_tau([1, 2, 3, 4, 5], [1, 2, 3, 5, 4])  # of ten pairs nine agree
         >>> round(found.tau, 6), found.low < found.tau < found.high
         (0.8, True)
     """

@@ -197,10 +197,9 @@ def interaction(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator)
     Source: Birch 1965 and Cochran 1954 for tests within strata; Phipson & Smyth 2010.
 
     Example:
-        >>> rng = np.random.default_rng(0)
         >>> codes = np.repeat([[0, 0], [1, 1]], 20, axis=0)
         >>> both = CrossedAnswers(codes, np.zeros(40, int), np.zeros(1, int), (2, 2))
-        >>> found = interaction(both, 999, rng)
+        >>> found = interaction(both, 999, np.random.default_rng(0))
         >>> found.p, round(found.value, 2)
         (0.001, 0.68)
     """
@@ -258,14 +257,6 @@ def three_way(answers: CrossedAnswers, n_draws: int, rng: np.random.Generator) -
         p-value; nan for fewer than six clusters.
 
     Source: Lancaster 1969 for the additive interaction; Canay, Romano & Shaikh 2017 for the signs.
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> codes = np.array([[a, b, a ^ b] for a in (0, 1) for b in (0, 1)] * 3)
-        >>> ten = CrossedAnswers(np.tile(codes, (10, 1)), np.repeat(np.arange(10), 12),
-        ...                      np.arange(10), (2, 2, 2))
-        >>> three_way(ten, 999, rng) < 0.01
-        True
     """
     counts = answers.table()
     n = counts.sum(axis=(1, 2, 3), keepdims=True)
@@ -318,9 +309,7 @@ def shared_variance(
     Source: Cameron, Gelbach and Miller 2011, "Robust Inference With Multiway Clustering".
 
     Example:
-        Two words that move two stimuli alike:
-
-        >>> x = [1.0, 3.0, 1.0, 3.0]
+        >>> x = [1.0, 3.0, 1.0, 3.0]  # two words that move two stimuli alike
         >>> found, df = shared_variance(x, [0.25] * 4, "gggg", "aabb", ["joy", "love"] * 2)
         >>> round(found, 9), round(df, 9)
         (0.5, 0.25)
@@ -355,7 +344,6 @@ def shared_variance(
 
 
 def _numbers(labels: Sequence[Hashable]) -> IntArray:
-    """The number of each label, in the order in which they first stand."""
     places: dict[Hashable, int] = {}
     return np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
 

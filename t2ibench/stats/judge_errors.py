@@ -204,8 +204,7 @@ def group_test(
         bootstrap inference", with Rademacher signs.
 
     Example:
-        >>> rng = np.random.default_rng(0)
-        >>> prompts = [0, 1, 2, 3, 4, 5, 6, 7] * 2
+        >>> prompts, rng = [0, 1, 2, 3, 4, 5, 6, 7] * 2, np.random.default_rng(0)
         >>> group_test([1] * 8 + [0] * 8, [0] * 8 + [1] * 8, prompts, rng) < 0.02
         True
     """

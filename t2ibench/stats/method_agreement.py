@@ -59,8 +59,7 @@ def correlate_methods(
 
     (S_xy - N_xy) / √((S_xx - N_xx)(S_yy - N_yy)).
 
-    Where the errors are independent this is Spearman's r / √(reliability · reliability). Two
-    methods that read the same images share part of their errors, which N_xy takes out.
+    Where the errors are independent this is Spearman's r / √(reliability · reliability).
 
     Intervals of the measured correlations are Fisher's, tanh(atanh r ± z / √(n - 3)), for ranks
     with √((1 + r² / 2) / (n - 3)) instead. That without noise is from draws of the covariance
@@ -86,8 +85,6 @@ def correlate_methods(
     Xia 2007 (draws, which without noise give the exact interval of a normal correlation).
 
     Example:
-        Without noise it is Pearson's correlation:
-
         >>> x, y = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 6, 5, 8, 7]
         >>> found = correlate_methods(x, y, np.zeros((8, 2, 2)), rng=np.random.default_rng(0))
         >>> round(found.true.value, 4), found.true.value == found.linear.value
@@ -111,7 +108,6 @@ def correlate_methods(
 
 
 def _fisher(values: Float64Array, level: float, extra: float) -> Correlation:
-    """Pearson's correlation of two rows with Fisher's interval."""
     n = values.shape[1]
     a, b = values - values.mean(axis=1, keepdims=True)
     scale = math.sqrt(float(a @ a) * float(b @ b))

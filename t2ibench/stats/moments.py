@@ -112,10 +112,6 @@ def safe_ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Float64A
 
     Returns:
         The ratio, of the common shape.
-
-    Example:
-        >>> safe_ratio([1.0, 1.0, 0.0], [4.0, 0.0, 0.0]).tolist()
-        [0.25, nan, nan]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Float64Array = np.divide(numerator, denominator)

@@ -111,8 +111,6 @@ def two_sample_permutation(
     Source: Ernst 2004, Statistical Science 19:676; for the WEAT, Caliskan et al. 2017.
 
     Example:
-        Of 6 ways to choose two of four values, {1, 2} and {3, 4} are the most extreme.
-
         >>> result = two_sample_permutation(
         ...     [1, 2, 3, 4], [True, True, False, False], rng=np.random.default_rng(0)
         ... )["mean_difference"]
@@ -236,17 +234,6 @@ def relabelled_codes(answers: Answers, n_draws: int, rng: np.random.Generator) -
         Codes, shape (draws, cells).
 
     Source: cyclic relabelling; for uniform shares x → (x + ⌊u k⌋) mod k, derived here.
-
-    Example:
-        Two questions that are always answered alike still are:
-
-        >>> both = Answers(
-        ...     np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]),
-        ...     np.full((2, 2), 0.5), np.array([2, 2]),
-        ... )
-        >>> codes = relabelled_codes(both, 100, np.random.default_rng(0))
-        >>> bool((codes[:, :2] == codes[:, 2:]).all()), 40 < int(codes[:, 0].sum()) < 60
-        (True, True)
     """
     edges = np.cumsum(answers.expected, axis=1)
     edges[np.arange(edges.shape[1]) >= answers.classes[:, None] - 1] = (
@@ -316,8 +303,6 @@ def sign_flip_permutation(
     Source: Fisher 1935, The Design of Experiments, section 21.
 
     Example:
-        Of 2³ patterns, + + + and − − − give the largest mean magnitude, 2.
-
         >>> result = sign_flip_permutation([1, 2, 3], rng=np.random.default_rng(0))
         >>> result.observed, len(result.null), result.p
         (2.0, 8, 0.25)

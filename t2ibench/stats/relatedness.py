@@ -124,8 +124,6 @@ def noise_correlation(related: Float64Array) -> Float64Array:
     Source: the mean within a window about itself, from the median (Huber 1964, sigma clipping).
 
     Examples:
-        Two clusters of two words, and .2 that all four share:
-
         >>> pair = np.array([[1.0, 0.8], [0.8, 1.0]])
         >>> block = np.kron(np.eye(2), pair - 0.2) + 0.2
         >>> noise_correlation(block).round(2)[0].tolist()

@@ -32,8 +32,6 @@ def squared_lean(
     Source: Simpson 1949, "Measurement of diversity", for Σ p²; Cramér 1946 for V.
 
     Example:
-        Seven of ten: 42 + 6 of 90 ordered pairs agree, so (.5333 − .5) / .5.
-
         >>> squared_lean([[7, 3], [5, 5], [10, 0]]).round(4).tolist()
         [0.0667, -0.1111, 1.0]
     """

@@ -58,9 +58,6 @@ def logit_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.Array
     Returns:
         The slope; its variance is nan for fewer than three units.
 
-    Raises:
-        ValueError: the reference shares are all equal.
-
     Source: Firth 1993, "Bias reduction of maximum likelihood estimates"; HC3: MacKinnon & White
         1985.
 
@@ -97,9 +94,6 @@ def share_slope(hits: npt.ArrayLike, totals: npt.ArrayLike, reference: npt.Array
 
     Returns:
         The slope with its HC3 variance.
-
-    Raises:
-        ValueError: the reference shares are all equal.
 
     Source: HC3: MacKinnon & White 1985.
 

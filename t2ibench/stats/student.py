@@ -28,8 +28,6 @@ def satterthwaite(variances: npt.ArrayLike, dfs: npt.ArrayLike) -> tuple[float, 
     Source: Satterthwaite 1946, "An approximate distribution of estimates of variance components".
 
     Example:
-        Two equal variances with 4 degrees of freedom each have 8 together.
-
         >>> satterthwaite([1.0, 1.0], [4, 4])
         (2.0, 8.0)
     """
@@ -157,11 +155,10 @@ def ratio(
 ) -> Ratio:
     """Ratio of two linear contrasts of independent means, with Fieller's set.
 
-    N = Σ_c a_c m_c, D = Σ_c b_c m_c, and W(t) = N − t D is a contrast with the variance
-    V(t) = Σ_c (a_c − t b_c)² v_c and Satterthwaite's degrees of freedom. The set holds every t
-    with W(t)² ≤ q² V(t), where q is the quantile of Student's t; p tests t = 0. An interval of
-    the ratio that covered for every D would have to be unbounded sometimes: where D does not
-    differ from 0, it is.
+    N = Σ_c a_c m_c, D = Σ_c b_c m_c, and W(t) = N − t D is a contrast with the variance V(t) = Σ_c
+    (a_c − t b_c)² v_c and Satterthwaite's degrees of freedom. The set holds every t with W(t)² ≤ q²
+    V(t), where q is the quantile of Student's t; p tests t = 0. Where D does not differ from 0, the
+    set is unbounded, as any interval that covers for every D must be sometimes.
 
     Args:
         top: Coefficients a, shape (c,) or (..., c).
@@ -197,24 +194,19 @@ def ratio_of_parts(
     dfs: npt.ArrayLike,
     level: float = 0.95,
 ) -> Ratio:
-    """Ratio of two estimates whose covariance is a sum of independent parts, with Fieller's set.
+    """`ratio` of two estimates whose covariance is a sum of independent parts.
 
-    Part c adds V_c(t) = p_c0 - 2 t p_c1 + t² p_c2 to the variance of W(t) = N - t D. The set holds
-    every t with W(t)² ≤ q² V(t), where q is the quantile of Student's t with Satterthwaite's
-    degrees of freedom of V(t) = Σ_c V_c(t); p tests t = 0.
+    Part c adds V_c(t) = p_c0 - 2 t p_c1 + t² p_c2 to the variance of W(t) = N - t D.
 
     Args:
         top: N, shape (...).
         bottom: D, shape (...).
-        parts: Of the variance of N, the covariance of both and the variance of D, shape
-            (..., c, 3).
+        parts: Of the variance of N, the covariance and the variance of D, shape (..., c, 3).
         dfs: Degrees of freedom of each part, shape (..., c).
         level: Confidence level, in (0, 1).
 
     Returns:
         The ratio of each row of the batch; its ends and p are nan where a part is unknown.
-
-    Source: Fieller 1954, "Some problems in interval estimation"; Satterthwaite 1946.
     """
     p, f = np.asarray(parts, dtype=np.float64), np.asarray(dfs, dtype=np.float64)
     c0, c1, c2 = np.moveaxis(p.sum(axis=-2), -1, 0)
@@ -274,8 +266,7 @@ def fieller(
 
     Returns:
         Lower end, upper end (-inf and inf where the set is unbounded) and the two-sided p-value
-        that the ratio is 0, which is below 1 - level where 0 is outside the set; nan where the
-        covariance is unknown.
+        that the ratio is 0; nan where the covariance is unknown.
 
     Source: Fieller 1954, "Some problems in interval estimation".
 

@@ -1,11 +1,18 @@
-"""Severity and MAD: published values, their ends, and what few answers do to severity."""
+"""Severity, MAD and agreement of judges: by hand, and what few answers do."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from t2ibench.stats import expected_severity, kl_divergence, mad, severity
+from t2ibench.stats import (
+    cohens_kappa,
+    expected_severity,
+    kl_divergence,
+    krippendorff_alpha,
+    mad,
+    severity,
+)
 
 
 def test_ends_and_what_has_no_score() -> None:
@@ -28,3 +35,24 @@ def test_an_even_model_does_not_score_zero(k: int, value: float) -> None:
 )
 def test_mad_by_hand(shares: tuple[float, ...], value: float) -> None:
     assert float(mad(shares)) == pytest.approx(value, abs=5e-5)
+
+
+def test_kappa_at_its_ends() -> None:
+    assert cohens_kappa(["a", "b"], ["a", "b"]) == 1.0 == -cohens_kappa(["a", "b"], ["b", "a"])
+    assert np.isnan(cohens_kappa(["a"], ["a"])) and np.isnan(cohens_kappa([], []))
+    with pytest.raises(ValueError, match="zip"):
+        cohens_kappa(["a"], [])
+
+
+def test_alpha_of_krippendorffs_example() -> None:
+    """Krippendorff 2011, section C: four observers, twelve units, missing values; .743."""
+    table = [
+        "1 2 3 3 2 1 4 1 2 . . .",
+        "1 2 3 3 2 2 4 1 2 5 . 3",
+        ". 3 3 3 2 3 4 2 2 5 1 .",
+        "1 2 3 3 2 4 4 1 2 5 1 .",
+    ]
+    judges = [[None if cell == "." else cell for cell in row.split()] for row in table]
+    assert krippendorff_alpha(judges) == pytest.approx(0.743, abs=5e-4)
+    assert np.isnan(krippendorff_alpha([["a", None], [None, "b"]]))
+    assert np.isnan(krippendorff_alpha([["a", "a"], ["a", "a"]]))

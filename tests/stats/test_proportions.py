@@ -1,4 +1,4 @@
-"""Shares of clustered answers."""
+"""Shares of clustered answers, with unknown ones, and corrected by labels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 from scipy import stats as scipy_stats
 
 from t2ibench.stats import Proportion, clustered_proportion
+from t2ibench.stats.bounds import BoundedProportion
+from t2ibench.stats.judged import corrected_share
 
 
 def test_wilsons_interval_and_its_test_agree() -> None:
@@ -33,3 +35,85 @@ def test_coverage_with_captions_that_differ() -> None:
     hits = np.random.default_rng(1).binomial(10, shares)
     ends = np.array([clustered_proportion(row, np.full(6, 10)).interval() for row in hits])
     assert np.mean((ends[:, 0] <= shares.mean(axis=1)) & (shares.mean(axis=1) <= ends[:, 1])) > 0.92
+
+
+def bounded(hits: int, known: int, unknown: int) -> BoundedProportion:
+    n = known + unknown
+    least, most = (clustered_proportion([count], [n]) for count in (hits, hits + unknown))
+    return BoundedProportion(hits / known, least, most)
+
+
+def test_without_unknown_answers_it_is_the_share_itself() -> None:
+    found, share = bounded(30, 80, 0), clustered_proportion([30], [80])
+    assert found.interval() == pytest.approx(share.interval())
+    assert found.p(0.5) == pytest.approx(share.p(0.5))
+
+
+def test_with_many_unknown_answers_each_end_has_one_side() -> None:
+    found = bounded(30, 60, 40)
+    ends = found.least.interval(0.9)[0], found.most.interval(0.9)[1]
+    assert found.interval() == pytest.approx(ends, abs=1e-4)
+    assert found.p(0.5) == 1.0
+    assert found.p(0.15) == pytest.approx(found.least.p(0.15) / 2, abs=1e-6)
+    assert found.interval(0.4) == (0.3, 0.7)
+
+
+def test_the_interval_and_the_test_agree() -> None:
+    for unknown in (0, 1, 5, 30):
+        found = bounded(30, 70, unknown)
+        for end in found.interval():
+            assert found.p(end) == pytest.approx(0.05, abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.95])
+@pytest.mark.parametrize("lost", [(0.02, 0.0), (0.0, 0.3)])
+def test_the_interval_covers_whatever_is_lost(share: float, lost: tuple[float, float]) -> None:
+    rng, inside, runs = np.random.default_rng(0), 0, 600
+    for _ in range(runs):
+        hits = int(rng.binomial(120, share))
+        gone = rng.binomial(hits, lost[0]), rng.binomial(120 - hits, lost[1])
+        found = bounded(hits - int(gone[0]), 120 - int(sum(gone)), int(sum(gone)))
+        low, high = found.interval()
+        inside += low <= share <= high
+    assert inside / runs >= 0.925
+
+
+@pytest.mark.parametrize("labels", [5, 30])
+def test_labels_of_the_unanswered_restore_a_share(labels: int) -> None:
+    rng, found = np.random.default_rng(labels), []
+    for _ in range(600):
+        shown = rng.random(150) < 0.5
+        silent = rng.random(150) < np.where(shown, 0.4, 0.05)
+        judged, rest = shown[~silent], shown[silent]
+        people = rng.permutation(rest)[:labels]
+        found.append(corrected_share(judged, [], [], unanswered=len(rest),
+                                     labels_of_unanswered=people))  # fmt: skip
+    assert np.mean([one.value for one in found]) == pytest.approx(0.5, abs=0.01)
+    assert (
+        0.925
+        <= np.mean([low <= 0.5 <= high for low, high in (one.interval for one in found)])
+        <= 0.99
+    )
+
+
+@pytest.mark.parametrize(("share", "right", "labels"), [(0.9, 0.8, 200), (0.5, 0.95, 50)])
+def test_a_corrected_share_is_unbiased_and_covers(share: float, right: float, labels: int) -> None:
+    rng = np.random.default_rng(0)
+    values, covered = [], 0
+    for _ in range(400):
+        truth = rng.random(2000) < share
+        judged = np.where(rng.random(2000) < right, truth, ~truth).astype(float)
+        chosen = rng.choice(2000, labels, replace=False)
+        found = corrected_share(judged, judged[chosen], truth[chosen].astype(float))
+        values.append(found.value)
+        low, high = found.interval
+        covered += low <= share <= high
+    assert abs(np.mean(values) - share) < 0.006
+    assert 0.93 <= covered / 400 <= 0.995
+
+
+def test_labels_alone_where_the_judge_guesses() -> None:
+    rng = np.random.default_rng(1)
+    truth, guess = rng.random(5000) < 0.8, rng.random(5000) < 0.5
+    found = corrected_share(guess[:], guess[:300], truth[:300].astype(float))
+    assert found.weight < 0.15 and abs(found.value - truth[:300].mean()) < 0.02

@@ -1,10 +1,11 @@
-"""Fieller's sets: an interval and a test that say the same."""
+"""Student's t and Fieller's sets; sums by group."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from t2ibench.stats.rounding import sums_by
 from t2ibench.stats.student import fieller, ratio
 
 
@@ -31,3 +32,13 @@ def test_it_agrees_with_the_ratio_of_independent_means() -> None:
     low, high, p = fieller(2.0, 5.0, np.diag([0.5, 0.2]), 1e9)
     assert (float(found.low), float(found.high)) == pytest.approx((low, high))
     assert float(found.p) == pytest.approx(p)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (500,), (500, 1), (500, 2), (500, 37)])
+def test_one_value_after_the_other(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(len(shape) + shape[0])
+    values = rng.normal(size=shape) * 10.0 ** rng.integers(-8, 8, shape)
+    groups = rng.integers(0, 9, shape[0])
+    expected = np.zeros((11, *shape[1:]))
+    np.add.at(expected, groups, values)
+    assert sums_by(groups, values, 11).tobytes() == expected.tobytes()

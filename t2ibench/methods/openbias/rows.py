@@ -88,7 +88,6 @@ def completed(row: CountedRow, *, piled: bool) -> CountedRow:
 
 
 def _filled(row: CountedRow, codes: IntArray) -> CountedRow:
-    """A row with these answers about its images without one."""
     indices = np.concatenate([row.indices, row.unanswered])
     codes = np.concatenate([row.codes, codes])
     return replace(row, indices=indices, codes=codes, unanswered=row.unanswered[:0])
@@ -184,7 +183,6 @@ def share_influence(rows: Sequence[CountedRow], column: int) -> Influence:
 
 
 def _clusters_of(rows: Sequence[CountedRow]) -> IntArray:
-    """The number of each row's cluster."""
     names = {name: number for number, name in enumerate(dict.fromkeys(row.cluster for row in rows))}
     return np.array([names[row.cluster] for row in rows], dtype=np.int64)
 

@@ -274,7 +274,6 @@ def _together(answers: Sequence[BiasAnswers]) -> CrossedAnswers | None:
 
 
 def _cells(crossed: CrossedAnswers, labels: Sequence[str], name: str, level: float) -> list[Item]:
-    """A row for each combination of classes."""
     found = cell_excess(crossed, level)
     parts = (found.share, found.excess, found.low, found.high, found.p)
     items = []
@@ -549,8 +548,6 @@ def needs(task: OpenBiasTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _ScoredBias:
-    """One bias."""
-
     answers: BiasAnswers
     items: list[Item]  # its row, then those of its stimuli, or of its captions
     rows: list[CountedRow]
@@ -723,7 +720,6 @@ def _score_bias(
 
 
 def _published(task: OpenBiasTask, answers: BiasAnswers) -> dict[str, Estimate]:
-    """The severities of the paper."""
     if not answers.n_classified:
         return {name: Estimate.undefined(NO_ANSWER) for name in _PUBLISHED}
     reason = "one image a caption: a caption has no severity of its own"

@@ -32,8 +32,6 @@ Concepts = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Counterfactual:
-    """Top concepts of the images of one counterfactual."""
-
     name: str
     axis_concepts: Concepts
     intersections: dict[str, Concepts]
@@ -50,8 +48,6 @@ class _Axis:
 
 @dataclass(frozen=True, slots=True)
 class _Prompt:
-    """Top concepts of one prompt."""
-
     prompt: str
     axes: tuple[_Axis, ...]
 

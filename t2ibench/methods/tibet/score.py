@@ -760,8 +760,6 @@ def needs(task: TibetTask, settings: Settings) -> Needs:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One axis of one prompt, scored."""
-
     prompt: str
     axis: Axis
     item: Item
@@ -921,7 +919,6 @@ def _without_p(scores: dict[str, Estimate]) -> dict[str, Estimate]:
 
 
 def _warnings(known: Sequence[AxisShares]) -> list[str]:
-    """Rows that the headline leaves out."""
     left_out = [axis.name for axis in known if axis.reason]
     if not left_out or len(left_out) == len(known):
         return []
@@ -955,7 +952,6 @@ def _conventions(task: TibetTask, merging: str) -> dict[str, Any]:
 def _row(
     task: TibetTask, target: TibetPrompt, axis: Axis, sets: PromptSets, settings: Settings
 ) -> _Row:
-    """One row: the prompt against the counterfactuals of one axis."""
     start = sets.sets[target.prompt]
     changed = [sets.sets[cf.prompt] for cf in axis.counterfactuals]
     names = [cf.name for cf in axis.counterfactuals]
@@ -983,7 +979,6 @@ def _row(
 
 
 def _mean_deviation(rows: Sequence[_Row]) -> Estimate:
-    """The mean MAD of the rows that have one."""
     found = [row.item.scores[MAD] for row in rows]
     values = [estimate.value for estimate in found if estimate.value is not None]
     if values:

@@ -37,7 +37,6 @@ def verdicts(task: VibexTask, items: Sequence[Item]) -> list[tuple[str, Verdict,
 
 
 def _side(item: Item, name: str, anchors: Sequence[str]) -> int:
-    """The anchor that an effect is nearest."""
     if len(anchors) == 2:
         return int((item.scores[name].value or 0.0) < 0.0)
     return int(np.argmax([item.scores[f"{name}:{anchor}"].value or 0.0 for anchor in anchors]))
