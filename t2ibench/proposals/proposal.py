@@ -54,11 +54,8 @@ def _targets() -> dict[str, str]:
 class Recorder:
     """A proposer whose replies are appended to a file, and taken from there the next time.
 
-    The file is what the proposer `replay:FILE` reads.
-
-    Args:
-        proposer: Who is asked.
-        path: The file of replies; None for a proposer that costs nothing to ask again.
+    The file is what the proposer `replay:FILE` reads; None for a proposer that costs nothing to ask
+    again.
     """
 
     def __init__(self, proposer: Proposer, path: Path | None = None) -> None:

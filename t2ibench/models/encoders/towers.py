@@ -111,8 +111,7 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 class TowerEncoder:
     """What the encoders of torch share (see models.protocols.Encoder); float32 by default.
 
-    Attributes:
-        towers: Gives the network.
+    `towers` gives the network.
     """
 
     embeds_images = True

@@ -35,13 +35,9 @@ class HookFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A function of the user's own.
+    """A function of the user's own, `package.module:function`, and its keywords `hook.NAME=VALUE`.
 
-    Attributes:
-        target: Where it is, 'package.module:function'.
-        digest: SHA-256 of the file of its module; of two files, where it is defined in another.
-        function: What is called with the pipeline, the model's arguments and keywords.
-        keywords: `hook.NAME=VALUE`.
+    `digest` is the SHA-256 of the file of its module; of two files, where it is defined in another.
     """
 
     target: str

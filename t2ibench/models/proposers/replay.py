@@ -20,14 +20,7 @@ def conversation_key(messages: Sequence[Message]) -> str:
 
 
 class ReplayProposer:
-    """Replies that were recorded, in the form that `t2ibench propose` writes.
-
-    Args:
-        path: JSON Lines with 'messages' and 'reply'.
-
-    Raises:
-        T2IBenchError: the file is missing or malformed.
-    """
+    """Replies that were recorded, in the form that `t2ibench propose` writes."""
 
     def __init__(self, path: Path) -> None:
         if not is_file(path):

@@ -51,14 +51,7 @@ class _ChatRewriter:
 
 
 class ModelRewriter(_ChatRewriter):
-    """A chat model of transformers; loaded when it is first asked.
-
-    Args:
-        request: What is asked for, and how (see models.chat_model.ChatModel).
-
-    Raises:
-        T2IBenchError: it looks like a path, and the folder does not exist.
-    """
+    """A chat model of transformers; loaded when it is first asked."""
 
     def __init__(self, request: Request[InstructionArguments]) -> None:
         self._model = ChatModel(request, request.args.max_tokens)
@@ -89,25 +82,14 @@ class ModelRewriter(_ChatRewriter):
 
 
 class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
-    """What --rewriter-args are taken.
-
-    Attributes:
-        workers: Requests at once.
-        price_per_rewriting: What a request costs, for --dry-run and --max-cost.
-    """
+    """What --rewriter-args are taken; the price is for --dry-run and --max-cost."""
 
     workers: PositiveInt = 8
     price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
 
 class ServerRewriter(_ChatRewriter):
-    """A model on a server.
-
-    Args:
-        name: As the user wrote it.
-        server: The model on its server.
-        args: Limits, and how it is asked.
-    """
+    """A model on a server."""
 
     def __init__(self, name: str, server: ChatServer, args: OpenAiRewriterArguments) -> None:
         super().__init__(name, args, "openai rewriter 1", server.settings)

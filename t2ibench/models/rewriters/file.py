@@ -28,9 +28,8 @@ _NAMED = 3  # prompts in a message
 class FileArguments(Arguments):
     """What --rewriter-args are taken.
 
-    Attributes:
-        missing: What becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
-            it as it is.
+    `missing` is what becomes of a prompt that is not in the file: 'error', or 'keep', which leaves
+    it as it is.
     """
 
     missing: Annotated[Literal["error", "keep"], one_of("error", "keep")] = "error"
@@ -75,19 +74,12 @@ class _Row(Arguments):
 
 
 class FileRewriter:
-    """Rewritings from a file (see models.language.Rewriter).
+    """Rewritings from a file, or of another run, its folder (see models.language.Rewriter).
 
     JSON Lines and CSV have 'prompt', 'rewritten' and, where an image has a rewriting of its own,
     'index'. In JSON Lines several rewritings of a prompt are a list, from which each image draws
     one by its seed: the images of a prompt stay alike in distribution, as every interval and
     control supposes. In turn they would not.
-
-    Args:
-        path: The file, whose suffix says its form; or another run's folder.
-        missing: See `FileArguments`.
-
-    Raises:
-        T2IBenchError: the file is missing or malformed.
     """
 
     def __init__(self, path: Path, missing: str = "error") -> None:
