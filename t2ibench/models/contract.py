@@ -23,7 +23,6 @@ from t2ibench.models.protocols import (
     Encoder,
     GeneratedImage,
     Generator,
-    HasUntrained,
     ImageRequest,
     Judge,
     Query,
@@ -144,31 +143,7 @@ def check_encoder(
             len(encoded[0]) == len(seen[0]),
             "images and texts have embeddings of different length; they must share one space",
         )
-        if isinstance(encoder, HasUntrained):
-            _check_untrained(trial, encoder, seen[0])
     return trial.lines
-
-
-def _check_untrained(trial: _Trial, encoder: Any, seen: Any) -> None:
-    """An encoder of random weights: another one, and the same one every time."""
-    twins = [trial.attempt("untrained()", encoder.untrained) for _ in range(2)]
-    (image,) = sample_images(1)
-    blind, same = (
-        trial.rows_of(twin, "encode_images", [twin.prepare(image)], "by untrained()")[0]
-        for twin in twins
-    )
-    trial.require(
-        twins[0].name != encoder.name and twins[0].fingerprint != encoder.fingerprint,
-        "untrained() gives an encoder of the same name or fingerprint; it needs its own",
-    )
-    trial.require(
-        twins[0].fingerprint == twins[1].fingerprint and _apart(blind, same) <= _CLOSE,
-        "untrained() gives another fingerprint or embeds otherwise every time; seed its weights",
-    )
-    trial.require(
-        _apart(blind, seen) > _CLOSE,
-        "untrained() embeds images as the encoder itself does; its weights must be random",
-    )
 
 
 def check_judge(

@@ -179,21 +179,16 @@ class FileRewriter:
         missing = [one for one in requests if self._find(one) is None]
         if not missing:
             return
-        prompts = list(dict.fromkeys(one.prompt for one in missing))
-        first = missing[0]
-        if {prompt for prompt, _ in self._rows}.issuperset(prompts):
-            raise T2IBenchError(
-                f"{shown(self._path, 400)} has no rewriting of image {first.index} of "
-                f"'{shown(first.prompt)}' (of {len(missing)} images in all).",
-                "Add rows for them, or give a list of rewritings, from which images draw.",
-            )
-        names = ", ".join(f"'{shown(prompt)}'" for prompt in prompts[:_NAMED])
-        more = ", …" if len(prompts) > _NAMED else ""
-        total = len({one.prompt for one in requests})
+        names = ", ".join(
+            f"'{shown(one.prompt)}'{'' if one.index is None else f' (image {one.index})'}"
+            for one in missing[:_NAMED]
+        )
+        more = ", …" if len(missing) > _NAMED else ""
         raise T2IBenchError(
-            f"{shown(self._path, 400)} lacks {len(prompts)} of the {total} prompts of these tasks: "
-            f"{names}{more}.",
-            "Add them, name fewer tasks, or leave them as they are: --rewriter-args missing=keep.",
+            f"{shown(self._path, 400)} lacks {len(missing)} of the {len(requests)} rewritings that "
+            f"these tasks need, of {names}{more}.",
+            "Add them (a list is for images to draw from), name fewer tasks, or leave prompts as "
+            "they are: --rewriter-args missing=keep.",
         )
 
     def rewrite(self, requests: Sequence[RewriteRequest]) -> list[Rewriting]:
