@@ -12,7 +12,6 @@ from t2ibench.models.generators import can_regenerate
 from t2ibench.models.language import (
     ChecksPrompts,
     Per,
-    Priced,
     Rewriter,
     RewriteRequest,
     RewritesInParts,
@@ -28,7 +27,6 @@ from t2ibench.models.protocols import (
 )
 from t2ibench.models.rewriters import create_rewriter
 from t2ibench.models.rewritten_generator import RewriterInfo, Rewritten, describe, rewritten
-from t2ibench.pipeline.generator_record import add_cost, limit_cost, spent, tell_cost
 from t2ibench.pipeline.progress import Reporter
 from t2ibench.pipeline.stop_request import between_batches, check
 from t2ibench.results.run import RunFolder
@@ -130,23 +128,11 @@ def rewrite_prompts(prepared: Prepared, reporter: Reporter) -> None:
             store.mend()
         _recover(prepared.plan.prompts, generator, store, prepared.images)
         if todo := to_rewrite(prepared):
-            folder, before = prepared.folder, spent(prepared.folder)
-            price, most = price_of(rewriter), prepared.settings.max_cost
-            cost = len(todo) * (price or 0.0)
-            if most is not None and price is not None and before + cost > most + 1e-9:
-                raise T2IBenchError(
-                    f"{len(todo)} rewritings would cost {cost:,.2f}; --max-cost {most:g} leaves "
-                    f"{max(most - before, 0.0):,.2f}.",
-                    "Raise --max-cost, or name fewer tasks.",
-                )
             try:
-                _rewrite(todo, rewriter, store, folder, reporter)
+                _rewrite(todo, rewriter, store, reporter)
             finally:
                 if isinstance(rewriter, Releasable):
                     rewriter.release()
-                tell_cost(folder, before, "Prompts rewritten", reporter.say)
-            if isinstance(generator, Charges):  # the rest is left to images
-                limit_cost(most, generator, folder)
     _tell(generator, store, reporter)
 
 
@@ -170,19 +156,12 @@ def _recover(
         store.add(found)
 
 
-def price_of(rewriter: object) -> float | None:
-    """What one rewriting costs."""
-    return rewriter.price if isinstance(rewriter, Priced) else None
-
-
 def _rewrite(
     todo: Sequence[RewriteRequest],
     rewriter: Rewriter,
     store: RewriteStore,
-    folder: RunFolder,
     reporter: Reporter,
 ) -> None:
-    price = price_of(rewriter)
     if isinstance(rewriter, ReportsWaits):
         rewriter.report_waits(reporter.say)
     succeeded, failed = False, 0
@@ -190,8 +169,6 @@ def _rewrite(
         for part in parts_of(todo, rewriter):
             rows = [row_of(todo[number], found) for number, found in part]
             store.add(rows)
-            if price:
-                add_cost(folder, price * len(rows))
             ticker.advance(len(rows))
             succeeded |= any(row.status != "failed" for row in rows)
             failed += sum(row.status == "failed" for row in rows)

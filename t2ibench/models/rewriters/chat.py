@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any, Literal
-
-from pydantic import Field
+from typing import Any, Literal
 
 from t2ibench.arguments import PositiveInt
 from t2ibench.errors import T2IBenchError, first_line
@@ -82,10 +80,9 @@ class ModelRewriter(_ChatRewriter):
 
 
 class OpenAiRewriterArguments(InstructionArguments, ChatArguments):
-    """What --rewriter-args are taken; the price is for --dry-run and --max-cost."""
+    """What --rewriter-args are taken."""
 
     workers: PositiveInt = 8
-    price_per_rewriting: Annotated[float, Field(ge=0)] | None = None
 
 
 class ServerRewriter(_ChatRewriter):
@@ -95,7 +92,6 @@ class ServerRewriter(_ChatRewriter):
         super().__init__(name, args, "openai rewriter 1", server.settings)
         self._server = server
         self._workers = args.workers
-        self.price = args.price_per_rewriting
 
     def report_waits(self, tell: Callable[[str], None]) -> None:
         """Say when the server is waited for (see models.protocols.ReportsWaits)."""
