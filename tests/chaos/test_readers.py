@@ -272,7 +272,7 @@ def test_sheets_ratings_captions_vectors_and_settings(tries: Tries, here: Path, 
     captions = b'{"annotations": [{"caption": "a man"}, {"caption": "a dog"}]}'
     correlate = ("label", "correlate")
     weat = ("--tasks", "weat_8_science_arts", "--permutations", "200", "--bootstrap", "50")
-    propose = ("propose", "openbias", "--proposer", "replay:none.jsonl", "--output", "out.yaml")
+    propose = ("propose", "openbias", "--proposer", "word-lists", "--output", "out.yaml")
     readers: dict[str, tuple[bytes, Sequence[str | Path]]] = {
         "sheet.csv": (sheet, ("label", "import", RUN, "sheet.csv")),
         "run.yaml": (config, ("run", "--config", "run.yaml", "--dry-run")),

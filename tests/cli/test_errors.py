@@ -293,8 +293,8 @@ def test_records_of_other_versions_and_of_no_version(
     one_line(err)
 
 
-PROPOSE = "propose openbias --proposer replay:r.jsonl --output o.yaml --captions"
-TIBET = "propose tibet --output o.yaml --proposer replay:"
+PROPOSE = "propose openbias --output o.yaml --captions"
+TIBET = "propose tibet --output o.yaml --proposer openai:x"
 LABEL = "label correlate x.csv --score a --rating b"
 CONFIG = f"{RUN} --config x.yaml"
 TOYLAND = "--model toyland --tasks weat"
@@ -315,9 +315,7 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
     ("explore STORED --port 99999", "", "Port 99999 cannot be used"),
     (f"{PROPOSE} x.json", DEEP, "nested too deeply"),
     (f"{PROPOSE} x.txt", "a\nmän rides".encode("latin-1"), "x.txt:2 is not UTF-8"),
-    (f"{TIBET}r.jsonl --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
-    (f"{TIBET}x.jsonl --prompt chef", DEEP, "x.jsonl:1: not a JSON object"),
-    (f"{TIBET}x.jsonl --prompt chef", '{"messages": [1], "reply": 2}', "x.jsonl:1: expected an"),
+    (f"{TIBET} --prompts x.txt", b"\xff\xfea", "x.txt:1 is not UTF-8"),
     (LABEL, b"a,b\n1,2\n" + b"9" * 5000 + b"x,1\n", "x.csv:3: '999"),
     (LABEL.replace("x.csv", "/dev/zero"), b"", "/dev/zero cannot be read: it is no ordinary file"),
     (CONFIG, DEEP, "x.yaml:1: is nested"),
@@ -338,7 +336,6 @@ GIVEN: list[tuple[str, bytes | str, str]] = [
 def test_files_that_cannot_be_read_are_one_line(
     words: str, data: bytes | str, message: str, cli: Cli, here: Path, stored: Path
 ) -> None:
-    Path("r.jsonl").write_text('{"messages": [], "reply": ""}\n')
     file = re.search(r"\bx\.\w+", words)
     Path(file[0] if file else "x").write_bytes(data if isinstance(data, bytes) else data.encode())
     before = contents(here), contents(stored)
