@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 _GARBLED = 3  # times that a reply may be none, as from a proxy that is restarted
 _BATCH = 256  # images that the pipeline hands over at once; each is stored as it comes
 _AWAY = 3  # requests without an answer, one after the other, end the work
-_DEAF = 1.0  # seconds: requests that fail together are one sign
 _SLOW = 0.25  # of the deadline: beyond it, more requests would only wait for one another
 _SIZE = re.compile(r"[1-9]\d*(x[1-9]\d*)?|auto")
 _OWN = {"prompt", "model", "n", "stream", "seed", "user"}  # what every request decides for itself
@@ -187,13 +186,11 @@ class Throttle:
         5
     """
 
-    def __init__(self, most: int, deadline: float, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, most: int, deadline: float) -> None:
         self._most = most
         self._slow = deadline * _SLOW
-        self._clock = clock
         self._limit = 1.0
         self._doubles = True
-        self._deaf_until = -1.0
 
     @property
     def limit(self) -> int:
@@ -208,13 +205,9 @@ class Throttle:
 
     def failed(self, failure: Failure) -> None:
         """Take note of an attempt that failed."""
-        now = self._clock()
-        busy = failure.limited or failure.wait is not None or not failure.answered
-        if not busy or now < self._deaf_until:
-            return
-        self._doubles = False
-        self._limit = max(1.0, self._limit / 2)
-        self._deaf_until = now + max(_DEAF, failure.wait or 0.0)
+        if failure.limited or failure.wait is not None or not failure.answered:
+            self._doubles = False
+            self._limit = max(1.0, self._limit / 2)
 
 
 _Received = tuple[GeneratedImage, float | None]  # what one request brought, and what it cost
